@@ -41,7 +41,7 @@ INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"
 Unschedulable or SchedulerError. We add PriorityMismatch, SchedulerMismatch and EvictedInVain (api.plans)."""
 SCHEDULED: Final = "reprieve.dev/Scheduled"
 """Our PodGroup condition. True: as many members are bound as must run now. False: the reason says what the gang waits
-for (`controllers.gangs.saying`). It has our prefix, because the other types are upstream's."""
+for (`controllers.gangs.telling.scheduled_condition`). It has our prefix, because the other types are upstream's."""
 
 
 class Empty(Struct):

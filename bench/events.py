@@ -27,12 +27,12 @@ from bench import looks
 from bench.metrics import quantile
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.controller import GangController
-from controllers.gangs.life import GroupKey
-from controllers.gangs.observations import NotDecided
+from controllers.gangs.lifecycle.life import GroupKey
+from controllers.gangs.lifecycle.observations import NotDecided
 from hack.controlplane import objects
 from kube.client import ApiClient
-from runtime.term import Term
-from runtime.views import Views
+from runtime.mirror.views import Views
+from runtime.terms.term import Term
 
 __all__ = ["run"]
 

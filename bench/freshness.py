@@ -1,4 +1,4 @@
-"""How long a new leader looks before its first write, on a real API server (`runtime/freshness.py`).
+"""How long a new leader looks before its first write, on a real API server (`runtime/mirror/freshness.py`).
 
 The cluster is quiet, which is the worst case: no event tells the watches that they are new. So every object is listed,
 page by page, as metadata only, and compared with the mirror. The pods have as much metadata as real ones.
@@ -25,9 +25,9 @@ from hack.controlplane import objects
 from hack.controlplane.client import Client
 from hack.controlplane.plane import ControlPlane, Options
 from kube.client import ApiClient
-from runtime.freshness import catch_up
-from runtime.views import Views
-from runtime.watched_tables import WatchedTables
+from runtime.mirror.freshness import catch_up
+from runtime.mirror.views import Views
+from runtime.mirror.watched_tables import WatchedTables
 
 __all__ = ["run"]
 

@@ -16,14 +16,14 @@ from api.clock import SYSTEM_CLOCK
 from api.core import Node, Pod
 from api.groups import PodGroup
 from api.plans import Placement, PreemptionPlanSpec, Preemptor, Victim, VictimPod
-from controllers.gangs.evidence import Evidence
-from controllers.gangs.gated_pods import GatedPods
-from controllers.gangs.group_members import Claim
-from controllers.gangs.life import ActivePlan
-from controllers.gangs.look import Looks
-from controllers.gangs.reservations import Reservations
-from controllers.gangs.roster import Roster
-from controllers.gangs.scheduler_configuration import SchedulerConfiguration
+from controllers.gangs.lifecycle.life import ActivePlan
+from controllers.gangs.looking.evidence import Evidence
+from controllers.gangs.looking.look import Looks
+from controllers.gangs.mirror.gated_pods import GatedPods
+from controllers.gangs.mirror.group_members import Claim
+from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.promised.reservations import Reservations
+from controllers.gangs.scheduler.configuration import SchedulerConfiguration
 from hack.controlplane import objects
 from nodes.state.tables import Tables
 

@@ -25,8 +25,8 @@ from api.storage import CSINode, PersistentVolume, PersistentVolumeClaim, Storag
 from bench.storage_objects import claim, claim_name, csi_node, storage_class, volume
 from kube.client import ApiClient
 from nodes.state.tables import Tables
-from runtime.views import Views
-from runtime.watched_tables import WatchedTables
+from runtime.mirror.views import Views
+from runtime.mirror.watched_tables import WatchedTables
 
 __all__ = ["run"]
 

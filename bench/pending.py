@@ -17,11 +17,11 @@ from rich.table import Table
 
 from api.kueue import ClusterQueue, LocalQueue, ResourceFlavor
 from api.workloads import Workload
-from quota.entries import Entry
-from quota.pending import RELEASE_INTERVAL, PendingQueues
-from quota.queues import heads
-from quota.snapshot import QuotaSnapshot
-from quota.state import QuotaState
+from quota.cycle.entries import Entry
+from quota.cycle.pending import RELEASE_INTERVAL, PendingQueues
+from quota.cycle.queues import heads
+from quota.state.snapshot import QuotaSnapshot
+from quota.state.state import QuotaState
 
 __all__ = ["run"]
 
@@ -38,10 +38,10 @@ START: Final = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def run(console: Console) -> bool:
-    """Print a row for each size. Returns whether the heads are those of `quota.queues`."""
+    """Print a row for each size. Returns whether the heads are those of `quota.cycle.queues`."""
     table = Table(
         *("waiting", "queues", "new/s", "changed/s", "removed/s", "answered/s"),
-        *("heads ms", "quota.queues.heads ms", "release ms", "MiB"),
+        *("heads ms", "quota.cycle.queues.heads ms", "release ms", "MiB"),
         title="Workloads that wait, in memory",
     )
     same = True

@@ -26,7 +26,7 @@ from native.nodes._victims import search
 from native.nodes.problem import Problem
 from nodes.search.cluster import Cluster, lay_out
 from nodes.search.decision import BUDGET, EFFORT_PER_MILLISECOND
-from nodes.search.preemptor import group_preemptor
+from nodes.search.preemptors.preemptor import group_preemptor
 from nodes.search.problem import build
 
 __all__ = ["Result", "run"]

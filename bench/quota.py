@@ -23,9 +23,9 @@ from rich.table import Table
 
 from api.kueue import ClusterQueue, LocalQueue, ResourceFlavor
 from api.workloads import Workload
-from quota.asks import Options, ask_for
-from quota.flavors import assign
-from quota.state import QuotaState, Thing
+from quota.search.asks import Options, ask_for
+from quota.search.flavors import assign
+from quota.state.state import QuotaState, Thing
 
 __all__ = ["run"]
 

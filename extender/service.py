@@ -11,7 +11,7 @@ from aiohttp import web
 
 from api.clock import Clock
 from controllers.gangs.controller import GangController
-from controllers.gangs.parked import TurnedDown, Why
+from controllers.gangs.waking.parked import TurnedDown, Why
 from extender.callers import Callers
 from extender.configuration import ExtenderConfiguration
 from extender.peers import Peers, Verb

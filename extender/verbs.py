@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from api.core import Pod
-from controllers.gangs.marks import HOLD_MARK, RESERVED
-from controllers.gangs.reservations import Reservations
+from controllers.gangs.promised.reservations import Reservations
+from controllers.gangs.scheduler.rejections import HOLD_MARK, RESERVED
 from extender.wire import (
     ExtenderArgs,
     ExtenderPreemptionArgs,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from api.core import Pod
-from controllers.gangs.account import pod_asks_with
 from controllers.gangs.controller import GangController
 from controllers.gangs.gangs import Gang
 from controllers.gangs.leading import Leading
-from controllers.gangs.life import ActivePlan, GroupKey, hold_text
-from controllers.gangs.marks import HOLD_MARK
-from controllers.gangs.observations import NotOffered, Observation, Offered, PreemptCalled
-from controllers.gangs.parked import Why
+from controllers.gangs.lifecycle.life import ActivePlan, GroupKey, hold_text
+from controllers.gangs.lifecycle.observations import NotOffered, Observation, Offered, PreemptCalled
+from controllers.gangs.promised.account import pod_asks_with
+from controllers.gangs.scheduler.rejections import HOLD_MARK
+from controllers.gangs.waking.parked import Why
 from extender.metrics import PARKED
 from extender.verbs import PASSING, UNKNOWN_VICTIM, BoundPod, Hold, Offer, Within
 from nodes.groups.keys import is_foreign, short_name

@@ -20,9 +20,9 @@ import kube.metrics
 import runtime.metrics
 import serving.metrics
 import webhooks.metrics
-from controllers.quota.queue_metrics import QueueMetrics
-from quota.state import QuotaState
-from quota.statuses import Tally
+from controllers.quota.queues.queue_metrics import QueueMetrics
+from quota.state.state import QuotaState
+from quota.state.statuses import Tally
 from serving.certificates.keeping import CertificateMetrics
 
 __all__ = ["Described", "main", "metrics", "page"]
@@ -85,11 +85,11 @@ class _NobodyWaits:
     """No Workload waits."""
 
     def counts(self, cluster_queue: str) -> tuple[int, int]:
-        """See `controllers.quota.desired.Pending`."""
+        """See `controllers.quota.queues.desired.Pending`."""
         return 0, 0
 
     def local_counts(self, local_queue: str) -> tuple[int, int]:
-        """See `controllers.quota.desired.Pending`."""
+        """See `controllers.quota.queues.desired.Pending`."""
         return 0, 0
 
 

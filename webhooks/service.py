@@ -9,7 +9,7 @@ from typing import Any, Final
 from api.clock import SYSTEM_CLOCK, Clock
 from controllers.jobs.configuration import JobsConfiguration
 from kube.client import ApiClient
-from runtime.views import Views
+from runtime.mirror.views import Views
 from serving.certificates.files import CertificateFiles, ClientAuthority
 from serving.certificates.keeping import keep
 from serving.certificates.live_context import LiveContext

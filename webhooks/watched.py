@@ -9,9 +9,9 @@ from api.core import Namespace, PriorityClass
 from api.groups import PodGroup
 from api.kueue import LocalQueue
 from api.priority import SYSTEM_CLASSES, global_default
-from runtime.objects import Objects
-from runtime.resources import GROUPS, LOCAL_QUEUES, NAMESPACES, PRIORITY_CLASSES
-from runtime.views import View, Views
+from runtime.mirror.objects import Objects
+from runtime.mirror.resources import GROUPS, LOCAL_QUEUES, NAMESPACES, PRIORITY_CLASSES
+from runtime.mirror.views import View, Views
 from webhooks.facts import UNKNOWN, Answer
 
 __all__ = ["WatchedFacts"]

@@ -16,8 +16,8 @@ from controllers.gangs.configuration import GroupsConfiguration, PlanningConfigu
 from controllers.jobs.configuration import JobsConfiguration, check_jobs
 from controllers.quota.configuration import QuotaConfiguration, check_quota
 from extender.configuration import ExtenderConfiguration, check_extender
-from runtime.election import LeaderElectionConfiguration, check_leader_election
 from runtime.gates import DEFAULTS, completed
+from runtime.terms.election import LeaderElectionConfiguration, check_leader_election
 from serving.sections import FilePath, OpsConfiguration, Section
 from webhooks.configuration import WebhooksConfiguration, check_webhooks
 

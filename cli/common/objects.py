@@ -43,10 +43,10 @@ from cli.common.published import LEASE, LEASE_KIND, PublishedLease, by_owner_sai
 from nodes.groups.owner_objects import OWNERS
 from nodes.groups.registry import OBJECTS
 from nodes.state.costs import CostRules
-from nodes.state.pods import ENDED
+from nodes.state.pods.pods import ENDED
 from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
-from nodes.state.volumes import STORAGE_KINDS
+from nodes.state.volumes.volumes import STORAGE_KINDS
 
 __all__ = ["GROUPING_KINDS", "HELPFUL", "OWNER_KINDS", "Objects"]
 

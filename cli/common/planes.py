@@ -15,8 +15,8 @@ from cli.common.objects import HELPFUL, Objects
 from cli.common.published import LEASE
 from cli.common.quotas import QuotaObjects
 from nodes.state.snapshot import Snapshot
-from quota.amounts import QuotaError
-from quota.state import QuotaState
+from quota.state.amounts import QuotaError
+from quota.state.state import QuotaState
 
 __all__ = ["JOB", "POD", "POD_GROUP", "QUOTA_KINDS", "WORKLOAD", "Planes"]
 

@@ -15,12 +15,12 @@ from api.validation import FieldError
 from api.workloads import FINISHED, QUOTA_RESERVED, Workload
 from cli.common.documents import InputError, Kind, Reader, located
 from cli.common.output import some
-from quota.activity import named_checks
-from quota.amounts import QuotaError
-from quota.decision import Decision, Options, decide
-from quota.snapshot import QuotaSnapshot
-from quota.state import QuotaState
-from quota.workloads import holds_quota, pod_set_requests, queue_timestamp, time_us
+from quota.search.decision import Decision, Options, decide
+from quota.state.activity import named_checks
+from quota.state.amounts import QuotaError
+from quota.state.snapshot import QuotaSnapshot
+from quota.state.state import QuotaState
+from quota.state.workloads import holds_quota, pod_set_requests, queue_timestamp, time_us
 
 __all__ = ["QuotaObjects", "read_time"]
 

@@ -10,10 +10,10 @@ from cli.common.cluster import ClusterError
 from cli.common.documents import InputError
 from cli.common.planes import QUOTA_KINDS, Planes
 from cli.diff.objects import Changed, Worlds
-from nodes.search.fates import node_fates
-from quota.amounts import QuotaError
-from quota.decision import Options
-from quota.fates import quota_fates
+from nodes.answers.fates import node_fates
+from quota.answers.fates import quota_fates
+from quota.search.decision import Options
+from quota.state.amounts import QuotaError
 
 __all__ = ["Answer", "compared"]
 

@@ -19,7 +19,7 @@ from cli.common.sources import Sources, reading_beside
 from cli.diff.answer import compared
 from cli.diff.objects import Changed, Worlds
 from cli.diff.render import render
-from quota.decision import Options
+from quota.search.decision import Options
 
 __all__ = ["diff"]
 

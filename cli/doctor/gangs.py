@@ -14,9 +14,9 @@ from cli.common.output import some
 from cli.doctor.findings import Finding, fault, note, well
 from cli.doctor.kinds import Deployment, SeenPod
 from cli.doctor.objects import Seen
-from nodes.groups.failing_jobs import why_it_fails
+from nodes.answers.failing_jobs import why_it_fails
 from nodes.groups.keys import is_foreign
-from nodes.state.pods import ENDED
+from nodes.state.pods.pods import ENDED
 
 __all__ = ["failing", "found", "kueue", "plans", "waiting"]
 

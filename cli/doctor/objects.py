@@ -28,7 +28,7 @@ from cli.doctor.kinds import (
 )
 from kube.lease import Lease
 from nodes.groups.owner_objects import by_owner_of
-from nodes.state.owner_groups import OwnerGroups
+from nodes.state.groups.owner_groups import OwnerGroups
 
 __all__ = ["NAMESPACE", "PROCESS", "Seen"]
 

@@ -15,7 +15,7 @@ from cli.common.output import some
 from cli.doctor.findings import Finding, fault, note, well
 from cli.doctor.kinds import ConfigMap, Deployment, Program, SeenPod
 from cli.doctor.objects import Seen
-from controllers.gangs.scheduler_configuration import SchedulerConfiguration, parse
+from controllers.gangs.scheduler.configuration import SchedulerConfiguration, parse
 from kube.lease import Lease
 from nodes.filters.profile import DEFAULT_SCHEDULER
 

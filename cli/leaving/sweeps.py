@@ -13,12 +13,19 @@ from api.integration import QUEUE_NAME_LABEL
 from api.kueue import RESOURCE_IN_USE
 from api.meta import ObjectMeta, Struct
 from cli.leaving.sweep import Sweep, all_of
-from controllers.gangs.stored_plan import FINALIZER
+from controllers.gangs.lifecycle.stored_plan import FINALIZER
 from kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiClient, ApiError
 from kube.finalizers import has_finalizer, remove_finalizer
 from kube.sender import Sender
-from runtime.pod_gates import gate_removal
-from runtime.resources import ADMISSION_CHECKS, CLUSTER_QUEUES, PLANS, PODS, RESOURCE_FLAVORS, WORKLOADS
+from runtime.mirror.resources import (
+    ADMISSION_CHECKS,
+    CLUSTER_QUEUES,
+    PLANS,
+    PODS,
+    RESOURCE_FLAVORS,
+    WORKLOADS,
+)
+from runtime.work.pod_gates import gate_removal
 
 __all__ = ["ACTIVE_PLANS", "DELETED_WORKLOADS", "QUEUE_FINALIZERS", "gates", "is_of_group", "suspended_jobs"]
 

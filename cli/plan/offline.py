@@ -13,7 +13,7 @@ from api.plan_names import plan_name
 from api.plans import PreemptionPlanSpec, PreemptionPlanStatus
 from cli.common.documents import InputError, split_key
 from cli.common.objects import Objects
-from nodes.groups.failing_jobs import why_it_fails
+from nodes.answers.failing_jobs import why_it_fails
 from nodes.groups.keys import SEPARATOR, is_foreign, short_name
 from nodes.search.decision import DecisionError, decide_group, decide_pod
 from nodes.search.unmodelled import why_blocked

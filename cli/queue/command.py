@@ -20,11 +20,11 @@ from cli.common.sources import Sources, reading
 from cli.queue.objects import QueueObjects
 from cli.queue.plain import plain, plain_queue
 from cli.queue.render import render, render_queue
-from quota.amounts import QuotaError
-from quota.decision import Options
-from quota.overview import overview, queue_overview
-from quota.reclaims import HIGHEST
-from quota.statuses import Tally
+from quota.answers.overview import overview, queue_overview
+from quota.answers.reclaims import HIGHEST
+from quota.search.decision import Options
+from quota.state.amounts import QuotaError
+from quota.state.statuses import Tally
 
 __all__ = ["queue"]
 

@@ -9,7 +9,7 @@ from api.core import Namespace
 from api.kueue import LocalQueue
 from cli.common.documents import InputError, Kind
 from cli.common.quotas import QuotaObjects
-from quota.snapshot import Queue, QuotaSnapshot
+from quota.state.snapshot import Queue, QuotaSnapshot
 
 __all__ = ["QueueObjects"]
 

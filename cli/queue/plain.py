@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from api.kueue import LocalQueue
-from quota.accounts import Account
-from quota.amounts import shown
-from quota.entries import Entry
-from quota.overview import NodeOverview, Overview, QueueOverview
-from quota.reclaims import Reclaim
-from quota.snapshot import QuotaSnapshot
-from quota.statuses import Tally
-from quota.workloads import effective_priority, key_of
+from quota.answers.accounts import Account
+from quota.answers.overview import NodeOverview, Overview, QueueOverview
+from quota.answers.reclaims import Reclaim
+from quota.cycle.entries import Entry
+from quota.state.amounts import shown
+from quota.state.snapshot import QuotaSnapshot
+from quota.state.statuses import Tally
+from quota.state.workloads import effective_priority, key_of
 
 __all__ = ["plain", "plain_queue"]
 

@@ -12,14 +12,14 @@ from api.kueue import LocalQueue
 from api.words import counted
 from api.workloads import PreemptionReason
 from cli.common.output import line, plain_table, title, with_rest
-from quota.accounts import Account
-from quota.amounts import shown
-from quota.entries import Entry, Outcome
-from quota.overview import NodeOverview, Overview, QueueOverview
-from quota.reclaims import HIGHEST, Reclaim
-from quota.snapshot import QuotaSnapshot
-from quota.statuses import Tally
-from quota.workloads import effective_priority, key_of
+from quota.answers.accounts import Account
+from quota.answers.overview import NodeOverview, Overview, QueueOverview
+from quota.answers.reclaims import HIGHEST, Reclaim
+from quota.cycle.entries import Entry, Outcome
+from quota.state.amounts import shown
+from quota.state.snapshot import QuotaSnapshot
+from quota.state.statuses import Tally
+from quota.state.workloads import effective_priority, key_of
 
 __all__ = ["render", "render_queue"]
 

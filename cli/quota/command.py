@@ -22,7 +22,7 @@ from cli.common.sources import Sources, reading
 from cli.quota.plain import plain
 from cli.quota.render import render
 from cli.quota.stream import answer_scenario
-from quota.decision import Options
+from quota.search.decision import Options
 from runtime.gates import TIME_BASED_PREEMPTION
 
 __all__ = ["quota"]

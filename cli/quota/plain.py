@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from api.workloads import QUOTA_RESERVED, Workload
-from quota.amounts import shown
-from quota.assignment import Attempt, Check, FlavorSearch
-from quota.decision import Decision, Target
-from quota.explain import Explanation, SearchAttempt
+from quota.search.assignment import Attempt, Check, FlavorSearch
+from quota.search.decision import Decision, Target
+from quota.search.explain import Explanation, SearchAttempt
+from quota.state.amounts import shown
 
 __all__ = ["plain"]
 

@@ -11,13 +11,13 @@ from rich.text import Text
 from api.words import counted
 from api.workloads import Workload
 from cli.common.output import line, plain_table, some, title, with_rest
-from quota.amounts import shown
-from quota.assignment import Check, FlavorSearch, Mode
-from quota.decision import Decision, Target
-from quota.snapshot import Queue, QuotaSnapshot
-from quota.survivors import Survivors, survivors
-from quota.words import NO_FIT, NOT_COVERED, because, duration, rule_text
-from quota.workloads import effective_priority
+from quota.answers.words import NO_FIT, NOT_COVERED, because, duration, rule_text
+from quota.search.assignment import Check, FlavorSearch, Mode
+from quota.search.decision import Decision, Target
+from quota.search.survivors import Survivors, survivors
+from quota.state.amounts import shown
+from quota.state.snapshot import Queue, QuotaSnapshot
+from quota.state.workloads import effective_priority
 
 __all__ = ["render"]
 

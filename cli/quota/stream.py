@@ -12,7 +12,7 @@ from cli.common.documents import JsonDocument, split_key
 from cli.common.lines import read_line
 from cli.common.quotas import QuotaObjects, read_time
 from native.codes import FINAL_SHARE, INITIAL_SHARE
-from quota.decision import Decision, Options
+from quota.search.decision import Decision, Options
 
 __all__ = ["answer_scenario"]
 

@@ -11,8 +11,8 @@ from cli.common.configuration import Configuration
 from cli.serve.notes import notes
 from controllers.checks.controller import CheckController
 from controllers.gangs.controller import GangController
-from controllers.jobs.controller import JobController
-from controllers.jobs.group_controller import GroupController
+from controllers.jobs.batch.controller import JobController
+from controllers.jobs.pod_groups.controller import GroupController
 from controllers.quota.configuration import search_options
 from controllers.quota.controller import QuotaController
 from controllers.quota.observing import QuotaObserver
@@ -21,16 +21,16 @@ from extender.configuration import own_address
 from extender.service import ExtenderService
 from kube.client import ApiClient
 from kube.lease import LeaseLock, LeaseTimes
-from runtime.controller import Controller
-from runtime.election import LeaseTerms, new_identity
+from runtime.exchange.owner_stops import OwnerStops
+from runtime.exchange.placements import Placements
+from runtime.exchange.queued_groups import QueuedGroups
+from runtime.exchange.workload_reports import WorkloadReports
 from runtime.gates import TIME_BASED_PREEMPTION
-from runtime.owner_stops import OwnerStops
-from runtime.placements import Placements
-from runtime.process import Part, run_process
-from runtime.queued_groups import QueuedGroups
-from runtime.term import EternalTerms
-from runtime.views import Views
-from runtime.workload_reports import WorkloadReports
+from runtime.mirror.views import Views
+from runtime.terms.controller import Controller
+from runtime.terms.election import LeaseTerms, new_identity
+from runtime.terms.process import Part, run_process
+from runtime.terms.term import EternalTerms
 from serving.garbage import collect_seldom
 from serving.switching import switch_often
 from webhooks.service import WebhookService

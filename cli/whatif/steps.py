@@ -22,19 +22,19 @@ from cli.common.planes import QUOTA_KINDS
 from cli.whatif.objects import Cluster, Submission, Submitted
 from cli.whatif.workloads import supposed_pods, workload_of
 from controllers.jobs.owned_workload import JobError
+from nodes.answers.consequences import Consequence, Tried, consequences, submit, without_pods
+from nodes.answers.plan_words import victims_of
 from nodes.groups.keys import is_foreign, is_owned, short_name
 from nodes.groups.made_pods import MadePods, Written
 from nodes.groups.registry import GroupKey, form_of
-from nodes.search.consequences import Consequence, Tried, consequences, submit, without_pods
-from nodes.search.plan_words import victims_of
-from nodes.search.preemptor import DecisionError
-from nodes.search.supposed import WorkloadName
+from nodes.search.preemptors.preemptor import DecisionError
+from nodes.search.preemptors.supposed import WorkloadName
 from nodes.state.snapshot import Snapshot
-from quota.amounts import QuotaError
-from quota.decision import Options, decide
-from quota.pod_set_infos import PodSetConflict, PodSetInfo, pod_set_infos
-from quota.trial import admitted, waiting_again
-from quota.waits import Around, why_workload_waits
+from quota.answers.trial import admitted, waiting_again
+from quota.answers.waits import Around, why_workload_waits
+from quota.cycle.pod_set_infos import PodSetConflict, PodSetInfo, pod_set_infos
+from quota.search.decision import Options, decide
+from quota.state.amounts import QuotaError
 
 __all__ = ["RUNS", "Step", "steps"]
 

@@ -26,8 +26,8 @@ from controllers.jobs.owned_workload import (
     seconds_of_label,
 )
 from nodes.groups.made_pods import KINDS, MadePods, Written
-from nodes.search.supposed import SupposedPods
-from quota.pod_set_infos import PodSetInfo, with_info
+from nodes.search.preemptors.supposed import SupposedPods
+from quota.cycle.pod_set_infos import PodSetInfo, with_info
 
 __all__ = ["supposed_pods", "workload_of"]
 

@@ -15,14 +15,14 @@ from cli.common.cluster import ClusterError
 from cli.common.documents import InputError
 from cli.common.planes import JOB, POD_GROUP, QUOTA_KINDS, WORKLOAD
 from cli.why.objects import World
-from nodes.groups.creators import why_missing
-from nodes.groups.job_waits import why_job_waits
+from nodes.answers.creators import why_missing
+from nodes.answers.group_waits import GATHERS, why_group_waits
+from nodes.answers.job_waits import why_job_waits
+from nodes.answers.pod_answers import answer_for_pod
+from nodes.answers.pod_waits import why_pod_waits
 from nodes.groups.keys import is_foreign, short_name
-from nodes.groups.pod_waits import why_pod_waits
 from nodes.groups.registry import GroupKey, group_of
-from nodes.search.group_waits import GATHERS, why_group_waits
-from nodes.search.pod_answers import answer_for_pod
-from quota.waits import Around, why_workload_waits
+from quota.answers.waits import Around, why_workload_waits
 
 __all__ = ["about_group", "about_job", "about_pod", "about_workload"]
 

@@ -17,7 +17,7 @@ from api.plans import ClusterPreemptionPlan, PreemptionPlan, PreemptionPlanSpec
 from api.workloads import Workload
 from cli.common.documents import Kind
 from cli.common.planes import JOB, Planes
-from nodes.groups.creators import (
+from nodes.answers.creators import (
     Creator,
     Event,
     ReplicaSet,
@@ -26,7 +26,7 @@ from nodes.groups.creators import (
     creator_of_set,
 )
 from nodes.groups.registry import GroupKey
-from nodes.state.pods import ENDED
+from nodes.state.pods.pods import ENDED
 
 __all__ = ["World"]
 

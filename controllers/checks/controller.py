@@ -16,14 +16,14 @@ from api.clock import SYSTEM_CLOCK, Clock
 from api.kueue import ClusterQueue
 from kube.client import ApiClient
 from kube.sender import Sender
-from quota.activity import named_checks
-from runtime.changes import Changes
-from runtime.finalizers import FinalizerKeeper, Guarded, Users
-from runtime.freshness import catch_up
-from runtime.objects import Objects
-from runtime.resources import ADMISSION_CHECKS, CLUSTER_QUEUES
-from runtime.term import Term
-from runtime.views import Views
+from quota.state.activity import named_checks
+from runtime.mirror.changes import Changes
+from runtime.mirror.freshness import catch_up
+from runtime.mirror.objects import Objects
+from runtime.mirror.resources import ADMISSION_CHECKS, CLUSTER_QUEUES
+from runtime.mirror.views import Views
+from runtime.terms.term import Term
+from runtime.work.finalizers import FinalizerKeeper, Guarded, Users
 from serving.ops import Check
 
 __all__ = ["CheckController"]

@@ -10,9 +10,9 @@ from msgspec import Meta, field
 from api.disruption import COST_MOST, BudgetPolicy, DaemonSetPods, ScoreTerm, check_terms
 from api.owner_annotations import ByOwner
 from api.validation import FieldError
-from controllers.gangs.exclusions import EXCLUSION_SECONDS
-from controllers.gangs.rules import Confirmation, GatesMode, PartialGangs
-from controllers.gangs.scheduler_configuration import SchedulerConfiguration
+from controllers.gangs.lifecycle.settings import Confirmation, GatesMode, PartialGangs
+from controllers.gangs.planning.exclusions import EXCLUSION_SECONDS
+from controllers.gangs.scheduler.configuration import SchedulerConfiguration
 from nodes.search.decision import BUDGET, EFFORT_PER_MILLISECOND, MILLISECONDS, Limits
 from nodes.state.costs import CostRules
 from serving.sections import Count, FilePath, Seconds, Section

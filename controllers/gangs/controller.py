@@ -12,34 +12,34 @@ from api.clock import Clock
 from api.core import Pod
 from api.meta import ObjectMeta
 from api.times import parse_rfc3339
-from controllers.gangs.claims import Claims
 from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration, check_scheduler
-from controllers.gangs.disruption import MarkedPods
-from controllers.gangs.gated_pods import GatedPods
 from controllers.gangs.gauges import Gauges
 from controllers.gangs.known import Known
 from controllers.gangs.leading import Leading
-from controllers.gangs.leftover import Leftover
-from controllers.gangs.life import GroupKey
-from controllers.gangs.misread import Misread
-from controllers.gangs.parked import ParkedPods
-from controllers.gangs.pending import PendingPods
-from controllers.gangs.reservations import Reservations
-from controllers.gangs.roster import Roster
-from controllers.gangs.scheduler_configuration import SchedulerConfiguration, load
-from controllers.gangs.waiting import WaitingPods
-from controllers.gangs.workload_claims import WorkloadClaims
-from controllers.gangs.workload_places import WorkloadPlaces
+from controllers.gangs.lifecycle.life import GroupKey
+from controllers.gangs.mirror.gated_pods import GatedPods
+from controllers.gangs.mirror.marked_pods import MarkedPods
+from controllers.gangs.mirror.misread import Misread
+from controllers.gangs.mirror.pending import PendingPods
+from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.mirror.waiting import WaitingPods
+from controllers.gangs.promised.claims import Claims
+from controllers.gangs.promised.leftover import Leftover
+from controllers.gangs.promised.reservations import Reservations
+from controllers.gangs.promised.workload_claims import WorkloadClaims
+from controllers.gangs.promised.workload_places import WorkloadPlaces
+from controllers.gangs.scheduler.configuration import SchedulerConfiguration, load
+from controllers.gangs.waking.parked import ParkedPods
 from kube.client import ApiClient
 from nodes.state.snapshot import Snapshot
-from runtime.freshness import catch_up
-from runtime.owner_stops import OwnerStops
-from runtime.queued_groups import QueuedGroups
-from runtime.readiness import not_synced, too_old
-from runtime.resources import PLANS
-from runtime.term import Term
-from runtime.views import Views
-from runtime.watched_tables import WatchedTables
+from runtime.exchange.owner_stops import OwnerStops
+from runtime.exchange.queued_groups import QueuedGroups
+from runtime.mirror.freshness import catch_up
+from runtime.mirror.readiness import not_synced, too_old
+from runtime.mirror.resources import PLANS
+from runtime.mirror.views import Views
+from runtime.mirror.watched_tables import WatchedTables
+from runtime.terms.term import Term
 from serving.ops import Check
 
 __all__ = ["GangController"]
@@ -128,7 +128,7 @@ class GangController:
     # ---- the controller
 
     def checks(self) -> Mapping[str, Check]:
-        """See `runtime.controller.Controller`."""
+        """See `runtime.terms.controller.Controller`."""
         return {"synced": self._not_synced, "watch-age": self._too_old}
 
     def is_trusted(self) -> bool:
@@ -153,7 +153,7 @@ class GangController:
         return bool(changed)
 
     async def lead(self, term: Term) -> None:
-        """See `runtime.controller.Controller`."""
+        """See `runtime.terms.controller.Controller`."""
         leading, since = self.begin(term), max(term.began, self._ended)
         try:
             await self.mirror.wait_synced()

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from api.clock import Clock
 from api.groups import goes_whole, has_run
-from controllers.gangs.effects import Effect
 from controllers.gangs.keys import lone_pod
-from controllers.gangs.life import GangPhase, GroupKey, Life
+from controllers.gangs.lifecycle.effects import Effect
+from controllers.gangs.lifecycle.life import GangPhase, GroupKey, Life
+from controllers.gangs.lifecycle.observations import GroupGone, MembersSeen, Observation
+from controllers.gangs.lifecycle.reducer import reduce
+from controllers.gangs.lifecycle.settings import Rules
 from controllers.gangs.metrics import PHASE_SECONDS
-from controllers.gangs.observations import GroupGone, MembersSeen, Observation
-from controllers.gangs.reducer import reduce
-from controllers.gangs.roster import Roster
-from controllers.gangs.rules import Rules
+from controllers.gangs.mirror.roster import Roster
 from nodes.groups.forms import comes_from_elsewhere
 from nodes.groups.keys import is_foreign
 

@@ -7,15 +7,15 @@ from typing import get_args
 
 from api.clock import Clock
 from controllers.gangs.leading import Leading
-from controllers.gangs.life import GangPhase, GroupKey, victim_uids
+from controllers.gangs.lifecycle.life import GangPhase, GroupKey, victim_uids
 from controllers.gangs.metrics import (
     GANGS,
     GANGS_IN_PIECES,
     GANGS_NOT_ASKED_ABOUT,
     IN_PIECES_SECONDS,
 )
-from controllers.gangs.roster import Roster
-from controllers.gangs.stored import StoredPlans
+from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.writing.stored import StoredPlans
 from runtime.metrics import PLAN_OVERDUE_SECONDS
 
 __all__ = ["Gauges"]

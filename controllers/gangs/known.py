@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from api.clock import Clock
 from api.groups import PodGroup
 from api.plans import PreemptionPlan
-from controllers.gangs.claims import Claims
-from controllers.gangs.disruption import MarkedPods
-from controllers.gangs.gated_pods import GatedPods
-from controllers.gangs.leftover import Leftover
-from controllers.gangs.parked import ParkedPods
-from controllers.gangs.reservations import Reservations
-from controllers.gangs.roster import Roster
-from controllers.gangs.scheduler_configuration import SchedulerConfiguration
-from controllers.gangs.waiting import WaitingPods
+from controllers.gangs.mirror.gated_pods import GatedPods
+from controllers.gangs.mirror.marked_pods import MarkedPods
+from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.mirror.waiting import WaitingPods
+from controllers.gangs.promised.claims import Claims
+from controllers.gangs.promised.leftover import Leftover
+from controllers.gangs.promised.reservations import Reservations
+from controllers.gangs.scheduler.configuration import SchedulerConfiguration
+from controllers.gangs.waking.parked import ParkedPods
 from nodes.state.tables import Tables
-from runtime.owner_stops import OwnerStops
-from runtime.queued_groups import QueuedGroups
+from runtime.exchange.owner_stops import OwnerStops
+from runtime.exchange.queued_groups import QueuedGroups
 
 __all__ = ["Known"]
 

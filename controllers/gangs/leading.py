@@ -8,55 +8,55 @@ from concurrent.futures import Executor
 
 from api.backoff import Backoff
 from api.core import Pod
-from controllers.gangs.account import Account
-from controllers.gangs.arrivals import Arrivals
-from controllers.gangs.asking import Asking
-from controllers.gangs.candidates import Candidates
 from controllers.gangs.configuration import PlanningConfiguration
-from controllers.gangs.decide import Decider
-from controllers.gangs.disruption import Signature
-from controllers.gangs.events import Reporter
-from controllers.gangs.evictions import Evictions
-from controllers.gangs.evictor import Evictor
-from controllers.gangs.evidence import Evidence
-from controllers.gangs.exclusions import Exclusions
+from controllers.gangs.evicting.evictions import Evictions
+from controllers.gangs.evicting.evictor import Evictor
+from controllers.gangs.evicting.job_stops import Stopping
+from controllers.gangs.evicting.marking import Marking
+from controllers.gangs.evicting.strays import Strays
 from controllers.gangs.gangs import Gangs
-from controllers.gangs.gates import Gates
-from controllers.gangs.group_status import GroupStatusWriter
-from controllers.gangs.housekeeping import Housekeeping
-from controllers.gangs.kept_out import KeptOut
 from controllers.gangs.keys import key_of_pod
 from controllers.gangs.known import Known
-from controllers.gangs.life import ActivePlan, GroupKey, Life
-from controllers.gangs.look import Looks
-from controllers.gangs.marking import Marking
-from controllers.gangs.nominations import Nominations
-from controllers.gangs.observations import Asked, Failed, GatesRemoved
-from controllers.gangs.partial_gangs import PartialGangs
+from controllers.gangs.lifecycle.life import ActivePlan, GroupKey, Life
+from controllers.gangs.lifecycle.observations import Asked, Failed, GatesRemoved
+from controllers.gangs.lifecycle.settings import Rules
+from controllers.gangs.looking.evidence import Evidence
+from controllers.gangs.looking.look import Looks
+from controllers.gangs.mirror.marked_pods import Signature
 from controllers.gangs.performing import Hands, Performer
 from controllers.gangs.planner import Planner, World
-from controllers.gangs.planning_queue import PlanningQueue, Share
-from controllers.gangs.plans import PlanStore
-from controllers.gangs.reading import Reader
-from controllers.gangs.refusals import Refusals
-from controllers.gangs.release import Waker
+from controllers.gangs.planning.arrivals import Arrivals
+from controllers.gangs.planning.candidates import Candidates
+from controllers.gangs.planning.decide import Decider
+from controllers.gangs.planning.exclusions import Exclusions
+from controllers.gangs.planning.partial_gangs import PartialGangs
+from controllers.gangs.planning.planning_queue import PlanningQueue, Share
+from controllers.gangs.planning.reading import Reader
+from controllers.gangs.planning.refusals import Refusals
+from controllers.gangs.planning.singles import Singles
+from controllers.gangs.planning.sparing import Sparing
+from controllers.gangs.planning.stopped_gangs import StoppedGangs
+from controllers.gangs.planning.verdicts import Verdicts
+from controllers.gangs.promised.account import Account
 from controllers.gangs.resuming import Resuming
-from controllers.gangs.rules import Rules
-from controllers.gangs.singles import Singles
-from controllers.gangs.sparing import Sparing
-from controllers.gangs.stopped_gangs import StoppedGangs
-from controllers.gangs.stopping import Stopping
-from controllers.gangs.strays import Strays
+from controllers.gangs.telling.events import Reporter
+from controllers.gangs.telling.group_status import GroupStatusWriter
 from controllers.gangs.timekeeping import Timekeeper
-from controllers.gangs.verdicts import Verdicts
-from controllers.gangs.writer import Writer
-from controllers.gangs.writes import Writes
+from controllers.gangs.waking.asking import Asking
+from controllers.gangs.waking.gates import Gates
+from controllers.gangs.waking.kept_out import KeptOut
+from controllers.gangs.waking.nominations import Nominations
+from controllers.gangs.waking.waker import Waker
+from controllers.gangs.writing.housekeeping import Housekeeping
+from controllers.gangs.writing.plan_store import PlanStore
+from controllers.gangs.writing.writer import Writer
+from controllers.gangs.writing.writes import Writes
 from kube.client import ApiClient
 from kube.sender import Sender
 from nodes.state.slots import Slots
 from nodes.state.snapshot import Snapshot
-from runtime.plan_retention import Retention
-from runtime.term import Term
+from runtime.plans.plan_retention import Retention
+from runtime.terms.term import Term
 
 __all__ = ["Leading"]
 

@@ -1,7 +1,7 @@
 """Carries out what a gang's life asks for: what others must see at once, and then what is written.
 
 Room is promised and given back between two events of the loop, so that the next decision knows of it. What is written
-waits for its turn beside the planner (`controllers.gangs.writes`).
+waits for its turn beside the planner (`controllers.gangs.writing.writes`).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from functools import partial
 import structlog
 
 from api.clock import Clock
-from controllers.gangs.asking import AskedMember, Asking, Parking
-from controllers.gangs.claims import Claims
-from controllers.gangs.effects import (
+from controllers.gangs.evicting.evictions import Evictions
+from controllers.gangs.gangs import Gang, Gangs
+from controllers.gangs.lifecycle.effects import (
     Advance,
     Ask,
     CannotSchedule,
@@ -37,28 +37,28 @@ from controllers.gangs.effects import (
     SayScheduled,
     Wake,
 )
-from controllers.gangs.events import Reporter
-from controllers.gangs.evictions import Evictions
-from controllers.gangs.exclusions import Exclusions
-from controllers.gangs.gangs import Gang, Gangs
-from controllers.gangs.group_status import GroupStatusWriter
-from controllers.gangs.housekeeping import Housekeeping
-from controllers.gangs.kept_out import KeptOut
-from controllers.gangs.life import ActivePlan, Ending, GroupKey
+from controllers.gangs.lifecycle.life import ActivePlan, Ending, GroupKey
+from controllers.gangs.lifecycle.observations import NotStored, Stored
 from controllers.gangs.metrics import CONFIRMATIONS
-from controllers.gangs.nominations import Nominations
-from controllers.gangs.observations import NotStored, Stored
-from controllers.gangs.parked import Why
-from controllers.gangs.plans import PlanStore
-from controllers.gangs.refusals import Refusals
-from controllers.gangs.release import Waker
-from controllers.gangs.roster import Roster
-from controllers.gangs.singles import Singles
-from controllers.gangs.verdicts import Verdicts
-from controllers.gangs.waiting import WaitingPods
-from controllers.gangs.writes import Work, Writes
+from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.mirror.waiting import WaitingPods
+from controllers.gangs.planning.exclusions import Exclusions
+from controllers.gangs.planning.refusals import Refusals
+from controllers.gangs.planning.singles import Singles
+from controllers.gangs.planning.verdicts import Verdicts
+from controllers.gangs.promised.claims import Claims
+from controllers.gangs.telling.events import Reporter
+from controllers.gangs.telling.group_status import GroupStatusWriter
+from controllers.gangs.waking.asking import AskedMember, Asking, Parking
+from controllers.gangs.waking.kept_out import KeptOut
+from controllers.gangs.waking.nominations import Nominations
+from controllers.gangs.waking.parked import Why
+from controllers.gangs.waking.waker import Waker
+from controllers.gangs.writing.housekeeping import Housekeeping
+from controllers.gangs.writing.plan_store import PlanStore
+from controllers.gangs.writing.writes import Work, Writes
 from runtime.failpoints import failpoint
-from runtime.plan_objects import PlanNotStoredError
+from runtime.plans.plan_objects import PlanNotStoredError
 
 __all__ = ["Hands", "Performer"]
 

@@ -1,7 +1,7 @@
 """The loop that moves gangs through their lives: it looks, lets the reducer decide, and has the effects carried out.
 
 A step concerns only the gangs to which something has happened, and searches for one gang at most. Nothing is written
-here: see `controllers.gangs.writes`.
+here: see `controllers.gangs.writing.writes`.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Final
 import structlog
 
 from api.clock import Clock
-from controllers.gangs.candidates import Candidates
-from controllers.gangs.decide import Decider
 from controllers.gangs.gangs import Gang, Gangs
-from controllers.gangs.kept_out import let_in
 from controllers.gangs.keys import lone_pod
-from controllers.gangs.life import ActivePlan, GroupKey
-from controllers.gangs.look import Looks
-from controllers.gangs.observations import Decided, Failed, NotDecided
+from controllers.gangs.lifecycle.life import ActivePlan, GroupKey
+from controllers.gangs.lifecycle.observations import Decided, Failed, NotDecided
+from controllers.gangs.looking.look import Looks
+from controllers.gangs.looking.plan_index import PlanIndex
 from controllers.gangs.performing import Hands, Performer
-from controllers.gangs.plan_index import PlanIndex
-from controllers.gangs.planning_queue import PlanningQueue, Turn
+from controllers.gangs.planning.candidates import Candidates
+from controllers.gangs.planning.decide import Decider
+from controllers.gangs.planning.planning_queue import PlanningQueue, Turn
 from controllers.gangs.timekeeping import TICK_SECONDS, Timekeeper
+from controllers.gangs.waking.kept_out import let_in
 from nodes.state.tables import Tables
 
 __all__ = ["Planner", "World"]

@@ -8,14 +8,14 @@ import structlog
 
 from api.clock import Clock
 from api.plans import PreemptionPlanSpec
-from controllers.gangs.claims import Claims, completed
-from controllers.gangs.evictions import Evictions
+from controllers.gangs.evicting.evictions import Evictions
 from controllers.gangs.gangs import Gangs
-from controllers.gangs.life import ActivePlan
-from controllers.gangs.observations import Resumed
-from controllers.gangs.roster import Roster
-from controllers.gangs.stored_plan import StoredPlan
-from controllers.gangs.verdicts import Verdicts
+from controllers.gangs.lifecycle.life import ActivePlan
+from controllers.gangs.lifecycle.observations import Resumed
+from controllers.gangs.lifecycle.stored_plan import StoredPlan
+from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.planning.verdicts import Verdicts
+from controllers.gangs.promised.claims import Claims, completed
 
 __all__ = ["Resuming"]
 

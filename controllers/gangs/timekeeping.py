@@ -6,19 +6,19 @@ from collections.abc import Callable, Sized
 from functools import partial
 from typing import Final
 
-from controllers.gangs.evidence import Evidence
-from controllers.gangs.exclusions import Exclusions
 from controllers.gangs.gangs import Gangs
-from controllers.gangs.observations import Relented
-from controllers.gangs.parked import Why
-from controllers.gangs.partial_gangs import PartialGangs
+from controllers.gangs.lifecycle.observations import Relented
+from controllers.gangs.looking.evidence import Evidence
+from controllers.gangs.mirror.waiting import WaitingPods
 from controllers.gangs.performing import Hands
-from controllers.gangs.refusals import Refusals
-from controllers.gangs.reservations import Reservations
-from controllers.gangs.sparing import Sparing
-from controllers.gangs.stopped_gangs import StoppedGangs
-from controllers.gangs.waiting import WaitingPods
-from controllers.gangs.writes import Key
+from controllers.gangs.planning.exclusions import Exclusions
+from controllers.gangs.planning.partial_gangs import PartialGangs
+from controllers.gangs.planning.refusals import Refusals
+from controllers.gangs.planning.sparing import Sparing
+from controllers.gangs.planning.stopped_gangs import StoppedGangs
+from controllers.gangs.promised.reservations import Reservations
+from controllers.gangs.waking.parked import Why
+from controllers.gangs.writing.writes import Key
 
 __all__ = ["TICK_SECONDS", "Timekeeper"]
 

@@ -9,10 +9,10 @@ from api.core import PriorityClass
 from api.kueue import ResourceFlavor, WorkloadPriorityClass
 from api.workloads import Workload
 from controllers.jobs.owned_workload import Classes
-from quota.pod_set_infos import PodSetInfo, pod_set_infos
-from runtime.objects import Objects
-from runtime.resources import PRIORITY_CLASSES, RESOURCE_FLAVORS, WORKLOAD_PRIORITY_CLASSES
-from runtime.views import View, Views
+from quota.cycle.pod_set_infos import PodSetInfo, pod_set_infos
+from runtime.mirror.objects import Objects
+from runtime.mirror.resources import PRIORITY_CLASSES, RESOURCE_FLAVORS, WORKLOAD_PRIORITY_CLASSES
+from runtime.mirror.views import View, Views
 
 __all__ = ["Supplies"]
 

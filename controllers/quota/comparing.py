@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from api.workloads import EVICTED, PREEMPTED, Admission, Workload
-from controllers.quota.admitting import admission_of
-from quota.amounts import QuotaError
-from quota.cycle import cycle
-from quota.decision import Options, Tried
-from quota.entries import Entry
-from quota.queues import heads
-from quota.snapshot import QuotaSnapshot
-from quota.unsupported import why_unsupported
-from quota.workloads import holds_quota, is_evicting, key_of
+from controllers.quota.life.admitting import admission_of
+from quota.cycle.cycle import cycle
+from quota.cycle.entries import Entry
+from quota.cycle.queues import heads
+from quota.cycle.unsupported import why_unsupported
+from quota.search.decision import Options, Tried
+from quota.state.amounts import QuotaError
+from quota.state.snapshot import QuotaSnapshot
+from quota.state.workloads import holds_quota, is_evicting, key_of
 
 __all__ = [
     "Before",

@@ -8,7 +8,7 @@ from msgspec import Meta, field
 
 from api.validation import FieldError
 from native.codes import FINAL_SHARE, INITIAL_SHARE
-from quota.decision import Options
+from quota.search.decision import Options
 from serving.sections import Count, Seconds, Section
 
 __all__ = ["FairSharingConfiguration", "QuotaConfiguration", "QuotaMode", "check_quota", "search_options"]

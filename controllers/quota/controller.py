@@ -13,24 +13,24 @@ from controllers.quota.configuration import QuotaConfiguration
 from controllers.quota.kueue_lease import Alone
 from controllers.quota.leading import Known, Leading
 from controllers.quota.metrics import export_kueues
-from controllers.quota.promised_places import PromisedPlaces
-from controllers.quota.queue_statuses import QueueViews
-from controllers.quota.stored_plans import StoredPlans
+from controllers.quota.plans.stored_plans import StoredPlans
+from controllers.quota.queues.queue_statuses import QueueViews
+from controllers.quota.scheduling.promised_places import PromisedPlaces
 from kube.client import ApiClient
 from kube.recorder import EventRecorder
 from kube.sender import Sender
-from quota.decision import Options
-from quota.remains import Remains
-from quota.statuses import Tally
-from runtime.freshness import catch_up
+from quota.search.decision import Options
+from quota.state.remains import Remains
+from quota.state.statuses import Tally
+from runtime.exchange.placements import Placements
+from runtime.exchange.workload_reports import WorkloadReports
 from runtime.metrics import PLAN_OVERDUE_SECONDS
-from runtime.placements import Placements
-from runtime.readiness import not_synced
-from runtime.resources import PLANS
-from runtime.term import Term
-from runtime.views import Views
-from runtime.watched_quota import WatchedQuota
-from runtime.workload_reports import WorkloadReports
+from runtime.mirror.freshness import catch_up
+from runtime.mirror.readiness import not_synced
+from runtime.mirror.resources import PLANS
+from runtime.mirror.views import Views
+from runtime.mirror.watched_quota import WatchedQuota
+from runtime.terms.term import Term
 from serving.ops import Check
 
 __all__ = ["QuotaController"]
@@ -83,11 +83,11 @@ class QuotaController:
         quota.on_object(self._object_changed)
 
     def checks(self) -> Mapping[str, Check]:
-        """See `runtime.controller.Controller`."""
+        """See `runtime.terms.controller.Controller`."""
         return {"quota-synced": self._not_synced, "quota-alone": lambda: self._alone.problem or None}
 
     async def lead(self, term: Term) -> None:
-        """See `runtime.controller.Controller`."""
+        """See `runtime.terms.controller.Controller`."""
         since, quota = max(term.began, self._ended), self._known.quota
         await quota.wait_synced()
         await self._plans.wait_synced()

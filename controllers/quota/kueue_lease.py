@@ -23,8 +23,8 @@ from controllers.quota.metrics import STANDS_ASIDE
 from kube.client import ApiClient, ApiError, get_or_none
 from kube.recorder import EventRecorder, Reference
 from kube.retry import Retry
-from quota.workloads import key_of
-from runtime.resources import KUEUE
+from quota.state.workloads import key_of
+from runtime.mirror.resources import KUEUE
 
 __all__ = ["Alone", "LeaseSeen", "judge"]
 

@@ -11,39 +11,39 @@ from typing import Final
 from api.clock import Clock
 from api.plans import PreemptionPlan
 from api.workloads import Workload
-from controllers.quota.agreement import Agreement
 from controllers.quota.configuration import QuotaConfiguration
-from controllers.quota.draft import Step
-from controllers.quota.facts import Facts
-from controllers.quota.finalizers import QueueFinalizers
-from controllers.quota.following import Following
-from controllers.quota.life import Limits
-from controllers.quota.looking import BACKOFF, Looking
-from controllers.quota.passers import Passers
-from controllers.quota.plans import QuotaPlans
-from controllers.quota.queue_statuses import QueueStatuses, QueueViews
-from controllers.quota.resuming import Fence, Resuming
-from controllers.quota.scheduling import Scheduling
-from controllers.quota.shown import Shown
-from controllers.quota.stored_plans import PlanStore, StoredPlans
-from controllers.quota.writer import Outcome, WorkloadWriter
+from controllers.quota.life.draft import Step
+from controllers.quota.life.life import Limits
+from controllers.quota.plans.passers import Passers
+from controllers.quota.plans.plans import QuotaPlans
+from controllers.quota.plans.resuming import Fence, Resuming
+from controllers.quota.plans.stored_plans import PlanStore, StoredPlans
+from controllers.quota.queues.finalizers import QueueFinalizers
+from controllers.quota.queues.queue_statuses import QueueStatuses, QueueViews
+from controllers.quota.scheduling.agreement import Agreement
+from controllers.quota.scheduling.scheduling import Scheduling
+from controllers.quota.workloads.facts import Facts
+from controllers.quota.workloads.following import Following
+from controllers.quota.workloads.looking import BACKOFF, Looking
+from controllers.quota.workloads.shown import Shown
+from controllers.quota.workloads.writer import Outcome, WorkloadWriter
 from kube.client import ApiClient
 from kube.conditions import ConditionWriter
 from kube.recorder import EventRecorder
 from kube.sender import Sender
-from quota.decision import Options
-from quota.pending import PendingQueues
-from quota.statuses import Tally
-from quota.workloads import holds_quota, key_of
-from runtime.placements import Placements
-from runtime.plan_retention import Retention
-from runtime.plan_writer import PlanWriter
-from runtime.queue import KeyedQueue
-from runtime.ranked_slots import RankedSlots
-from runtime.readiness import interrupted
-from runtime.term import Term
-from runtime.watched_quota import WatchedQuota
-from runtime.workload_reports import WorkloadReports
+from quota.cycle.pending import PendingQueues
+from quota.search.decision import Options
+from quota.state.statuses import Tally
+from quota.state.workloads import holds_quota, key_of
+from runtime.exchange.placements import Placements
+from runtime.exchange.workload_reports import WorkloadReports
+from runtime.mirror.readiness import interrupted
+from runtime.mirror.watched_quota import WatchedQuota
+from runtime.plans.plan_retention import Retention
+from runtime.plans.plan_writer import PlanWriter
+from runtime.terms.term import Term
+from runtime.work.queue import KeyedQueue
+from runtime.work.ranked_slots import RankedSlots
 
 __all__ = ["Known", "Leading"]
 
@@ -197,7 +197,7 @@ class Leading:
     # ---- what happens
 
     def workload_changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
-        """See `runtime.watched_quota.WorkloadHook`."""
+        """See `runtime.mirror.watched_quota.WorkloadHook`."""
         self.facts.changed(key, before, after)
         if after is not None and self._is_foreign_admission(key, before, after):
             self._judge_foreign(after)
@@ -230,7 +230,7 @@ class Leading:
         self._following.freed(queue)
 
     def object_changed(self, kind: str, key: str) -> None:
-        """See `runtime.watched_quota.ObjectHook`."""
+        """See `runtime.mirror.watched_quota.ObjectHook`."""
         self._following.object_changed(kind, key)
 
     def _written(self, key: str, step: Step, outcome: Outcome) -> None:

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from prometheus_client import REGISTRY, Counter, Gauge
 
-from controllers.quota.draft import Counted
+from controllers.quota.life.draft import Counted
 
 __all__ = ["OBSERVED", "PLANS", "STANDS_ASIDE", "Agrees", "count", "export_kueues", "export_observed"]
 

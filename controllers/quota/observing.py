@@ -26,21 +26,21 @@ from controllers.quota.comparing import (
 )
 from controllers.quota.metrics import OBSERVED, Agrees, export_observed
 from kube.client import ApiClient
-from quota.amounts import QuotaError
-from quota.decision import Options
-from quota.queues import is_queued
-from quota.workloads import (
+from quota.cycle.queues import is_queued
+from quota.search.decision import Options
+from quota.state.amounts import QuotaError
+from quota.state.workloads import (
     has_closed_preemption_gate,
     holds_quota,
     is_evicting,
     key_of,
     local_queue_key,
 )
-from runtime.freshness import catch_up
-from runtime.readiness import not_synced
-from runtime.term import Term
-from runtime.views import Views
-from runtime.watched_quota import WatchedQuota
+from runtime.mirror.freshness import catch_up
+from runtime.mirror.readiness import not_synced
+from runtime.mirror.views import Views
+from runtime.mirror.watched_quota import WatchedQuota
+from runtime.terms.term import Term
 from serving.ops import Check
 
 __all__ = ["Observing", "QuotaObserver"]
@@ -76,11 +76,11 @@ class QuotaObserver:
         self._quota.on_object(self._object_changed)
 
     def checks(self) -> Mapping[str, Check]:
-        """See `runtime.controller.Controller`."""
+        """See `runtime.terms.controller.Controller`."""
         return {"quota-synced": self._not_synced}
 
     async def lead(self, term: Term) -> None:
-        """See `runtime.controller.Controller`. One process compares, so each decision is counted once."""
+        """See `runtime.terms.controller.Controller`. One process compares, so each decision is counted once."""
         del term  # nothing is written
         await self._quota.wait_synced()
         observing = self._observing = Observing(
@@ -183,7 +183,7 @@ class Observing:
             case.last = self._clock.monotonic()
 
     def workload_changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
-        """See `runtime.watched_quota.WorkloadHook`."""
+        """See `runtime.mirror.watched_quota.WorkloadHook`."""
         if _signature(before) == _signature(after):
             return
         of_a_decision = before is None or after is None or before.spec == after.spec

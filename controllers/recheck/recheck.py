@@ -26,7 +26,7 @@ from kube.breath import Breath
 from kube.client import ApiClient, ApiError, get_or_none
 from kube.conditions import ConditionWriter, Target
 from kube.sender import Sender
-from runtime.term import Term
+from runtime.terms.term import Term
 from schema import Object
 from schema.verdict import Verdict
 from serving.ops import Check

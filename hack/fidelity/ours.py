@@ -18,14 +18,14 @@ from api.storage import (
     PersistentVolumeClaim,
     StorageClass,
 )
-from controllers.gangs.scheduler_configuration import parse
+from controllers.gangs.scheduler.configuration import parse
 from hack.fidelity.worlds import GROUP, World
 from nodes.search.cluster import Cluster, lay_out
-from nodes.search.preemptor import group_preemptor
+from nodes.search.preemptors.preemptor import group_preemptor
 from nodes.search.room import Room
 from nodes.search.unmodelled import not_modelled
 from nodes.state.tables import Tables
-from nodes.state.volumes import StorageObject
+from nodes.state.volumes.volumes import StorageObject
 
 __all__ = ["Said", "judge", "tables_of"]
 

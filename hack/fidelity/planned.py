@@ -18,7 +18,7 @@ from hack.fidelity.worlds import GROUP, Step, World, random_world
 from nodes.filters.node_volume_limits import DETACHED
 from nodes.search.cluster import Cluster, lay_out
 from nodes.search.decision import decide_group
-from nodes.search.preemptor import group_preemptor
+from nodes.search.preemptors.preemptor import group_preemptor
 from nodes.search.room import Room
 from nodes.state.snapshot import Snapshot
 

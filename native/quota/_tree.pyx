@@ -3,7 +3,7 @@
 """The quota tree: what follows from the quotas once, and what a node may still take given the usage of all.
 
 `usage` is [nodes, frs]: of a ClusterQueue the sum of its workloads, of a Cohort what its children cannot keep
-to themselves. The plain twin is tests/twins/quota/tree.py.
+to themselves. The plain twin is tests/twins/quota/state/tree.py.
 """
 
 import numpy as np

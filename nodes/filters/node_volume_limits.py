@@ -1,4 +1,5 @@
-"""NodeVolumeLimits: how many volumes of a CSI driver a node can attach. `nodes.search.attachments` counts them."""
+"""NodeVolumeLimits: how many volumes of a CSI driver a node can attach. `nodes.search.neighbours.attachments` counts
+them."""
 
 from __future__ import annotations
 

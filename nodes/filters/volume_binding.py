@@ -21,8 +21,8 @@ NO_SPACE: Final = "node(s) did not have enough free storage"
 
 
 class VolumeBinding(StaticFilter[PodVolumes]):
-    """Needs: the pod's claims with what is behind them. `nodes.state.volumes` finds that; the pod alone says only that
-    it has claims, which is named until somebody has found it."""
+    """Needs: the pod's claims with what is behind them. `nodes.state.volumes.volumes` finds that; the pod alone says
+    only that it has claims, which is named until somebody has found it."""
 
     name: ClassVar[str] = "VolumeBinding"
 

@@ -2,7 +2,7 @@
 
 The pod's controller reference decides. Owners that are not the pod's own controller are known by labels. Such a label
 counts only if the controller has the name that the owner's controller gives it, and not if it is known that the
-controller references lead elsewhere: see `nodes.state.chains`.
+controller references lead elsewhere: see `nodes.state.groups.chains`.
 """
 
 from __future__ import annotations

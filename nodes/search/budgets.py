@@ -20,9 +20,9 @@ from api.plans import PreemptionPlanSpec
 from api.words import counted
 from native.codes import PREEMPTS
 from native.nodes.problem import SCORE_COLUMNS, Solution
-from nodes.search.preemptor import Preemptor
+from nodes.search.preemptors.preemptor import Preemptor
 from nodes.search.survivors import budgets_of
-from nodes.state.flags import STAYING, TERMINATING, UNSELECTED
+from nodes.state.columns.flags import STAYING, TERMINATING, UNSELECTED
 from nodes.state.snapshot import Snapshot
 
 __all__ = ["OVER_BUDGET", "bounded", "may_be_stopped", "name_stopping", "under"]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodes.search.cluster import Cluster
-from nodes.search.gangs import topology_key_of
+from nodes.search.preemptors.gangs import topology_key_of
 from nodes.search.room import MANY, Room, count_fits
 from nodes.search.units import Units
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodes.search.cluster import Cluster
-from nodes.search.kinds import Kinds
+from nodes.search.neighbours.kinds import Kinds
 from nodes.search.room import MANY, Room, count_fits
 
 __all__ = ["dealt", "place_all"]

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from native.nodes._units import free_up
-from nodes.search.attachments import Attachments
-from nodes.search.conditions import Conditions
 from nodes.search.costs import Stuck
-from nodes.search.gangs import BoundDomain, bound_domain
-from nodes.search.preemptor import Preemptor
-from nodes.search.tokens import Tokens
-from nodes.state.classes import NO_NODE, refusals
+from nodes.search.neighbours.attachments import Attachments
+from nodes.search.neighbours.conditions import Conditions
+from nodes.search.neighbours.tokens import Tokens
+from nodes.search.preemptors.gangs import BoundDomain, bound_domain
+from nodes.search.preemptors.preemptor import Preemptor
+from nodes.state.columns.classes import NO_NODE, refusals
 from nodes.state.snapshot import Exclusion, Snapshot
 
 __all__ = ["EXCLUDED", "Admission", "Cluster", "Layout", "MisplacedError", "lay_out"]

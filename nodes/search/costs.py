@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from api.disruption import ScoreTerm, disruption_cost
 from api.plans import TermValue
 from nodes.search.units import Units
-from nodes.state.flags import DAEMON, KEPT, UNSAID, is_leaving
+from nodes.state.columns.flags import DAEMON, KEPT, UNSAID, is_leaving
 from nodes.state.snapshot import Snapshot
 
 __all__ = ["TERM_WORDS", "Stuck", "domain_terms", "stated_terms", "unit_terms"]

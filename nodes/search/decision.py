@@ -23,13 +23,13 @@ from nodes.search.cluster import Cluster, MisplacedError, lay_out
 from nodes.search.comparison import Comparison, compare
 from nodes.search.excluded import list_excluded
 from nodes.search.free_room import bound_already, fill, without_victims
-from nodes.search.mismatch import Mismatch
 from nodes.search.others import TRIES, others
 from nodes.search.plan_parts import placements, spec_for
-from nodes.search.preemptor import DecisionError, Preemptor, group_preemptor, pod_preemptor
+from nodes.search.preemptors.mismatch import Mismatch
+from nodes.search.preemptors.preemptor import DecisionError, Preemptor, group_preemptor, pod_preemptor
+from nodes.search.preemptors.supposed import SupposedPods, WorkloadName, supposed
 from nodes.search.problem import Built, build
 from nodes.search.room import Room
-from nodes.search.supposed import SupposedPods, WorkloadName, supposed
 from nodes.search.unmodelled import not_modelled
 from nodes.search.victims import victims_of, violations_of
 from nodes.state.snapshot import Snapshot

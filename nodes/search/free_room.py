@@ -9,7 +9,7 @@ from api.words import counted
 from nodes.search.cluster import Cluster
 from nodes.search.costs import domain_terms, stated_terms
 from nodes.search.plan_parts import placements, spec_for
-from nodes.search.preemptor import Preemptor
+from nodes.search.preemptors.preemptor import Preemptor
 from nodes.search.reasons import unavailable
 from nodes.search.room import Room
 from nodes.search.unmodelled import not_modelled

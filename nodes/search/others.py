@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final
 
 from nodes.search.cluster import Cluster
-from nodes.search.preemptor import Preemptor
+from nodes.search.preemptors.preemptor import Preemptor
 from nodes.search.problem import build, shapes_of
 from nodes.search.room import Room
 

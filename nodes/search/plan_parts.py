@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from api import plans
-from nodes.search.preemptor import Preemptor
+from nodes.search.preemptors.preemptor import Preemptor
 from nodes.state.snapshot import Snapshot
 
 __all__ = ["placements", "spec_for"]

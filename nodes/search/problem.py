@@ -17,7 +17,7 @@ from nodes.search.cluster import Cluster
 from nodes.search.costs import domain_terms, unit_terms
 from nodes.search.room import count_fits
 from nodes.search.units import Units, candidates, in_order
-from nodes.state.flags import SEVERAL, UNSELECTED
+from nodes.state.columns.flags import SEVERAL, UNSELECTED
 from nodes.state.snapshot import Snapshot
 
 __all__ = ["Built", "build", "shapes_of"]

@@ -15,8 +15,8 @@ from api.groups import goes_whole
 from api.plans import PreemptionPlanSpec
 from api.priority import group_priority
 from nodes.filters.filter import NodeShape
-from nodes.state.budgets import BudgetRow
-from nodes.state.flags import DAEMON, GATED, KEPT, TERMINATING
+from nodes.state.columns.flags import DAEMON, GATED, KEPT, TERMINATING
+from nodes.state.groups.budgets import BudgetRow
 from nodes.state.snapshot import Snapshot
 
 __all__ = ["Survivor", "Survivors", "budget_text", "budgets_of", "survivors", "waiting"]

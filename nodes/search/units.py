@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from native.nodes._units import list_units, rearranged, sorted_by
-from nodes.search.preemptor import priority_of_group
-from nodes.state.flags import KEPT, STAYING, TERMINATING
-from nodes.state.group_columns import GroupColumns
+from nodes.search.preemptors.preemptor import priority_of_group
+from nodes.state.columns.flags import KEPT, STAYING, TERMINATING
+from nodes.state.groups.group_columns import GroupColumns
 from nodes.state.snapshot import Snapshot
 
 __all__ = ["Units", "candidates", "in_order", "is_needed", "started"]

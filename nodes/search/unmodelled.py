@@ -11,10 +11,10 @@ from api.plans import PreemptionPlanSpec
 from nodes.filters.dynamic_resources import DynamicResources
 from nodes.filters.registry import FILTERS, LOCAL, POD_FILTERS, STRICTER
 from nodes.search.cluster import Cluster
-from nodes.search.kinds import Kinds, on_nodes
-from nodes.search.tokens import interested
-from nodes.search.volume_claims import unmodelled_claims
-from nodes.state.flags import is_leaving
+from nodes.search.neighbours.kinds import Kinds, on_nodes
+from nodes.search.neighbours.tokens import interested
+from nodes.search.neighbours.volume_claims import unmodelled_claims
+from nodes.state.columns.flags import is_leaving
 from nodes.state.snapshot import Snapshot
 
 __all__ = ["not_modelled", "why_blocked"]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodes.filters.filter import NodeShape
-from nodes.state.columns import grown
+from nodes.state.columns.columns import grown
 
 __all__ = ["Domain", "Domains"]
 

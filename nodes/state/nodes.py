@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from api.core import Node
 from api.requests import allocatable
 from nodes.filters.filter import NodeShape
-from nodes.state.change_log import ChangeLog
-from nodes.state.classes import node_shape
-from nodes.state.columns import Column, Columns, Register
-from nodes.state.resources import Resources
+from nodes.state.columns.change_log import ChangeLog
+from nodes.state.columns.classes import node_shape
+from nodes.state.columns.columns import Column, Columns, Register
+from nodes.state.columns.resources import Resources
 
 __all__ = ["NodeTable"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from nodes.state.classes import PodClass
-from nodes.state.groups import GroupKey
-from nodes.state.pod_facts import Controller, MemberStatus
+from nodes.state.columns.classes import PodClass
+from nodes.state.groups.groups import GroupKey
+from nodes.state.pods.pod_facts import Controller, MemberStatus
 
 if TYPE_CHECKING:
     from nodes.state.tables import Tables

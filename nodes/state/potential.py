@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from api.priority import UnknownPriorityClass, group_priority
-from nodes.state.flags import KEPT, STAYING, TERMINATING
+from nodes.state.columns.flags import KEPT, STAYING, TERMINATING
 from nodes.state.tables import Tables
 
 __all__ = ["NOBODY", "Potential", "potential"]

@@ -6,7 +6,7 @@ import numpy as np
 
 from nodes.filters.filter import Tenant
 from nodes.filters.registry import COUNTING_FILTERS, POD_FILTERS
-from nodes.state.classes import PodClass, tenant_of
+from nodes.state.columns.classes import PodClass, tenant_of
 from nodes.state.tables import Tables
 
 __all__ = ["may_repel"]

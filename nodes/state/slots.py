@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from api.requests import PODS
-from nodes.state.classes import PodClass, admits
-from nodes.state.columns import Register, grown
+from nodes.state.columns.classes import PodClass, admits
+from nodes.state.columns.columns import Register, grown
 from nodes.state.domains import Domain, Domains
 from nodes.state.potential import Potential, potential
 from nodes.state.tables import Tables

@@ -11,19 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from nodes.state.columns.paged import Pages
 from nodes.state.costs import CostRules
-from nodes.state.paged import Pages
 
 if TYPE_CHECKING:
     from api.core import PriorityClass
     from api.groups import PodGroup
     from nodes.filters.filter import NodeShape
     from nodes.filters.profile import Profiles
-    from nodes.state.budgets import BudgetRow
-    from nodes.state.claimants import ClaimUse
-    from nodes.state.classes import PodClass
-    from nodes.state.flags import Bools, Flags, Int32s, Int64s
-    from nodes.state.group_columns import GroupColumns
+    from nodes.state.columns.classes import PodClass
+    from nodes.state.columns.flags import Bools, Flags, Int32s, Int64s
+    from nodes.state.groups.budgets import BudgetRow
+    from nodes.state.groups.group_columns import GroupColumns
+    from nodes.state.volumes.claimants import ClaimUse
 
 __all__ = ["Exclusion", "Snapshot"]
 

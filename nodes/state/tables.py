@@ -17,23 +17,23 @@ from nodes.filters.pod_volumes import PodVolumes, claims_of
 from nodes.filters.profile import Profiles
 from nodes.groups.keys import foreign_name
 from nodes.groups.registry import OBJECTS, ForeignGroup
-from nodes.state.budgets import BudgetTable, LabelSets
-from nodes.state.claimants import ClaimUse
-from nodes.state.class_table import ClassTable
-from nodes.state.classes import NO_PROFILES
+from nodes.state.columns.class_table import ClassTable
+from nodes.state.columns.classes import NO_PROFILES
+from nodes.state.columns.resources import Resources
 from nodes.state.copying import copy_columns
 from nodes.state.costs import CostRules
-from nodes.state.groups import GroupKey, GroupTable
+from nodes.state.groups.budgets import BudgetTable, LabelSets
+from nodes.state.groups.groups import GroupKey, GroupTable
+from nodes.state.groups.owner_groups import NO_MOVES, Moves, OwnerGroups
 from nodes.state.nodes import NodeTable
-from nodes.state.owner_groups import NO_MOVES, Moves, OwnerGroups
-from nodes.state.pod_facts import Change
 from nodes.state.pod_view import MemberCounts, PodView
-from nodes.state.pods import ENDED, PodTable
-from nodes.state.resources import Resources
+from nodes.state.pods.pod_facts import Change
+from nodes.state.pods.pods import ENDED, PodTable
+from nodes.state.pods.succeeded import SucceededMembers
 from nodes.state.snapshot import Snapshot
-from nodes.state.succeeded import SucceededMembers
-from nodes.state.volume_facts import ClaimKey
-from nodes.state.volumes import StorageObject, VolumeTable
+from nodes.state.volumes.claimants import ClaimUse
+from nodes.state.volumes.volume_facts import ClaimKey
+from nodes.state.volumes.volumes import StorageObject, VolumeTable
 
 __all__ = ["Tables"]
 
@@ -44,8 +44,9 @@ NOTHING: Final = Change.NOTHING
 class Tables:
     """Nodes, pods, groups, budgets and priority classes, without an API server.
 
-    The tables accept every event as the newest state; `runtime.views` drops stale events first. Every method that
-    changes a table returns what changed. It raises ValueError, and changes nothing, for an invalid quantity or time.
+    The tables accept every event as the newest state; `runtime.mirror.views` drops stale events first. Every method
+    that changes a table returns what changed. It raises ValueError, and changes nothing, for an invalid quantity or
+    time.
     """
 
     def __init__(

@@ -12,9 +12,9 @@ import msgspec
 from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor
 from api.workloads import Workload
 from native.codes import FINAL_SHARE, INITIAL_SHARE
-from quota.decision import Options, decide
-from quota.state import QuotaState
-from quota.workloads import time_us
+from quota.search.decision import Options, decide
+from quota.state.state import QuotaState
+from quota.state.workloads import time_us
 
 __all__ = ["Scenario", "answer", "options", "scenarios", "state_of"]
 

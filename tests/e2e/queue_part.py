@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from api.backoff import Backoff
 from api.clock import SYSTEM_CLOCK
 from controllers.checks.controller import CheckController
-from controllers.quota.finalizers import QueueFinalizers
-from controllers.quota.queue_statuses import QueueStatuses, QueueViews
+from controllers.quota.queues.finalizers import QueueFinalizers
+from controllers.quota.queues.queue_statuses import QueueStatuses, QueueViews
 from hack.controlplane.plane import ControlPlane
 from kube.reflector import Timing
 from kube.sender import Sender
-from quota.state import QuotaState
-from quota.statuses import Tally
-from quota.workloads import holds_quota
-from runtime.term import Term
-from runtime.views import Views
-from runtime.watched_quota import WatchedQuota
+from quota.state.state import QuotaState
+from quota.state.statuses import Tally
+from quota.state.workloads import holds_quota
+from runtime.mirror.views import Views
+from runtime.mirror.watched_quota import WatchedQuota
+from runtime.terms.term import Term
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.connected import connected
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from api.workloads import EVICTED
-from controllers.quota.resuming import FENCED
+from controllers.quota.plans.resuming import FENCED
 from hack.controlplane.client import ApiError, Client, Json, path_of
 from hack.controlplane.components import REPRIEVE_USER
 from hack.controlplane.plane import ControlPlane

@@ -26,14 +26,14 @@ SECONDS: Final = 20
 MUTATIONS: Final[Mapping[str, Sequence[Edit]]] = {
     "an admission is not assumed": (
         Edit(
-            "controllers/quota/writer.py",
+            "controllers/quota/workloads/writer.py",
             "            self._quota.assume(until_written(before, step.workload))\n",
             "            pass\n",
         ),
     ),
     "parked Workloads do not return": (
         Edit(
-            "controllers/quota/following.py",
+            "controllers/quota/workloads/following.py",
             "            self._pending.freed({known.tree}, self._now())\n",
             "            pass\n",
         ),

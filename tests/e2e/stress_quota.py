@@ -20,7 +20,7 @@ import msgspec
 
 from controllers.quota.configuration import QuotaConfiguration, search_options
 from hack.controlplane.plane import ControlPlane, Options
-from quota.decision import Options as SearchOptions
+from quota.search.decision import Options as SearchOptions
 from tests.e2e import quota_leaders
 from tests.e2e.gang_load import OPTIONS as GANGS
 from tests.e2e.gang_load import GangLoad

@@ -21,7 +21,7 @@ from api.plans import (
     VictimPod,
     VictimQuota,
 )
-from controllers.gangs.stored_plan import FINALIZER
+from controllers.gangs.lifecycle.stored_plan import FINALIZER
 from hack.controlplane import objects
 from hack.controlplane.client import ApiError, Client, Json
 from tests.e2e.support import REPRIEVE, Sandbox

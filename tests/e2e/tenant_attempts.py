@@ -8,7 +8,7 @@ import msgspec
 
 from api.meta import ObjectMeta
 from api.plans import ClusterPreemptionPlan, PreemptionPlan
-from controllers.gangs.stored_plan import FINALIZER
+from controllers.gangs.lifecycle.stored_plan import FINALIZER
 from hack.controlplane import objects
 from hack.controlplane.client import path_of
 from tests.e2e.tenant import HIGHEST, USER, Attempt, forged_plan, forged_quota_plan

@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 
-from controllers.gangs.waiting import PULSE_NODE
+from controllers.gangs.mirror.waiting import PULSE_NODE
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, condition, wait_for
 

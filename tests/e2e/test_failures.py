@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from controllers.gangs.waiting import PULSE_NODE
+from controllers.gangs.mirror.waiting import PULSE_NODE
 from hack.controlplane.client import ApiError
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.support import (

@@ -15,9 +15,9 @@ from controllers.gangs.controller import GangController
 from hack.controlplane.client import Client
 from hack.controlplane.plane import ControlPlane
 from runtime import failpoints
-from runtime.controller import lead_all
-from runtime.term import EternalTerms
-from runtime.views import Views
+from runtime.mirror.views import Views
+from runtime.terms.controller import lead_all
+from runtime.terms.term import EternalTerms
 from tests.e2e.support import Sandbox, wait_for
 from tests.kit.connected import connected
 

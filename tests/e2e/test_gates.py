@@ -14,7 +14,7 @@ import yaml
 
 from api.clock import SYSTEM_CLOCK
 from api.groups import SCHEDULING_GATE
-from controllers.gangs.writer import Writer
+from controllers.gangs.writing.writer import Writer
 from hack.controlplane.binaries import binaries
 from hack.controlplane.client import Client, path_of
 from hack.controlplane.manifests import apply_webhooks, render

@@ -20,7 +20,7 @@ from api.crds import definitions
 from api.groups import API_VERSION
 from api.meta import ObjectMeta
 from api.plans import PreemptionPlan, PreemptionPlanSpec, Preemptor
-from controllers.gangs.stored_plan import FINALIZER
+from controllers.gangs.lifecycle.stored_plan import FINALIZER
 from hack.controlplane.binaries import binaries
 from hack.controlplane.client import ApiError, Json
 from hack.controlplane.objects import pod_group

@@ -10,7 +10,7 @@ import pytest
 
 from api.groups import POD_GROUP_LABEL
 from api.times import parse_rfc3339
-from controllers.gangs.pieces import HELD_SECONDS
+from controllers.gangs.lifecycle.partial import HELD_SECONDS
 from hack.controlplane.client import Json
 from hack.controlplane.plane import ControlPlane, Options
 from tests.e2e.support import REPRIEVE, Sandbox, SandboxFactory, condition, wait_for

@@ -14,17 +14,17 @@ from api.clock import SYSTEM_CLOCK
 from api.meta import List
 from api.plan_names import plan_name
 from api.plans import Placement, PreemptionPlan, PreemptionPlanSpec, Preemptor, Victim, VictimPod
-from controllers.gangs.housekeeping import Housekeeping
-from controllers.gangs.life import Ending
-from controllers.gangs.plans import PlanStore
-from controllers.gangs.stored import StoredPlans
-from controllers.gangs.writer import Writer
-from controllers.gangs.writes import Writes
+from controllers.gangs.lifecycle.life import Ending
+from controllers.gangs.writing.housekeeping import Housekeeping
+from controllers.gangs.writing.plan_store import PlanStore
+from controllers.gangs.writing.stored import StoredPlans
+from controllers.gangs.writing.writer import Writer
+from controllers.gangs.writing.writes import Writes
 from hack.controlplane.client import ApiError
 from hack.controlplane.plane import ControlPlane
-from runtime.plan_objects import PlanNotStoredError
-from runtime.plan_retention import Retention
-from runtime.resources import PLANS
+from runtime.mirror.resources import PLANS
+from runtime.plans.plan_objects import PlanNotStoredError
+from runtime.plans.plan_retention import Retention
 from tests.e2e.support import REPRIEVE, Sandbox
 from tests.kit.connected import connected
 

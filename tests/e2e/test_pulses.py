@@ -9,13 +9,13 @@ from contextlib import AbstractContextManager
 
 from api.clock import SYSTEM_CLOCK
 from api.core import Pod
-from controllers.gangs.asking import AskedMember, Asking, Parking
-from controllers.gangs.life import GroupKey
-from controllers.gangs.parked import ParkedPods
-from controllers.gangs.release import Waker
-from controllers.gangs.roster import Roster
-from controllers.gangs.waiting import PULSE_NODE, WaitingPods
-from controllers.gangs.writer import Writer
+from controllers.gangs.lifecycle.life import GroupKey
+from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.mirror.waiting import PULSE_NODE, WaitingPods
+from controllers.gangs.waking.asking import AskedMember, Asking, Parking
+from controllers.gangs.waking.parked import ParkedPods
+from controllers.gangs.waking.waker import Waker
+from controllers.gangs.writing.writer import Writer
 from hack.controlplane.plane import ControlPlane
 from nodes.state.tables import Tables
 from tests.e2e.stub_extender import answering

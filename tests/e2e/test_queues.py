@@ -10,10 +10,10 @@ import pytest
 
 from cli.leaving.sweep import sweep_all
 from cli.leaving.sweeps import QUEUE_FINALIZERS
-from controllers.quota.queue_statuses import FIELD_MANAGER
+from controllers.quota.queues.queue_statuses import FIELD_MANAGER
 from hack.controlplane.client import Client, Json
 from hack.controlplane.plane import ControlPlane
-from quota.state import QuotaState
+from quota.state.state import QuotaState
 from tests.e2e.queue_part import keeping_queues
 from tests.e2e.support import condition
 from tests.kit.clock import PATIENCE_SECONDS

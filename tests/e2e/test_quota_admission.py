@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from controllers.quota.texts import SAID
+from controllers.quota.scheduling.texts import SAID
 from hack.controlplane.client import Json
 from tests.e2e.quota_sandbox import KUEUE, QuotaSandbox
 from tests.e2e.served import asked, differences, not_served

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from controllers.quota.resuming import FENCED
+from controllers.quota.plans.resuming import FENCED
 from hack.controlplane.client import Json
 from hack.controlplane.plane import ControlPlane, Options
 from tests.e2e.quota_sandbox import QUOTA, QuotaSandbox

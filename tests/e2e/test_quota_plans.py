@@ -14,15 +14,15 @@ from api.backoff import Backoff
 from api.clock import SYSTEM_CLOCK
 from controllers.quota.configuration import QuotaConfiguration
 from controllers.quota.controller import QuotaController
-from controllers.quota.resuming import FENCED
+from controllers.quota.plans.resuming import FENCED
 from hack.controlplane.client import ApiError, Client, Json
 from hack.controlplane.plane import ControlPlane
 from kube.reflector import Timing
-from quota.decision import Options
+from quota.search.decision import Options
+from runtime.exchange.workload_reports import WorkloadReports
 from runtime.failpoints import configure
-from runtime.term import Term
-from runtime.views import Views
-from runtime.workload_reports import WorkloadReports
+from runtime.mirror.views import Views
+from runtime.terms.term import Term
 from tests.e2e.support import REPRIEVE, condition
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.connected import connected

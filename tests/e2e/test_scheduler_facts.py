@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 import orjson
 
 from api.clock import SYSTEM_CLOCK
-from controllers.gangs.reservations import Reservations
-from controllers.gangs.scheduler_messages import PreemptionOutcome, preemption_outcome
+from controllers.gangs.promised.reservations import Reservations
+from controllers.gangs.scheduler.messages import PreemptionOutcome, preemption_outcome
 from extender.verbs import BoundPod, Verbs
 from extender.wire import preemption_decoder
 from tests.e2e.stub_extender import answering

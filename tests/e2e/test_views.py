@@ -14,14 +14,14 @@ from api.backoff import Backoff
 from api.clock import SYSTEM_CLOCK
 from api.core import PriorityClass
 from api.meta import Condition, ObjectMeta, Struct
-from controllers.gangs.writer import Deletion, Reference, Writer
+from controllers.gangs.writing.writer import Deletion, Reference, Writer
 from hack.controlplane.plane import ControlPlane
 from kube.client import ApiClient, ApiError
 from kube.reflector import Resource, Timing
-from runtime.objects import Objects
-from runtime.resources import PRIORITY_CLASSES
-from runtime.views import Views
-from runtime.watched_tables import WatchedTables
+from runtime.mirror.objects import Objects
+from runtime.mirror.resources import PRIORITY_CLASSES
+from runtime.mirror.views import Views
+from runtime.mirror.watched_tables import WatchedTables
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.connected import connected

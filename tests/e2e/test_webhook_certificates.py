@@ -23,7 +23,7 @@ from hack.controlplane.manifests import WEBHOOK_KINDS
 from hack.controlplane.objects import pod_group
 from hack.controlplane.plane import ControlPlane
 from hack.controlplane.processes import wait_until
-from runtime.views import Views
+from runtime.mirror.views import Views
 from tests.e2e.webhook_server import ADMISSION, bundle, status_of
 from tests.kit.clock import PATIENCE_SECONDS, ManualClock
 from tests.kit.connected import connected

@@ -28,9 +28,9 @@ from api.kueue import (
 from api.meta import Condition, LabelSelector, ObjectMeta, OwnerReference
 from api.podsets import PodSet, PodSetAssignment, PodTemplate
 from api.workloads import Admission, PreemptionGate, Workload, WorkloadSpec
-from quota.snapshot import QuotaSnapshot
-from quota.state import QuotaState
-from quota.workloads import pod_set_requests
+from quota.state.snapshot import QuotaSnapshot
+from quota.state.state import QuotaState
+from quota.state.workloads import pod_set_requests
 
 __all__ = [
     "EPOCH",

@@ -10,13 +10,13 @@ from typing import Final
 from api.kueue import RESOURCE_IN_USE, ClusterQueue
 from api.plans import PreemptionPlan
 from api.workloads import ADMITTED, EVICTED, QUOTA_RESERVED, REQUEUED, Workload
-from quota.activity import flavors_of, named_checks
-from quota.amounts import QuotaError
-from quota.cycle import cycle
-from quota.decision import Options
-from quota.queues import backs_off, heads, is_queued
-from quota.state import QuotaState
-from quota.workloads import effective_priority, holds_quota, key_of, requeue_at
+from quota.cycle.cycle import cycle
+from quota.cycle.queues import backs_off, heads, is_queued
+from quota.search.decision import Options
+from quota.state.activity import flavors_of, named_checks
+from quota.state.amounts import QuotaError
+from quota.state.state import QuotaState
+from quota.state.workloads import effective_priority, holds_quota, key_of, requeue_at
 from tests.kit.quota_history import Event, Object, QuotaHistory, condition_of, is_true
 
 __all__ = ["stuck"]
@@ -24,11 +24,11 @@ __all__ = ["stuck"]
 ACTIVE_PLAN: Final = "Evicting"
 PLAIN: Final = Options()
 PASSER: Final = re.compile(r"it does not preempt while Workload (\S+) waits")
-"""See `controllers.quota.passers`."""
+"""See `controllers.quota.plans.passers`."""
 PAUSED: Final = re.compile(r"it does not preempt Workload (\S+) yet, for which it was preempted itself")
-"""See `controllers.quota.mutual`."""
+"""See `controllers.quota.plans.mutual`."""
 NO_PLACE: Final = "its pods would find no place on nodes"
-"""See `controllers.quota.agreement`."""
+"""See `controllers.quota.scheduling.agreement`."""
 
 
 def stuck(history: QuotaHistory, now: int, options: Options = PLAIN) -> list[str]:

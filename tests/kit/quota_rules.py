@@ -9,8 +9,8 @@ from typing import Final
 from api.kueue import ClusterQueue, Cohort, LocalQueue
 from api.plans import PreemptionPlan
 from api.workloads import ADMITTED, EVICTED, PREEMPTED, QUOTA_RESERVED, Workload
-from controllers.quota.evicting import QUOTA_EXCEEDED
-from quota.workloads import effective_priority, key_of
+from controllers.quota.life.evicting import QUOTA_EXCEEDED
+from quota.state.workloads import effective_priority, key_of
 from tests.kit.quota_history import (
     Change,
     Event,

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from api.kueue import ClusterQueue, Cohort, ResourceQuota
 from api.workloads import Workload
-from quota.amounts import QuotaError, quota_amount
-from quota.workloads import holds_quota, key_of, usage
+from quota.state.amounts import QuotaError, quota_amount
+from quota.state.workloads import holds_quota, key_of, usage
 
 __all__ = ["FlavorResource", "Tree"]
 
@@ -32,7 +32,7 @@ class Holder(NamedTuple):
 
 @dataclass
 class Tree:
-    """Follows objects as they change. Amounts are canonical units of `quota.amounts`."""
+    """Follows objects as they change. Amounts are canonical units of `quota.state.amounts`."""
 
     _specs: dict[Node, ClusterQueue | Cohort] = field(default_factory=dict)
     _holders: dict[str, Holder] = field(default_factory=dict)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 import msgspec
 
 from api.workloads import Workload
-from quota.cycle import cycle
-from quota.decision import Options
-from quota.entries import Entry
-from quota.queues import equals, heads
-from quota.state import QuotaState
-from quota.workloads import key_of
+from quota.cycle.cycle import cycle
+from quota.cycle.entries import Entry
+from quota.cycle.queues import equals, heads
+from quota.search.decision import Options
+from quota.state.state import QuotaState
+from quota.state.workloads import key_of
 from tests.kit.quota import EPOCH, Object, completed, condition, held, seconds, set_condition, us
 
 __all__ = ["Stay", "World"]

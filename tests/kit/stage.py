@@ -23,13 +23,13 @@ from api.plans import PreemptionPlan
 from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration
 from controllers.gangs.controller import GangController
 from controllers.gangs.leading import Leading
-from controllers.gangs.rules import GatesMode
+from controllers.gangs.lifecycle.settings import GatesMode
 from extender.configuration import ExtenderConfiguration
 from extender.service import ExtenderService
 from extender.wire import filter_decoder, preemption_decoder
 from kube.client import ApiClient
 from kube.reflector import Resource
-from runtime.resources import (
+from runtime.mirror.resources import (
     BUDGETS,
     COSCHEDULING_GROUPS,
     GROUPS,
@@ -41,8 +41,8 @@ from runtime.resources import (
     PRIORITY_CLASSES,
     VOLCANO_GROUPS,
 )
-from runtime.term import Term
-from runtime.views import Views
+from runtime.mirror.views import Views
+from runtime.terms.term import Term
 from tests.kit import apiserver
 from tests.twins.gangs.looking import seen
 

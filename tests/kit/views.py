@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from api.clock import SYSTEM_CLOCK, Clock
 from kube.client import ApiClient
-from runtime.views import Views
+from runtime.mirror.views import Views
 
 __all__ = ["NoApi", "listed", "unconnected"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from quota.entries import Entry
-from quota.snapshot import QuotaSnapshot
+from quota.cycle.entries import Entry
+from quota.state.snapshot import QuotaSnapshot
 
 __all__ = ["summary", "usage"]
 

@@ -11,13 +11,13 @@ import hypothesis.strategies as st
 from hypothesis import assume, given, settings
 
 from api.times import parse_rfc3339
-from controllers.gangs.account import Account, subtract
-from controllers.gangs.group_members import Claim
-from controllers.gangs.leftover import Leftover
-from controllers.gangs.life import GroupKey
-from controllers.gangs.reservations import Reservations
-from controllers.gangs.roster import Roster
-from nodes.state.flags import KEPT, STAYING, TERMINATING
+from controllers.gangs.lifecycle.life import GroupKey
+from controllers.gangs.mirror.group_members import Claim
+from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.promised.account import Account, subtract
+from controllers.gangs.promised.leftover import Leftover
+from controllers.gangs.promised.reservations import Reservations
+from nodes.state.columns.flags import KEPT, STAYING, TERMINATING
 from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
 from tests.kit.clock import ManualClock

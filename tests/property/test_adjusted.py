@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from api.limits import LimitRange, RuntimeClass
 from api.validation import convert
 from api.workloads import Workload
-from quota.adjusted import adjusted
-from quota.amounts import QuotaError
-from quota.surroundings import KnownSurroundings, Surroundings
-from quota.workloads import pod_set_requests
+from quota.search.adjusted import adjusted
+from quota.state.amounts import QuotaError
+from quota.state.surroundings import KnownSurroundings, Surroundings
+from quota.state.workloads import pod_set_requests
 
 NAMES = st.sampled_from(["cpu", "memory", "example.com/gpu"])
 AMOUNTS = st.dictionaries(NAMES, st.integers(0, 6), max_size=3)

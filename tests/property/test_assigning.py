@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.plans import Placement, PreemptionPlanSpec, Preemptor
-from controllers.gangs.assigning import assign, match
+from controllers.gangs.planning.assigning import assign, match
 
 MEMBERS = [f"m{number}" for number in range(5)]
 NODES = ["a", "b", "c"]

@@ -17,9 +17,9 @@ from api.storage import PersistentVolume
 from hack.fidelity.ours import STORAGE
 from hack.fidelity.worlds import World, random_world
 from nodes.filters.pod_volumes import ClassStorage, PodVolumes
-from nodes.state.pod_facts import Change
+from nodes.state.pods.pod_facts import Change
 from nodes.state.tables import Tables
-from nodes.state.volume_facts import volume_facts
+from nodes.state.volumes.volume_facts import volume_facts
 from tests.kit.examples import examples
 
 Event = Callable[[Tables], Change]

@@ -21,7 +21,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from api.core import Pod
-from controllers.gangs import evictions
+from controllers.gangs.evicting import evictions
 from kube.client import ApiError
 from kube.sender import Sender
 from tests.kit.examples import examples

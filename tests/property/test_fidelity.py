@@ -17,8 +17,8 @@ from hack.fidelity.worlds import FAMILIES
 from nodes.filters import volume_binding, volume_restrictions, volume_zone
 from nodes.filters.node_ports import HostPort
 from nodes.filters.pod_topology_spread import PodTopologySpread
-from nodes.search import volume_claims
-from nodes.search.attachments import Attachments
+from nodes.search.neighbours import volume_claims
+from nodes.search.neighbours.attachments import Attachments
 
 SEED = 1_000_000
 CASES = 18

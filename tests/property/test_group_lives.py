@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from api.groups import PodGroup
 from api.validation import convert
 from api.workloads import Workload
-from controllers.jobs.group_life import Around, GroupStep, Seen, next_step
-from controllers.jobs.group_members import Member
 from controllers.jobs.owned_workload import Wish
+from controllers.jobs.pod_groups.life import Around, GroupStep, Seen, next_step
+from controllers.jobs.pod_groups.members import Member
 from hack.controlplane import objects
-from quota.pod_set_infos import PodSetInfo
+from quota.cycle.pod_set_infos import PodSetInfo
 from tests.kit.manifests import kueue
 
 UID, WISH, SETS = "w-uid", Wish("q", 0, None, None), ("a", "b")

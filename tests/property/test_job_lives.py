@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from api.core import TimedToleration
-from controllers.jobs.job_state import TemplateParts
-from controllers.jobs.life import (
+from controllers.jobs.batch.life import (
     Around,
     ChangeWorkload,
     CreateWorkload,
@@ -28,10 +27,11 @@ from controllers.jobs.life import (
     UnprotectWorkload,
     next_step,
 )
+from controllers.jobs.batch.workload_of import wish_of
+from controllers.jobs.job_state import TemplateParts
 from controllers.jobs.owned_workload import Classes
-from controllers.jobs.workload_of import wish_of
-from quota.pod_set_infos import PodSetInfo
-from runtime.workload_reports import NOTHING, Reported
+from quota.cycle.pod_set_infos import PodSetInfo
+from runtime.exchange.workload_reports import NOTHING, Reported
 from tests.kit.examples import examples
 from tests.kit.jobs import CLEAN, Json, condition, job, merge, read_job, read_workload
 

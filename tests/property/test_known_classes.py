@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api.core import Pod
-from controllers.gangs.scheduler_configuration import parse
+from controllers.gangs.scheduler.configuration import parse
 from hack.fidelity.worlds import random_world
 from nodes.filters.profile import Profiles
-from nodes.state.classes import PodClass, pod_class
-from nodes.state.known_classes import KnownClasses
+from nodes.state.columns.classes import PodClass, pod_class
+from nodes.state.columns.known_classes import KnownClasses
 from tests.kit.examples import examples
 
 TIMES = ["2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"]

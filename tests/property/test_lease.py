@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from kube.client import ApiClient, ApiError
 from kube.lease import Held, LeaseLock
-from runtime.term import Term
+from runtime.terms.term import Term
 from tests.kit.clock import ManualClock
 from tests.kit.lease import TIMES, Fault, Server
 

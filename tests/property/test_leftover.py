@@ -23,13 +23,14 @@ from hypothesis.stateful import (
 from api.core import Pod
 from api.requests import PODS, pod_requests
 from api.times import parse_rfc3339
-from controllers.gangs import kept_out, leftover
-from controllers.gangs.account import pod_asks_with
-from controllers.gangs.group_members import Claim, Requests
-from controllers.gangs.kept_out import KeptOut
-from controllers.gangs.leftover import Leftover
-from controllers.gangs.reservations import Reservations
-from controllers.gangs.roster import Roster
+from controllers.gangs.mirror.group_members import Claim, Requests
+from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.promised import leftover
+from controllers.gangs.promised.account import pod_asks_with
+from controllers.gangs.promised.leftover import Leftover
+from controllers.gangs.promised.reservations import Reservations
+from controllers.gangs.waking import kept_out
+from controllers.gangs.waking.kept_out import KeptOut
 from nodes.state.tables import Tables
 from tests.kit.clock import ManualClock
 from tests.kit.examples import examples

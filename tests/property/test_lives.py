@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from api.backoff import Backoff
 from api.plans import Placement, PreemptionPlanSpec, Preemptor, Victim, VictimPod
-from controllers.gangs.effects import (
+from controllers.gangs.lifecycle.effects import (
     Advance,
     Ask,
     CannotSchedule,
@@ -40,9 +40,8 @@ from controllers.gangs.effects import (
     SayScheduled,
     Wake,
 )
-from controllers.gangs.gates import Removal, removal
-from controllers.gangs.life import ActivePlan, Ending, Former, Life, PlannedPod, RoomMade
-from controllers.gangs.observations import (
+from controllers.gangs.lifecycle.life import ActivePlan, Ending, Former, Life, PlannedPod, RoomMade
+from controllers.gangs.lifecycle.observations import (
     Asked,
     Compared,
     Decided,
@@ -68,10 +67,9 @@ from controllers.gangs.observations import (
     ToKeep,
     ToRelease,
 )
-from controllers.gangs.pieces import Keep, Member, Pieces, Release, resolve
-from controllers.gangs.proofs import Proof
-from controllers.gangs.reducer import reduce
-from controllers.gangs.rules import (
+from controllers.gangs.lifecycle.partial import Keep, Member, Pieces, Release, resolve
+from controllers.gangs.lifecycle.reducer import reduce
+from controllers.gangs.lifecycle.settings import (
     ASKED_SECONDS,
     RELEASE_SECONDS,
     REPLANS_AT_ONCE,
@@ -79,8 +77,10 @@ from controllers.gangs.rules import (
     Confirmation,
     Rules,
 )
-from controllers.gangs.stored_plan import FORGIVEN
-from controllers.gangs.vain import continues
+from controllers.gangs.lifecycle.stored_plan import FORGIVEN
+from controllers.gangs.lifecycle.vain import continues
+from controllers.gangs.scheduler.proofs import Proof
+from controllers.gangs.waking.gates import Removal, removal
 from tests.kit.examples import examples
 
 LIVES = int(os.environ.get("REPRIEVE_LIVES", examples(300)))

@@ -29,20 +29,20 @@ from api.groups import SCHEDULING_GATE
 from api.plans import Placement, PreemptionPlanSpec, Preemptor, Victim, VictimPod
 from api.requests import PODS
 from api.times import parse_rfc3339
-from controllers.gangs.evidence import Evidence
-from controllers.gangs.gated_pods import GatedPods
-from controllers.gangs.group_members import Claim, member_of
 from controllers.gangs.keys import GroupKey, LonePod, key_of_pod
-from controllers.gangs.life import ActivePlan, Offer, PlannedPod
-from controllers.gangs.look import Looks
-from controllers.gangs.reservations import Reservations
-from controllers.gangs.roster import Roster
-from controllers.gangs.scheduler_configuration import SchedulerConfiguration
+from controllers.gangs.lifecycle.life import ActivePlan, Offer, PlannedPod
+from controllers.gangs.looking.evidence import Evidence
+from controllers.gangs.looking.look import Looks
+from controllers.gangs.mirror.gated_pods import GatedPods
+from controllers.gangs.mirror.group_members import Claim, member_of
+from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.promised.reservations import Reservations
+from controllers.gangs.scheduler.configuration import SchedulerConfiguration
 from nodes.groups.registry import group_of
-from nodes.search.mismatch import mismatch
-from nodes.state import change_log
-from nodes.state.change_log import ChangeLog
-from nodes.state.flags import GATED, TERMINATING
+from nodes.search.preemptors.mismatch import mismatch
+from nodes.state.columns import change_log
+from nodes.state.columns.change_log import ChangeLog
+from nodes.state.columns.flags import GATED, TERMINATING
 from nodes.state.tables import Tables
 from tests.kit.clock import ManualClock
 from tests.kit.examples import examples

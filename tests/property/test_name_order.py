@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodes.state.name_order import NameOrder
+from nodes.state.columns.name_order import NameOrder
 from tests.kit.examples import examples
 
 NAMES = st.text("ab-", min_size=1, max_size=3)

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.podsets import PodSetAssignment
-from controllers.quota.admitting import admission_of
 from controllers.quota.comparing import Before, Written, compare
-from quota.cycle import cycle
-from quota.decision import Options
-from quota.entries import Entry
+from controllers.quota.life.admitting import admission_of
+from quota.cycle.cycle import cycle
+from quota.cycle.entries import Entry
+from quota.search.decision import Options
 from tests.kit.quota import Object, snapshot
 from tests.property.quota_worlds import NOW, OPTIONS, heads, holders, worlds
 

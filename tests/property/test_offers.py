@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from api.core import Pod
-from controllers.gangs.offers import Absence, Ended, Offers, Shown
-from controllers.gangs.proofs import PlannedMember, Proof, prove
-from controllers.gangs.scheduler_configuration import Limits, SchedulerConfiguration
-from controllers.gangs.scheduler_messages import PreemptionOutcome
+from controllers.gangs.scheduler.configuration import Limits, SchedulerConfiguration
+from controllers.gangs.scheduler.messages import PreemptionOutcome
+from controllers.gangs.scheduler.offers import Absence, Ended, Offers, Shown
+from controllers.gangs.scheduler.proofs import PlannedMember, Proof, prove
 from tests.kit.clock import ManualClock
 from tests.kit.examples import examples
 from tests.kit.objects import pod

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nodes.search.cluster import Cluster, lay_out
 from nodes.search.others import TRIES, others
-from nodes.search.preemptor import group_preemptor
+from nodes.search.preemptors.preemptor import group_preemptor
 from tests.kit.examples import examples
 from tests.kit.objects import gang, node, pod, tables
 from tests.kit.plans.checker import Case, check

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodes.state.paged import SIZE, PagedList
+from nodes.state.columns.paged import SIZE, PagedList
 from tests.kit.examples import examples
 
 ACTIONS = st.one_of(

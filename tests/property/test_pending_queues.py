@@ -1,4 +1,5 @@
-"""Live queues answer as `quota.queues` does, which walks over everything, whatever happens and in whatever order."""
+"""Live queues answer as `quota.cycle.queues` does, which walks over everything, whatever happens and in whatever
+order."""
 
 from __future__ import annotations
 
@@ -13,11 +14,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from api.kueue import ClusterQueue, LocalQueue
 from api.meta import Condition
 from api.workloads import AdmissionCheckState, PreemptionGateState, RequeueState, Workload
-from quota.amounts import QuotaError
-from quota.assignment import Tried
-from quota.entries import Entry
-from quota.pending import RELEASE_INTERVAL, PendingQueues
-from quota.queues import (
+from quota.cycle.entries import Entry
+from quota.cycle.pending import RELEASE_INTERVAL, PendingQueues
+from quota.cycle.queues import (
     ADMISSION_GATED_BY,
     PARKS_EQUALS,
     RequeueReason,
@@ -31,8 +30,10 @@ from quota.queues import (
     requeue,
     shape_of,
 )
-from quota.state import QuotaState
-from quota.workloads import key_of, requeue_at
+from quota.search.assignment import Tried
+from quota.state.amounts import QuotaError
+from quota.state.state import QuotaState
+from quota.state.workloads import key_of, requeue_at
 from tests.kit.examples import examples
 from tests.kit.quota import (
     Object,
@@ -109,7 +110,7 @@ class Asked:
 
 
 class Model:
-    """Sets and lists, and the functions of `quota.queues`."""
+    """Sets and lists, and the functions of `quota.cycle.queues`."""
 
     def __init__(self) -> None:
         self.queues: dict[str, ClusterQueue] = {}

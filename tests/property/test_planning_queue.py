@@ -13,9 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from msgspec import UNSET
 
 from api.plans import PreemptionPlanSpec
-from controllers.gangs.life import GroupKey
-from controllers.gangs.planning_queue import Candidate, PlanningQueue, Share, Turn
-from controllers.gangs.roster import Roster
+from controllers.gangs.lifecycle.life import GroupKey
+from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.planning.planning_queue import Candidate, PlanningQueue, Share, Turn
 from nodes.search.decision import group_decision
 from nodes.state.potential import NOBODY
 from nodes.state.slots import Slots

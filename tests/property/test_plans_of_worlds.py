@@ -21,7 +21,7 @@ from native.nodes._victims import search
 from nodes.search.cells import place_all
 from nodes.search.cluster import Cluster, lay_out
 from nodes.search.decision import decide_group, decide_pod
-from nodes.search.preemptor import group_preemptor
+from nodes.search.preemptors.preemptor import group_preemptor
 from nodes.search.problem import build
 from nodes.search.room import Room
 from nodes.state.snapshot import Snapshot

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from controllers.gangs.pulses import Pulse, PulseBudget, PulseQueue, Result, Wish
-from controllers.gangs.waiting import PULSE_NODE, WaitingPod
+from controllers.gangs.mirror.waiting import PULSE_NODE, WaitingPod
+from controllers.gangs.waking.pulses import Pulse, PulseBudget, PulseQueue, Result, Wish
 from tests.kit.examples import examples
 
 SCHEDULERS = ("a", "b")

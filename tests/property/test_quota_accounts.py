@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from api.kueue import ClusterQueue
 from api.workloads import Workload
-from quota.accounts import Lent, account, lent
-from quota.amounts import shown
-from quota.cycle import cycle
-from quota.decision import Options, decide
-from quota.overview import overview, queue_overview
-from quota.reclaims import HIGHEST, reclaims, supposed
-from quota.snapshot import QuotaSnapshot
-from quota.state import QuotaState
-from quota.statuses import Tally, cluster_queue_status
+from quota.answers.accounts import Lent, account, lent
+from quota.answers.overview import overview, queue_overview
+from quota.answers.reclaims import HIGHEST, reclaims, supposed
+from quota.cycle.cycle import cycle
+from quota.search.decision import Options, decide
+from quota.state.amounts import shown
+from quota.state.snapshot import QuotaSnapshot
+from quota.state.state import QuotaState
+from quota.state.statuses import Tally, cluster_queue_status
 from tests.kit.examples import examples
 from tests.kit.quota import Object, cluster_queue, cohort, completed, cpu, held, snapshot, workload
 from tests.property.quota_worlds import NOW, OPTIONS, heads, holders, worlds

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from api.workloads import Workload
 from native.quota.quotas import Quotas
-from quota.asks import ask_for
-from quota.candidates import candidates
-from quota.cycle import cycle
-from quota.decision import Options
-from quota.overlap import fits, without
-from quota.tournament import Contestant, Tournament
-from quota.workloads import is_evicting
+from quota.cycle.cycle import cycle
+from quota.cycle.tournament import Contestant, Tournament
+from quota.search.asks import ask_for
+from quota.search.candidates import candidates
+from quota.search.decision import Options
+from quota.state.overlap import fits, without
+from quota.state.workloads import is_evicting
 from tests.kit.quota import Object, snapshot
 from tests.property.quota_entries import summary, usage
 from tests.property.quota_worlds import NOW, OPTIONS, heads, worlds

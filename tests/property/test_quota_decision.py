@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from api.workloads import Workload
 from cli.quota.plain import plain
-from quota.decision import Decision, Options, decide
-from quota.snapshot import QuotaSnapshot
-from quota.state import QuotaState
+from quota.search.decision import Decision, Options, decide
+from quota.state.snapshot import QuotaSnapshot
+from quota.state.state import QuotaState
 from tests.kit.examples import examples
 from tests.kit.quota import (
     Object,

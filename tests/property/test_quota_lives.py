@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from api.workloads import AdmissionCheckState, PreemptionGateState, Workload
-from controllers.quota.admitting import reserve
-from controllers.quota.draft import Draft
-from controllers.quota.evicting import Preemption
-from controllers.quota.life import EVICTION_OVERDUE, Around, Limits, next_step, settle
-from quota.decision import decide
-from quota.queues import backs_off
+from controllers.quota.life.admitting import reserve
+from controllers.quota.life.draft import Draft
+from controllers.quota.life.evicting import Preemption
+from controllers.quota.life.life import EVICTION_OVERDUE, Around, Limits, next_step, settle
+from quota.cycle.queues import backs_off
+from quota.search.decision import decide
 from tests.kit.examples import examples
 from tests.kit.quota import at, cluster_queue, cpu, local_queue, set_condition, snapshot, us, workload
 
@@ -179,7 +179,7 @@ class Lives(RuleBasedStateMachine):
         )
 
     def _is_queued(self) -> bool:
-        """Whether a cycle could admit it: as `quota.queues.heads` and `quota.cycle` say."""
+        """Whether a cycle could admit it: as `quota.cycle.queues.heads` and `quota.cycle.cycle` say."""
         failed = any(each.state in ("Retry", "Rejected") for each in self.item.status.admission_checks or ())
         return (
             self.item.spec.active

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from quota.cycle import cycle
-from quota.decision import Options
-from quota.particulars import particulars
+from quota.cycle.cycle import cycle
+from quota.cycle.particulars import particulars
+from quota.search.decision import Options
 from tests.kit.quota import Object, snapshot
 from tests.property.quota_worlds import NOW, OPTIONS, heads, worlds
 

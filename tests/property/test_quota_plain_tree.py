@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api.kueue import ClusterQueue, Cohort
-from quota.state import QuotaState
-from quota.workloads import key_of
+from quota.state.state import QuotaState
+from quota.state.workloads import key_of
 from tests.kit.examples import examples
 from tests.kit.quota import cluster_queue, cohort, completed, cpu, held, workload
 from tests.kit.quota_tree import Tree

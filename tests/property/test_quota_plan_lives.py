@@ -12,7 +12,7 @@ import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from controllers.quota.plan_life import (
+from controllers.quota.life.plan_life import (
     RETRY_US,
     Call,
     Deleted,
@@ -30,7 +30,7 @@ from controllers.quota.plan_life import (
     Written,
     reduce,
 )
-from controllers.quota.planned import Planned, PlannedVictim
+from controllers.quota.life.planned import Planned, PlannedVictim
 from tests.kit.examples import examples
 
 LIVES = int(os.environ.get("REPRIEVE_LIVES", examples(300)))

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from api.compression import compress
 from api.plan_names import plan_name
 from api.plans import PreemptionPlanSpec
-from controllers.quota.planned import covers, promise_of, read, spec_of, with_names
-from quota.cycle import cycle
-from quota.decision import Options
-from quota.entries import Entry
-from quota.particulars import particulars
-from quota.policies import still_goes
-from quota.snapshot import QuotaSnapshot
-from runtime.plan_objects import withhold
+from controllers.quota.life.planned import covers, promise_of, read, spec_of, with_names
+from quota.cycle.cycle import cycle
+from quota.cycle.entries import Entry
+from quota.cycle.particulars import particulars
+from quota.search.decision import Options
+from quota.search.policies import still_goes
+from quota.state.snapshot import QuotaSnapshot
+from runtime.plans.plan_objects import withhold
 from tests.kit.quota import Object, snapshot
 from tests.property.quota_worlds import NOW, OPTIONS, heads, worlds
 

@@ -12,11 +12,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from api.workloads import Workload
-from quota.cycle import cycle
-from quota.decision import Options
-from quota.entries import Entry
-from quota.promises import Promise
-from quota.snapshot import Holder, QuotaSnapshot
+from quota.cycle.cycle import cycle
+from quota.cycle.entries import Entry
+from quota.cycle.promises import Promise
+from quota.search.decision import Options
+from quota.state.snapshot import Holder, QuotaSnapshot
 from tests.kit.quota import Object, snapshot
 from tests.property.quota_entries import summary, usage
 from tests.property.quota_worlds import NOW, OPTIONS, heads, holders, worlds

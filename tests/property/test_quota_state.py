@@ -12,10 +12,10 @@ from api.checks import AdmissionCheck, AdmissionCheckStatus
 from api.kueue import AdmissionChecksStrategy, AdmissionCheckStrategyRule
 from api.meta import Condition, ObjectMeta
 from api.workloads import Workload
-from quota.ranks import Ranks
-from quota.remains import Remains
-from quota.snapshot import Holder, QuotaSnapshot
-from quota.state import QuotaState, Thing
+from quota.state.ranks import Ranks
+from quota.state.remains import Remains
+from quota.state.snapshot import Holder, QuotaSnapshot
+from quota.state.state import QuotaState, Thing
 from tests.kit.examples import examples
 from tests.kit.quota import (
     cluster_queue,

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api.workloads import Workload
-from quota.statuses import Counts, Tally
-from quota.workloads import holds_quota, key_of, usage
+from quota.state.statuses import Counts, Tally
+from quota.state.workloads import holds_quota, key_of, usage
 from tests.kit.examples import examples
 from tests.kit.quota import evicted, held, preempted, set_condition, workload
 

@@ -7,7 +7,7 @@ import asyncio
 import hypothesis.strategies as st
 from hypothesis import example, given, settings
 
-from runtime.ranked_slots import RankedSlots
+from runtime.work.ranked_slots import RankedSlots
 from tests.kit.examples import examples
 
 STEPS = st.lists(

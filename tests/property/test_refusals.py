@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nodes.filters.node_resources import NodeResourcesFit
 from nodes.search.cluster import Cluster, MisplacedError, lay_out
-from nodes.search.preemptor import group_preemptor
+from nodes.search.preemptors.preemptor import group_preemptor
 from nodes.search.room import Room
 from tests.kit.examples import examples
 from tests.kit.plans.clusters import clusters

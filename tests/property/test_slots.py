@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from api.priority import group_priority
 from nodes.search.decision import decide_group
-from nodes.search.demand import Demand, demand_of
-from nodes.state.classes import PodClass
+from nodes.search.preemptors.demand import Demand, demand_of
+from nodes.state.columns.classes import PodClass
 from nodes.state.potential import NOBODY
 from nodes.state.slots import Kind, Slots
 from nodes.state.tables import Tables

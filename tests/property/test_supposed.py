@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from api.core import Pod
 from nodes.search.decision import DecisionError, group_decision, workload_decision
-from nodes.search.supposed import SupposedPods, WorkloadName, leaving_with
+from nodes.search.preemptors.supposed import SupposedPods, WorkloadName, leaving_with
 from tests.kit.examples import examples
 from tests.kit.plans.clusters import clusters
 from tests.kit.plans.engine import snapshot_of

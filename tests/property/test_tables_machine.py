@@ -14,11 +14,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from api.groups import POD_GROUP_LABEL
 from api.meta import ObjectMeta
 from api.times import parse_rfc3339
-from nodes.state.flags import is_leaving
-from nodes.state.pods import ENDED
+from nodes.state.columns.flags import is_leaving
+from nodes.state.pods.pods import ENDED
 from nodes.state.tables import Tables
-from runtime.views import View
-from runtime.watched_tables import WatchedTables
+from runtime.mirror.views import View
+from runtime.mirror.watched_tables import WatchedTables
 from tests.kit.contents import contents, live_rows
 from tests.kit.examples import examples
 from tests.kit.objects import budget, group, node, pod, priority_class

@@ -83,7 +83,7 @@ def _annotation_warnings(request: Request) -> list[str]:
 def _group_warnings(request: Request) -> list[str]:
     """The group's priority counts, and nobody is evicted for it while a member differs.
 
-    See nodes.search.mismatch, which is asked when the gang is planned.
+    See nodes.search.preemptors.mismatch, which is asked when the gang is planned.
     """
     if request.operation != "CREATE":
         return []

@@ -53,18 +53,18 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
     "no-lease-check": Mutation(
         (
             Edit(
-                "runtime/term.py",
+                "runtime/terms/term.py",
                 "        return max(0.0, self._end - self._clock.monotonic())\n",
                 "        return math.inf\n",
             ),
-            Edit("runtime/term.py", "        self._ended.set()\n", ""),
+            Edit("runtime/terms/term.py", "        self._ended.set()\n", ""),
         ),
         directed.cut_off,
     ),
     "no-resource-version": Mutation(
         (
             Edit(
-                "controllers/gangs/evictor.py",
+                "controllers/gangs/evicting/evictor.py",
                 "self._writer.delete_pod(pod.namespace, pod.name, pod.uid, version)",
                 "self._writer.delete_pod(pod.namespace, pod.name, pod.uid)",
             ),
@@ -74,7 +74,7 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
     "no-fresh-comparison": Mutation(
         (
             Edit(
-                "runtime/freshness.py",
+                "runtime/mirror/freshness.py",
                 "    old = [view for view in views if view.listed_from < since]\n",
                 "    old: list[View[Any]] = []\n",
             ),
@@ -84,7 +84,7 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
     "no-withdrawal": Mutation(
         (
             Edit(
-                "controllers/gangs/marking.py",
+                "controllers/gangs/evicting/marking.py",
                 "            await self._writer.unmark_disruption_target(namespace, name, uid)\n",
                 "            pass\n",
             ),
@@ -93,10 +93,10 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
     ),
     "no-wake": Mutation(
         (
-            Edit("controllers/gangs/asking.py", "        self._want(self._parked.take_all())\n", ""),
-            Edit("controllers/gangs/asking.py", "        self._want(self._parked.take(why))\n", ""),
+            Edit("controllers/gangs/waking/asking.py", "        self._want(self._parked.take_all())\n", ""),
+            Edit("controllers/gangs/waking/asking.py", "        self._want(self._parked.take(why))\n", ""),
             Edit(
-                "controllers/gangs/asking.py",
+                "controllers/gangs/waking/asking.py",
                 "        self._want(self._parked.wishes(turned_down))\n",
                 "",
             ),

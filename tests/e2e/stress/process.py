@@ -12,13 +12,13 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-import runtime.views
+import runtime.mirror.views
 from cli.main import main
 
-_views: Final[list[runtime.views.View[Any]]] = []
+_views: Final[list[runtime.mirror.views.View[Any]]] = []
 
 
-class _NotedView(runtime.views.View[Any]):
+class _NotedView(runtime.mirror.views.View[Any]):
     """A view that can be found."""
 
     def __init__(self, *arguments: Any) -> None:
@@ -40,6 +40,6 @@ def _write_mirror(*_: object) -> None:
 
 
 if __name__ == "__main__":
-    vars(runtime.views)["View"] = _NotedView
+    vars(runtime.mirror.views)["View"] = _NotedView
     signal.signal(signal.SIGUSR1, _write_mirror)
     main()

@@ -22,7 +22,7 @@ from nodes.search.decision import BUDGET, EFFORT, decide_group
 from nodes.state.costs import CostRules
 from nodes.state.snapshot import Exclusion, Snapshot
 from nodes.state.tables import Tables
-from nodes.state.volumes import STORAGE_KINDS
+from nodes.state.volumes.volumes import STORAGE_KINDS
 from tests.kit.plans.raw import Object
 
 DEFAULT: Final = CostRules()

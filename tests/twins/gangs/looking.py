@@ -8,20 +8,20 @@ from dataclasses import replace
 
 from api.groups import has_run
 from api.plans import PreemptionPlanSpec, Victim, VictimPod
-from controllers.gangs.account import Account, asks_with
-from controllers.gangs.comparison import BEFORE_EVICTING
-from controllers.gangs.evidence import Evidence
-from controllers.gangs.gated_pods import GatedPods
 from controllers.gangs.keys import GroupKey, spoken_in
-from controllers.gangs.life import ActivePlan, PlannedPod
-from controllers.gangs.marks import is_ours
-from controllers.gangs.observations import MemberProof, PlanSeen
-from controllers.gangs.plan_proofs import CUT_AT_MOST
-from controllers.gangs.proofs import PlannedMember, prove
-from controllers.gangs.reservations import Reservations
-from controllers.gangs.roster import Roster
-from controllers.gangs.withheld import spoken_pod
-from nodes.state.flags import NEVER, TERMINATING
+from controllers.gangs.lifecycle.life import ActivePlan, PlannedPod
+from controllers.gangs.lifecycle.observations import MemberProof, PlanSeen
+from controllers.gangs.looking.comparison import BEFORE_EVICTING
+from controllers.gangs.looking.evidence import Evidence
+from controllers.gangs.looking.plan_proofs import CUT_AT_MOST
+from controllers.gangs.mirror.gated_pods import GatedPods
+from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.mirror.withheld_names import spoken_pod
+from controllers.gangs.promised.account import Account, asks_with
+from controllers.gangs.promised.reservations import Reservations
+from controllers.gangs.scheduler.proofs import PlannedMember, prove
+from controllers.gangs.scheduler.rejections import is_ours
+from nodes.state.columns.flags import NEVER, TERMINATING
 from nodes.state.tables import Tables
 
 __all__ = ["seen"]
@@ -30,7 +30,7 @@ __all__ = ["seen"]
 def seen(
     plan: ActivePlan, roster: Roster, reservations: Reservations, evidence: Evidence, gated: GatedPods
 ) -> PlanSeen:
-    """See `controllers.gangs.look.Looks`, for a mirror that is trusted."""
+    """See `controllers.gangs.looking.look.Looks`, for a mirror that is trusted."""
     roster = Roster(roster._tables)
     found = look(plan, roster, reservations)
     if found.group_gone:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from controllers.gangs.group_members import Requests
-from controllers.gangs.reservations import Reservations
-from controllers.gangs.roster import Roster
+from controllers.gangs.mirror.group_members import Requests
+from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.promised.reservations import Reservations
 
 __all__ = ["bars", "fits"]
 

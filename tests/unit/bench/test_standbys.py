@@ -15,7 +15,7 @@ from bench.standby_gang import deletions
 from bench.standby_stream import longest_gap
 from hack.controlplane.components import REPRIEVE_USER
 from hack.controlplane.manifests import BASE
-from runtime.election import LeaderElectionConfiguration, check_leader_election
+from runtime.terms.election import LeaderElectionConfiguration, check_leader_election
 
 FAILURE_THRESHOLD: Final = 3
 """The default of Kubernetes."""

@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from api.clock import SYSTEM_CLOCK
-from controllers.gangs.reservations import Reservations
+from controllers.gangs.promised.reservations import Reservations
 from extender.configuration import ExtenderConfiguration, PeersConfiguration, TLSConfiguration
 from extender.peers import PASSED_ON_HEADER, REST_SECONDS, TURNED_DOWN_PATH, Breaker, Peers, Verb
 from extender.server import extender_app

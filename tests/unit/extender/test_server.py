@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from prometheus_client import REGISTRY
 
 from api.clock import SYSTEM_CLOCK
-from controllers.gangs.reservations import Reservations
+from controllers.gangs.promised.reservations import Reservations
 from extender.configuration import ExtenderConfiguration, TLSConfiguration
 from extender.peers import PASSED_ON_HEADER
 from extender.server import extender_app

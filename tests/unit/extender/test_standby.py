@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from api.core import Pod
-from controllers.gangs.group_members import Claim
-from controllers.gangs.marks import RESERVED
-from controllers.gangs.parked import TurnedDown, Why
+from controllers.gangs.mirror.group_members import Claim
+from controllers.gangs.scheduler.rejections import RESERVED
+from controllers.gangs.waking.parked import TurnedDown, Why
 from extender.verbs import Hold, Offer, Verbs
 from extender.world import LiveWorld
-from runtime.term import Term
+from runtime.terms.term import Term
 from tests.kit.objects import gang, node, pod
 from tests.kit.stage import Stage, staged
 

@@ -6,9 +6,9 @@ import orjson
 import pytest
 
 from api.clock import SYSTEM_CLOCK
-from controllers.gangs.group_members import Claim
-from controllers.gangs.marks import RESERVED, is_ours
-from controllers.gangs.reservations import Reservations
+from controllers.gangs.mirror.group_members import Claim
+from controllers.gangs.promised.reservations import Reservations
+from controllers.gangs.scheduler.rejections import RESERVED, is_ours
 from extender.verbs import NOT_PLANNED, OUTSIDE, BoundPod, Hold, Offer, Verbs, Within
 from extender.wire import filter_decoder, preemption_decoder
 from tests.kit.verbs import StillWorld, pod

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from api.core import Pod
-from controllers.gangs.marks import is_ours
+from controllers.gangs.scheduler.rejections import is_ours
 from extender.verbs import BoundPod, Hold, Offer
 from extender.world import LiveWorld
 from kube.client import ApiError

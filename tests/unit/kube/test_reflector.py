@@ -19,9 +19,9 @@ from api.backoff import Backoff
 from api.core import Pod
 from api.meta import ObjectMeta
 from kube.reflector import Key, Reflector, Resource, Timing
-from runtime.objects import Objects
-from runtime.resources import PODS
-from runtime.views import Views
+from runtime.mirror.objects import Objects
+from runtime.mirror.resources import PODS
+from runtime.mirror.views import Views
 from tests.kit.clock import PATIENCE_SECONDS, ManualClock
 from tests.kit.scripted import Script, bookmark, event, expired, faulty_server, page, pod_json, status
 from tests.kit.waiting import until

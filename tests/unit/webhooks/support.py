@@ -10,7 +10,7 @@ from api.core import Namespace, PriorityClass
 from api.groups import PodGroup
 from api.kueue import LocalQueue
 from hack.controlplane.objects import pod_group
-from runtime.views import Views
+from runtime.mirror.views import Views
 from tests.kit.clock import ManualClock
 from tests.kit.manifests import kueue
 from tests.kit.objects import priority_class

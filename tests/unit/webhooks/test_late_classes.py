@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from hack.controlplane.objects import pod_group
-from runtime.views import Views
+from runtime.mirror.views import Views
 from serving.listeners import serving
 from tests.kit.objects import priority_class
 from tests.kit.reviews import review

@@ -144,7 +144,7 @@ def test_pods_that_only_their_names_tell_apart_are_asked_about_once(
         asked.append(name)
         return decide_pod(snapshot, namespace, name, strict=strict)
 
-    monkeypatch.setattr("nodes.search.fates.decide_pod", decide)
+    monkeypatch.setattr("nodes.answers.fates.decide_pod", decide)
     pod = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}], "priority": 5}
     node = {
         "apiVersion": "v1",

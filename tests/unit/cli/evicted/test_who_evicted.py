@@ -22,7 +22,7 @@ from api.plans import (
     VictimQuota,
 )
 from cli.main import reprieve
-from runtime.plan_objects import withhold
+from runtime.plans.plan_objects import withhold
 
 HERO = Preemptor("PodGroup", "reprieve.dev/v1alpha1", "team-a", "hero", "uid-hero", 1000)
 PODS = [VictimPod("team-b", f"sweep-{number}", f"uid-{number}", f"n{number}") for number in range(2)]

@@ -10,9 +10,9 @@ from api.kueue import RESOURCE_IN_USE, AdmissionChecksStrategy, AdmissionCheckSt
 from api.meta import ObjectMeta
 from controllers.checks.controller import CheckController
 from kube.client import ApiClient
-from runtime.resources import ADMISSION_CHECKS, CLUSTER_QUEUES
-from runtime.term import Term
-from runtime.views import Views
+from runtime.mirror.resources import ADMISSION_CHECKS, CLUSTER_QUEUES
+from runtime.mirror.views import Views
+from runtime.terms.term import Term
 from tests.kit.apiserver import Api
 from tests.kit.quota import cluster_queue, cpu
 from tests.kit.views import unconnected

@@ -6,21 +6,21 @@ from typing import Any
 
 from api.backoff import Backoff
 from api.plans import Placement, PreemptionPlanSpec, Preemptor, Victim, VictimPod
-from controllers.gangs.effects import (
+from controllers.gangs.lifecycle.effects import (
     Count,
     Effect,
     End,
 )
-from controllers.gangs.life import ActivePhase, ActivePlan, Life, PlannedPod
-from controllers.gangs.observations import (
+from controllers.gangs.lifecycle.life import ActivePhase, ActivePlan, Life, PlannedPod
+from controllers.gangs.lifecycle.observations import (
     Decided,
     MemberProof,
     Observation,
     PlanSeen,
 )
-from controllers.gangs.proofs import Proof
-from controllers.gangs.reducer import reduce
-from controllers.gangs.rules import Rules
+from controllers.gangs.lifecycle.reducer import reduce
+from controllers.gangs.lifecycle.settings import Rules
+from controllers.gangs.scheduler.proofs import Proof
 
 __all__ = ["CONFIRMED", "MEMBERS", "NOT_NOW", "RULES", "UNKNOWN", "Gang", "decided", "in_phase", "kinds"]
 

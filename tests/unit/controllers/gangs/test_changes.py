@@ -10,7 +10,7 @@ import pytest
 from kube.client import ApiError
 from tests.kit.objects import gang, node, pod, priority_class
 from tests.kit.stage import Stage, staged
-from tests.unit.controllers.gangs.evicting import away, impatient, refuse
+from tests.unit.controllers.gangs.eviction_stage import away, impatient, refuse
 
 __all__ = ["impatient"]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from api.plans import Preemptor
 from controllers.gangs.keys import LonePod, key_of, key_of_pod, lone_pod, spoken
-from controllers.gangs.stored_plan import owner_of
+from controllers.gangs.lifecycle.stored_plan import owner_of
 from tests.kit.objects import pod
 
 NAMES = st.from_regex(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?", fullmatch=True)

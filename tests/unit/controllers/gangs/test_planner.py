@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from controllers.gangs import evictions, planner
-from controllers.gangs.group_members import Claim
+from controllers.gangs import planner
+from controllers.gangs.evicting import evictions
+from controllers.gangs.mirror.group_members import Claim
 from kube.client import ApiError
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.objects import gang, group, node, pod

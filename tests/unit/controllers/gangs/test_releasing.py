@@ -13,13 +13,13 @@ from api.core import Pod
 from api.groups import INITIALLY_SCHEDULED, SCHEDULED, PodGroupStatus
 from api.meta import Condition
 from api.times import rfc3339
-from controllers.gangs.rules import RELEASE_SECONDS
+from controllers.gangs.lifecycle.settings import RELEASE_SECONDS
 from kube.client import ApiError
 from kube.conditions import field_manager
-from runtime.resources import GROUPS, PODS
+from runtime.mirror.resources import GROUPS, PODS
 from tests.kit.objects import GANG, budget, gang, node, pod
 from tests.kit.stage import Stage, staged
-from tests.unit.controllers.gangs.evicting import conditions, events, impatient
+from tests.unit.controllers.gangs.eviction_stage import conditions, events, impatient
 
 __all__ = ["impatient"]
 

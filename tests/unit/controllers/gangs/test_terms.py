@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from api.core import Pod
-from controllers.gangs.disruption import MarkedPods, Signature
+from controllers.gangs.mirror.marked_pods import MarkedPods, Signature
 from kube.client import ApiError
 from tests.kit.objects import gang, make, node, pod
 from tests.kit.stage import Stage, staged
-from tests.unit.controllers.gangs.evicting import (
+from tests.unit.controllers.gangs.eviction_stage import (
     BIG,
     Requests,
     away,

@@ -10,23 +10,23 @@ import msgspec
 from api.backoff import Backoff
 from api.plans import PreemptionPlan
 from api.workloads import Workload
-from controllers.quota.plans import QuotaPlans
-from controllers.quota.resuming import Fence, Resuming
-from controllers.quota.shown import Shown
-from controllers.quota.stored_plans import PlanStore, StoredPlans
+from controllers.quota.plans.plans import QuotaPlans
+from controllers.quota.plans.resuming import Fence, Resuming
+from controllers.quota.plans.stored_plans import PlanStore, StoredPlans
+from controllers.quota.workloads.shown import Shown
 from kube.client import ApiClient
 from kube.conditions import ConditionWriter
 from kube.sender import Sender
-from quota.cycle import cycle
-from quota.decision import Options
-from quota.entries import Entry
-from quota.workloads import key_of
-from runtime.plan_retention import Retention
-from runtime.plan_writer import PlanWriter
-from runtime.resources import PLANS, WORKLOADS
-from runtime.term import Term
-from runtime.views import Views
-from runtime.watched_quota import WatchedQuota
+from quota.cycle.cycle import cycle
+from quota.cycle.entries import Entry
+from quota.search.decision import Options
+from quota.state.workloads import key_of
+from runtime.mirror.resources import PLANS, WORKLOADS
+from runtime.mirror.views import Views
+from runtime.mirror.watched_quota import WatchedQuota
+from runtime.plans.plan_retention import Retention
+from runtime.plans.plan_writer import PlanWriter
+from runtime.terms.term import Term
 from tests.kit import apiserver
 from tests.kit.quota import Object, completed, us
 

@@ -11,12 +11,12 @@ import pytest
 
 from api.kueue import ClusterQueue, FlavorFungibility
 from api.workloads import Workload
-from controllers.quota.admitting import admission_of
 from controllers.quota.comparing import Before, Written, compare, preemptor_written
-from quota.cycle import cycle
-from quota.decision import Options
-from quota.entries import Entry
-from quota.snapshot import QuotaSnapshot
+from controllers.quota.life.admitting import admission_of
+from quota.cycle.cycle import cycle
+from quota.cycle.entries import Entry
+from quota.search.decision import Options
+from quota.state.snapshot import QuotaSnapshot
 from tests.kit.quota import cluster_queue, evicted, held, snapshot, us, workload
 from tests.kit.simulation import World
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prometheus_client import REGISTRY, generate_latest
 
-from controllers.quota.draft import Counted
+from controllers.quota.life.draft import Counted
 from controllers.quota.metrics import count, export_kueues
 
 

@@ -16,8 +16,8 @@ from api.clock import SYSTEM_CLOCK
 from api.workloads import Workload
 from controllers.quota import observing
 from controllers.quota.observing import Observing
-from quota.decision import Options
-from runtime.watched_quota import WatchedQuota
+from quota.search.decision import Options
+from runtime.mirror.watched_quota import WatchedQuota
 from tests.kit.quota import Object, cluster_queue, completed, condition, cpu, evicted, held, workload
 from tests.kit.views import unconnected
 from tests.kit.waiting import until

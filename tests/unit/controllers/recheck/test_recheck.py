@@ -13,7 +13,7 @@ from controllers.recheck.metrics import INVALID_OBJECTS
 from controllers.recheck.recheck import VALID, Rechecker
 from hack.controlplane.objects import pod_group
 from kube.client import ApiClient, ApiError
-from runtime.term import Term
+from runtime.terms.term import Term
 from tests.kit import apiserver
 from tests.kit.clock import ManualClock
 from tests.kit.objects import priority_class

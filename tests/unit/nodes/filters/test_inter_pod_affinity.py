@@ -10,7 +10,7 @@ import pytest
 from api.core import Pod
 from nodes.filters.filter import NodeShape, Tenant, Token
 from nodes.filters.inter_pod_affinity import InterPodAffinity
-from nodes.state.classes import node_shape
+from nodes.state.columns.classes import node_shape
 from tests.kit.objects import node, pod
 
 AFFINITY = InterPodAffinity()

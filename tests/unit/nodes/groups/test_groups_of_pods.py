@@ -9,7 +9,7 @@ import pytest
 from nodes.groups.forms import asking, implied
 from nodes.groups.keys import foreign_name, is_foreign, short_name
 from nodes.groups.registry import group_of, groups_of
-from nodes.state.owner_groups import OwnerGroups
+from nodes.state.groups.owner_groups import OwnerGroups
 from tests.kit.objects import gang, pod
 
 GANG = {"reprieve.dev/gang": "true"}

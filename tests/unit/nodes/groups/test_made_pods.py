@@ -9,7 +9,7 @@ import pytest
 from api.meta import ObjectMeta
 from api.validation import FieldError
 from nodes.groups.made_pods import MadePods, Written, made_pods
-from nodes.state.owner_groups import OwnerGroups
+from nodes.state.groups.owner_groups import OwnerGroups
 
 CONTAINERS = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}
 TEMPLATE = {"metadata": {"labels": {"app": "x"}}, "spec": CONTAINERS}

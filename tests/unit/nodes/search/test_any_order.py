@@ -10,7 +10,7 @@ import pytest
 from api.core import Node, Pod
 from api.plans import PreemptionPlanSpec
 from nodes.search.cluster import Cluster, lay_out
-from nodes.search.preemptor import group_preemptor
+from nodes.search.preemptors.preemptor import group_preemptor
 from nodes.search.room import Room
 from tests.kit.objects import gang, node, pod, tables
 from tests.unit.nodes.search.support import NS, decide, names

@@ -8,7 +8,7 @@ import pytest
 
 from api.devices import DeviceClass
 from nodes.search.decision import decide_group
-from nodes.state.pod_facts import Change
+from nodes.state.pods.pod_facts import Change
 from nodes.state.tables import Tables
 from tests.kit.objects import GANG, gang, make, node, pod, tables
 

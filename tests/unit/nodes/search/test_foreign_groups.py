@@ -9,7 +9,7 @@ import pytest
 from api.core import Pod, PodSchedulingGroup
 from api.groups import DisruptionMode, Empty, PodGroup
 from nodes.search.decision import decide_pod, workload_decision
-from nodes.search.supposed import SupposedPods, WorkloadName
+from nodes.search.preemptors.supposed import SupposedPods, WorkloadName
 from tests.kit.objects import gang, node, pod, tables
 from tests.unit.nodes.search.support import NS, decide, names
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from api.groups import PodGroup
-from nodes.search.gangs import BoundDomain, bound_domain, minimum_of
+from nodes.search.preemptors.gangs import BoundDomain, bound_domain, minimum_of
 from tests.kit.objects import gang, group, node, pod
 from tests.unit.nodes.search.support import decide, names
 

@@ -11,7 +11,7 @@ import pytest
 from api.plans import PreemptionPlanSpec
 from nodes.search.decision import decide_group
 from nodes.search.unmodelled import why_blocked
-from nodes.state.pod_facts import Change
+from nodes.state.pods.pod_facts import Change
 from nodes.state.tables import Tables
 from tests.kit.objects import gang, node, pod, tables
 from tests.kit.plans.engine import STORAGE

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from api.core import Namespace
 from nodes.search.decision import decide_group
-from nodes.state.pod_facts import Change
+from nodes.state.pods.pod_facts import Change
 from nodes.state.tables import Tables
 from tests.kit.objects import GANG, gang, make, node, pod, tables
 

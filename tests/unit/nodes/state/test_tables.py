@@ -9,8 +9,8 @@ import pytest
 
 from api.groups import SCHEDULING_GATE
 from api.times import parse_rfc3339
-from nodes.state.flags import GATED, KEPT, TERMINATING
-from nodes.state.pod_facts import Change
+from nodes.state.columns.flags import GATED, KEPT, TERMINATING
+from nodes.state.pods.pod_facts import Change
 from nodes.state.tables import Tables
 from tests.kit.objects import budget, gang, group, node, pod, priority_class
 from tests.kit.objects import tables as filled

@@ -1,0 +1,1 @@
+"""Carrying out the evictions of a plan, in one order, by one actor."""

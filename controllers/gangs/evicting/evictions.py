@@ -1,0 +1,287 @@
+"""Evictions and rehearsals that run beside everything else, one task for a plan; and units that are finished anyway.
+
+A unit that has begun is finished even when its plan has ended, unless one of its pods may not go any longer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Container, Coroutine, Iterable, Sequence, Set
+from typing import Any, Final
+
+import structlog
+
+from api.backoff import Backoff
+from api.plan_names import PlanKey
+from api.plans import Victim, VictimPod
+from controllers.gangs.evicting.evictor import Evictor
+from controllers.gangs.gangs import Gang, Gangs
+from controllers.gangs.keys import spoken_in
+from controllers.gangs.lifecycle.life import ActivePlan
+from controllers.gangs.lifecycle.observations import Compared, DeletionRefused, EvictorStopped, Rehearsed
+from controllers.gangs.looking.comparison import difference, over_budget, protected, unit_changed
+from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.promised.account import Account
+from controllers.gangs.telling.events import Reporter
+from controllers.gangs.writing.plan_store import PlanStore
+from kube.client import ApiError
+from runtime.plans.plan_objects import PlanNotStoredError
+
+__all__ = ["Evictions"]
+
+log = structlog.get_logger(__name__)
+
+RETRY_SECONDS: Final = 1.0
+PATIENT_SECONDS: Final = 60.0
+"""The longest time between two attempts to write a condition."""
+
+
+class Evictions:
+    """Who evicts at this moment. Made for one term, and closed at its end."""
+
+    def __init__(
+        self,
+        evictor: Evictor,
+        store: PlanStore,
+        reporter: Reporter,
+        gangs: Gangs,
+        roster: Roster,
+        account: Account,
+        trusted: Callable[[], bool],
+        nudge: Callable[[], None],
+    ) -> None:
+        """`trusted`: whether the mirror may be trusted. `nudge`: have the planner look again."""
+        self.evictor, self.store, self.reporter = evictor, store, reporter
+        self.gangs, self.roster, self.account = gangs, roster, account
+        self.trusted, self._nudge = trusted, nudge
+        self._tasks: dict[PlanKey, asyncio.Task[None]] = {}
+        self._victims: dict[PlanKey, frozenset[str]] = {}
+        """Of the plans at work: UIDs."""
+        self._proven: set[str] = set()
+        """Units (UIDs) that were begun, as their marks show or have shown."""
+        self._rehearsals: set[asyncio.Task[None]] = set()
+        self._notices: dict[str, asyncio.Task[None]] = {}
+        """Units (UIDs) that were left in pieces, and whose PodGroup does not say so yet."""
+
+    @property
+    def at_work(self) -> Set[PlanKey]:
+        """Plans whose evictions go on, whether or not the plan does. Always as it is now."""
+        return self._tasks.keys()
+
+    async def close(self) -> None:
+        """Stop, wherever that is; the next term goes on."""
+        tasks = [*self._tasks.values(), *self._rehearsals, *self._notices.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def rehearse(self, gang: Gang, plan: ActivePlan) -> None:
+        """Have the API server check the plan's evictions. Observed as Rehearsed."""
+        task = asyncio.create_task(self._rehearse(gang, plan), name=f"rehearse {plan.name}")
+        self._rehearsals.add(task)
+        task.add_done_callback(self._rehearsals.discard)
+
+    def start(self, gang: Gang, plan: ActivePlan) -> None:
+        """Evict the plan's victims. Observed as EvictorStopped."""
+        former = self._tasks.get((plan.namespace, plan.name))
+        self._spawn(plan, self._evict(gang, plan, former))
+
+    def is_victim(self, uid: str) -> bool:
+        """Whether a plan at work evicts the pod, or withdraws its mark."""
+        return any(uid in victims for victims in self._victims.values())
+
+    def finish(self, plan: ActivePlan) -> None:
+        """The plan has ended: finish the units that have begun, and withdraw the marks of the pods that stay.
+
+        While that lasts, its finalizer stays.
+        """
+        key = (plan.namespace, plan.name)
+        if key not in self._tasks and (self.unfinished(plan) or self.evictor.marked(plan)):
+            self._spawn(plan, self._finish(plan))
+
+    async def left_in_pieces(
+        self, plan: ActivePlan, victim: Victim, left: Sequence[VictimPod], why: str
+    ) -> None:
+        """A unit was not evicted whole: whoever owns it is told what is left of it, later if need be."""
+        message = self.reporter.left_in_pieces(plan, victim, left, why)
+        former = self._notices.get(victim.uid)
+        if former is not None:
+            former.cancel()
+        if await self.reporter.write_stopped(victim, message):
+            return
+        work = self._write_stopped(victim, message)
+        task = self._notices[victim.uid] = asyncio.create_task(work, name=f"notify {victim.name}")
+        task.add_done_callback(lambda done: self._noticed(victim.uid, done))
+
+    def is_current(self, gang: Gang, plan: ActivePlan) -> bool:
+        """Whether this is still the plan that is being carried out: the same decision may be committed again."""
+        current = gang.life.plan
+        return current is not None and (current.name, current.deadline) == (plan.name, plan.deadline)
+
+    # ---- tasks
+
+    def _spawn(self, plan: ActivePlan, work: Coroutine[Any, Any, None]) -> None:
+        key = (plan.namespace, plan.name)
+        self._victims[key] = plan.victims
+        task = self._tasks[key] = asyncio.create_task(work, name=f"evict {plan.name}")
+        task.add_done_callback(lambda done: self._done(key, done))
+
+    def _done(self, key: PlanKey, task: asyncio.Task[None]) -> None:
+        self._leave(key, task)
+        self._nudge()
+
+    def _leave(self, key: PlanKey, task: asyncio.Task[None] | None) -> None:
+        if self._tasks.get(key) is task:
+            self._tasks.pop(key, None)
+            self._victims.pop(key, None)
+
+    async def _write_stopped(self, victim: Victim, message: str) -> None:
+        backoff, failures = Backoff(RETRY_SECONDS, PATIENT_SECONDS, jitter=0.0), 1
+        await asyncio.sleep(backoff.delay(failures))
+        while not await self.reporter.write_stopped(victim, message):
+            failures += 1
+            await asyncio.sleep(backoff.delay(failures))
+
+    def _noticed(self, unit: str, task: asyncio.Task[None]) -> None:
+        if self._notices.get(unit) is task:
+            del self._notices[unit]
+
+    async def _rehearse(self, gang: Gang, plan: ActivePlan) -> None:
+        try:
+            answer = Rehearsed(await self.evictor.rehearse(plan))
+        except Exception as error:
+            log.warning(
+                "a plan could not be rehearsed and will be tried again", plan=plan.name, error=str(error)
+            )
+            await asyncio.sleep(RETRY_SECONDS)
+            answer = Rehearsed(None)
+        if self.is_current(gang, plan):
+            self.gangs.observe(gang, answer)
+        self._nudge()
+
+    async def _evict(self, gang: Gang, plan: ActivePlan, former: asyncio.Task[None] | None) -> None:
+        """`former`: an earlier run of the same decision may still be finishing."""
+        if former is not None:
+            await asyncio.wait([former])
+        done = await self._try(plan, plan.spec.victims, _Permission(self, plan, gang))
+        if self.is_current(gang, plan):
+            self._leave((plan.namespace, plan.name), asyncio.current_task())
+            self.gangs.observe(gang, EvictorStopped(done))
+        else:
+            await self._finish(plan)
+
+    async def _finish(self, plan: ActivePlan) -> None:
+        while (unfinished := self.unfinished(plan)) or self.evictor.marked(plan):
+            if unfinished:
+                await self._try(plan, unfinished, _Permission(self, plan, None))
+            elif not await self.evictor.withdraw(self.evictor.marked(plan)):
+                await asyncio.sleep(RETRY_SECONDS)
+        key = plan.namespace, plan.name
+        try:
+            await self.store.let_go(key)
+        except PlanNotStoredError as error:
+            log.warning("the housekeeping lets go of a plan later", plan=plan.name, error=str(error))
+        finally:
+            # At once: if the plan's end is not written yet, whoever writes it lets go of the plan.
+            self._leave(key, asyncio.current_task())
+
+    async def _try(self, plan: ActivePlan, victims: Iterable[Victim], permission: _Permission) -> bool:
+        try:
+            return await self.evictor.evict(plan, victims, permission)
+        except (ApiError, PlanNotStoredError) as error:
+            log.warning("an eviction failed and will be tried again", plan=plan.name, error=str(error))
+        except Exception:
+            log.exception("an eviction failed and will be tried again", plan=plan.name)
+        await asyncio.sleep(RETRY_SECONDS)
+        return False
+
+    def unfinished(self, plan: ActivePlan) -> list[Victim]:
+        """Units that have begun, of which a pod has gone, and of which pods are left.
+
+        All pods that are left have, or had, our mark: it was written before the first one went. The plan alone proves
+        nothing.
+        """
+        begun = self.store.begun((plan.namespace, plan.name))
+        return [victim for victim in plan.spec.victims if victim.uid in begun and self._is_in_pieces(victim)]
+
+    def left(self, plan: ActivePlan, begun: Container[str]) -> set[str]:
+        """Those of the units (UIDs) that have begun, of which pods are left whose deletion was not accepted yet."""
+        return {
+            victim.uid
+            for victim in plan.spec.victims
+            if victim.uid in begun and any(map(self.evictor.remains, victim.pods))
+        }
+
+    def _is_in_pieces(self, victim: Victim) -> bool:
+        left = [pod for pod in victim.pods if self.evictor.remains(pod)]
+        if left and all(map(self.evictor.may_be_marked, left)):
+            self._proven.add(victim.uid)
+        return 0 < len(left) < len(victim.pods) and victim.uid in self._proven
+
+
+class _Permission:
+    """See `controllers.gangs.evicting.evictor.Permission`. Without a gang, the plan has ended."""
+
+    def __init__(self, evictions: Evictions, plan: ActivePlan, gang: Gang | None) -> None:
+        self._all, self._plan, self._gang = evictions, plan, gang
+        self._key = plan.namespace, plan.name
+        self._former = evictions.store.begun(self._key)
+
+    def may_begin(self, victim: Victim) -> bool:
+        """Before the first pod of all, the plan must still be what a new look would give."""
+        if self._gang is None:
+            return True
+        current = self._gang.life.plan
+        if current is None or not self._is_current():
+            return False
+        if not current.may_evict or not self._all.trusted():
+            return False
+        # As long as nobody has gone, the whole plan is compared: much may change while a begun unit is stored.
+        goes_on = current.begun and not current.resumed and not self._all_remain(current)
+        changed = unit_changed(victim, current, self._all.roster) if goes_on else self._difference(current)
+        left = [victim] if goes_on else current.spec.victims
+        changed = changed or over_budget(left, current, self._all.roster)
+        self._all.gangs.observe(self._gang, Compared(changed))
+        return not changed
+
+    def _all_remain(self, plan: ActivePlan) -> bool:
+        return all(self._all.evictor.remains(pod) for victim in plan.spec.victims for pod in victim.pods)
+
+    def _difference(self, plan: ActivePlan) -> str:
+        """What has changed since the plan was made; room that a plan of higher priority has taken included."""
+        by = self._all.account.overrun(plan.group)
+        if by is not None:
+            return f"{spoken_in(by, plan.namespace)} of higher priority takes its room"
+        return difference(plan, self._all.roster)
+
+    def why_stays(self, pod: VictimPod) -> str:
+        """Priority decides, whatever has become of the plan."""
+        why = protected(self._plan, pod, self._all.roster)
+        if why and self._gang is not None and self._is_current():
+            self._all.gangs.observe(self._gang, Compared(why))
+        return why
+
+    async def begin(self, victims: Sequence[Victim]) -> None:
+        """Those that a former run has begun are kept, too, until nobody of them is left. Raises PlanNotStoredError."""
+        begun = self._former | {victim.uid for victim in victims if len(victim.pods) > 1}
+        await self._all.store.begin(self._key, self._all.left(self._plan, begun))
+
+    def refused(self, pod: VictimPod, why: str) -> None:
+        """The plan ends."""
+        if self._gang is not None and self._is_current():
+            self._all.gangs.observe(self._gang, DeletionRefused(pod.uid, why))
+
+    def over_budget(self, why: str) -> None:
+        """The plan ends."""
+        if self._gang is not None and self._is_current():
+            self._all.gangs.observe(self._gang, Compared(why))
+
+    async def stopped(self, victim: Victim, left: Sequence[VictimPod], why: str) -> None:
+        """The unit is left as it is."""
+        if len(victim.pods) > 1:
+            self._all.store.give_up((self._plan.namespace, self._plan.name), victim.uid)
+        if 0 < len(left) < len(victim.pods):
+            await self._all.left_in_pieces(self._plan, victim, left, why)
+
+    def _is_current(self) -> bool:
+        return self._gang is not None and self._all.is_current(self._gang, self._plan)

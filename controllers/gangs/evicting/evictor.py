@@ -1,0 +1,397 @@
+"""The only one who deletes pods.
+
+See docs/decisions/0004 and 0036.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from itertools import count, islice
+from typing import Final, Protocol
+
+import structlog
+
+from api.plans import Victim, VictimPod
+from controllers.gangs.evicting.job_stops import Stopping
+from controllers.gangs.evicting.marking import Marking, said
+from controllers.gangs.evicting.refused_evictions import OverBudgetError, refusal
+from controllers.gangs.lifecycle.life import ActivePlan
+from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
+from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.mirror.withheld_names import spoken_pod
+from controllers.gangs.telling.events import Reporter
+from controllers.gangs.writing.writer import Deletion, Writer
+from kube.client import ApiError
+from runtime.failpoints import failpoint
+from runtime.work.ranked_slots import Rank, RankedSlots
+
+__all__ = ["Evictor", "Permission"]
+
+log = structlog.get_logger(__name__)
+
+AT_ONCE: Final = 16
+"""Pods of one plan that are evicted at a time: enough to hide the API server's latency."""
+ALL_AT_ONCE: Final = 48
+"""Pods of all plans that are evicted or rehearsed at a time: few enough not to crowd others out. More plans at the same
+time would all become slow, and pass their deadlines together. The first marks of units count by themselves."""
+BEGIN_AT_ONCE: Final = 16
+"""Units of several pods that are stored as begun in one write. One of which no pod goes needs no finishing."""
+CONFLICTS: Final = 5
+"""A pod that others write to is marked again at once so many times, and then with the next attempt to evict."""
+
+
+class Permission(Protocol):
+    """What the evictor asks before it acts, and where it tells what came of it."""
+
+    def may_begin(self, victim: Victim) -> bool:
+        """Whether the unit may begin. Asked right before its first pod."""
+
+    def why_stays(self, pod: VictimPod) -> str:
+        """Why the pod of a unit that has begun must stay; empty if it may go. Asked right before each pod."""
+
+    async def begin(self, victims: Sequence[Victim]) -> None:
+        """Store that these units have begun, or are about to. Raises an error if it cannot be stored."""
+
+    def refused(self, pod: VictimPod, why: str) -> None:
+        """The API server does not let the pod go."""
+
+    def over_budget(self, why: str) -> None:
+        """A budget that is respected does not allow any longer what the plan has left to evict."""
+
+    async def stopped(self, victim: Victim, left: Sequence[VictimPod], why: str) -> None:
+        """The unit does not go on. `left`: its pods that stay, all of them if nobody has gone."""
+
+
+@dataclass(slots=True)
+class _Unit:
+    victim: Victim
+    begun: bool = False
+    why: str = ""
+    """Why it has stopped: the first of its pods that stays."""
+
+    def stop(self, why: str) -> None:
+        """One of its pods stays."""
+        self.why = self.why or why
+
+
+@dataclass(slots=True)
+class _Run:
+    """One walk through victims."""
+
+    plan: ActivePlan
+    permission: Permission
+    rank: Rank
+    """Of the plan, among those that evict at the same time."""
+    unlisted: deque[Victim]
+    """Units of several pods that are not stored as begun, in order."""
+    listed: set[str] = field(default_factory=set)
+    """Units (UIDs) that are stored as begun, and of which no pod was touched."""
+    complete: bool = True
+    """Every deletion has been asked for."""
+    stopped: bool = False
+    """No unit begins any longer."""
+    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+    units: list[_Unit] = field(default_factory=list)
+    """Those that have begun."""
+
+    def stop(self) -> None:
+        """Somebody stays: begin no other unit."""
+        self.complete, self.stopped = False, True
+
+
+class Evictor:
+    """Carries out a plan's evictions: per pod the condition DisruptionTarget, an event, and a delete.
+
+    For a plan that respects budgets, it is an Eviction in place of the delete.
+
+    The condition names the term, and the delete carries the UID and the resourceVersion that the pod had with it. So
+    a delete of an earlier term, which is still on its way, fails once a later term has written the pod.
+    Idempotent: pods that are gone, terminating or another pod by now are passed over, so a plan that was cut short
+    anywhere is simply evicted again. A unit of several pods is stored as begun, and all its pods are marked, before
+    its first pod goes. It is then finished. Upstream: kube-scheduler's preemption executor, plus the preconditions.
+    """
+
+    def __init__(
+        self, writer: Writer, roster: Roster, reporter: Reporter, marking: Marking, stopping: Stopping
+    ) -> None:
+        self._writer, self._stopping = writer, stopping
+        self._roster = roster
+        self._reporter = reporter
+        self._marking = marking
+        self._asked: set[str] = set()
+        """Pods (UIDs) whose deletion the API server has accepted. The mirror shows it a moment later."""
+        self._slots, self._marking_slots = RankedSlots(ALL_AT_ONCE), RankedSlots(ALL_AT_ONCE)
+        self._runs = count()
+
+    def remains(self, pod: VictimPod) -> bool:
+        """Whether the victim still runs, and its deletion has not been asked for."""
+        # A pod of a resumed plan that was not there then has no name: it is gone.
+        asked = pod.uid in self._asked or not pod.name
+        return not asked and self._roster.evictable(pod.uid) is not None
+
+    def may_be_marked(self, pod: VictimPod) -> bool:
+        """Whether the victim may have our mark, of this term or of an earlier one."""
+        return self._marking.has(pod.uid)
+
+    def marked(self, plan: ActivePlan) -> list[VictimPod]:
+        """Victims of the plan that run, and may have our mark."""
+        return [pod for pod in _pods(plan) if self.may_be_marked(pod) and self.remains(pod)]
+
+    async def rehearse(self, plan: ActivePlan) -> Mapping[str, str]:
+        """Have the API server check every mark and deletion, and change nothing.
+
+        Returns the pods (UIDs) that it refuses, and why. Raises ApiError if it does not answer.
+        """
+        slots, rank = asyncio.Semaphore(AT_ONCE), self._rank(plan, rehearsal=True)
+
+        async def one(victim: Victim, pod: VictimPod) -> tuple[str, str]:
+            async with slots, self._slots.held(rank):
+                return pod.uid, await self._rehearse_pod(plan, victim, pod)
+
+        pods = [(victim, pod) for victim in plan.spec.victims for pod in victim.pods]
+        answers = await asyncio.gather(*(one(*each) for each in pods), return_exceptions=True)
+        refused = {}
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
+            if answer[1]:
+                refused[answer[0]] = answer[1]
+        return refused
+
+    async def evict(self, plan: ActivePlan, victims: Iterable[Victim], permission: Permission) -> bool:
+        """Ask for the deletion of these victims of the plan. Returns whether that has been done for all of them.
+
+        The first pod goes alone: if the API server refuses us or is away, no second one has been touched. Raises what
+        a write raised, after all others have ended.
+        """
+        await failpoint("evict.before_first")
+        self._forget_gone()
+        units = list(victims)
+        await self._marking.mark_anew(plan, units)
+        whole = deque(victim for victim in units if len(victim.pods) > 1)
+        rank = self._rank(plan, rehearsal=False)
+        run, faults = _Run(plan, permission, rank, whole), list[BaseException]()
+        try:
+            for victim in units:
+                await self._unit(run, victim)
+        except Exception as fault:
+            faults.append(fault)
+        except BaseException:
+            for task in run.tasks:
+                task.cancel()
+            raise
+        finally:
+            results = await asyncio.gather(*run.tasks, return_exceptions=True)
+        faults += [result for result in results if isinstance(result, BaseException)]
+        for unit in run.units:
+            if unit.why:
+                left = [pod for pod in unit.victim.pods if self.remains(pod)]
+                await self.withdraw(left)
+                await permission.stopped(unit.victim, left, unit.why)
+        if faults:
+            raise faults[0]
+        await self._strike_untouched(run)
+        return run.complete
+
+    def _forget_gone(self) -> None:
+        self._asked = {uid for uid in self._asked if self._roster.evictable(uid) is not None}
+        self._marking.forget_gone()
+
+    async def withdraw(self, pods: Iterable[VictimPod]) -> bool:
+        """Take our mark off pods that stay. Returns false if the API server did not answer for one of them."""
+        return all([await self._marking.withdraw(pod.namespace, pod.name, pod.uid) for pod in pods])
+
+    async def _unit(self, run: _Run, victim: Victim) -> None:
+        """Begin one unit; its pods go in tasks."""
+        unit = _Unit(victim)
+        for pod in victim.pods:
+            if not self.remains(pod):
+                continue
+            await self._acquire(run)
+            try:
+                goes_on = not unit.why if unit.begun else await self._begin(run, unit)
+            except BaseException:
+                self._release(run)
+                raise
+            if not goes_on:
+                self._release(run)
+                run.stop()
+                return
+            is_first = not run.tasks
+            run.tasks.append(asyncio.create_task(self._one(run, unit, pod)))
+            if is_first:
+                await asyncio.wait(run.tasks)
+                if run.tasks[0].exception() is not None:
+                    run.stop()
+                    return
+
+    async def _begin(self, run: _Run, unit: _Unit) -> bool:
+        if not _may_begin(run, unit.victim):
+            return False
+        if len(unit.victim.pods) > 1 and unit.victim.uid not in run.listed:
+            await self._list_begun(run, unit.victim)
+            await failpoint("evict.begun")
+            if not _may_begin(run, unit.victim):  # the plan may have ended while that was written
+                return False
+        await self._stopping.before(unit.victim, said(run.plan, unit.victim))
+        if not _may_begin(run, unit.victim):
+            return False
+        if len(unit.victim.pods) > 1 and not await self._mark_unit(run, unit):
+            return False
+        unit.begun = True
+        run.listed.discard(unit.victim.uid)
+        run.units.append(unit)
+        return True
+
+    async def _list_begun(self, run: _Run, victim: Victim) -> None:
+        """Store that the unit and those after it have begun."""
+        while run.unlisted[0].uid != victim.uid:
+            run.unlisted.popleft()  # nobody of it is left
+        ahead = list(islice(run.unlisted, BEGIN_AT_ONCE))
+        await run.permission.begin([*(unit.victim for unit in run.units), *ahead])
+        run.listed.update(each.uid for each in ahead)
+        for _ in ahead:
+            run.unlisted.popleft()
+
+    async def _strike_untouched(self, run: _Run) -> None:
+        """The units that were stored as begun, and do not begin after all, are not to be finished."""
+        if run.stopped and run.listed:
+            await run.permission.begin([unit.victim for unit in run.units])
+
+    async def _one(self, run: _Run, unit: _Unit, pod: VictimPod) -> None:
+        try:
+            if unit.why:
+                return
+            why = run.permission.why_stays(pod)
+            if not why:
+                try:
+                    why = await self._evict_pod(run, unit.victim, pod)
+                    await failpoint("evict.between")
+                    if why and not run.permission.why_stays(pod):
+                        run.permission.refused(pod, why)
+                except OverBudgetError as error:
+                    why = str(error)
+                    run.permission.over_budget(why)
+            if why:
+                unit.stop(why)
+                run.stop()
+        finally:
+            self._release(run)
+
+    def _rank(self, plan: ActivePlan, *, rehearsal: bool) -> Rank:
+        """Evictions go first, then the higher priority, then the plan that began first."""
+        return int(rehearsal), -plan.spec.preemptor.priority, next(self._runs)
+
+    async def _acquire(self, run: _Run) -> None:
+        await run.slots.acquire()
+        try:
+            await self._slots.acquire(run.rank)
+        except BaseException:
+            run.slots.release()
+            raise
+
+    def _release(self, run: _Run) -> None:
+        run.slots.release()
+        self._slots.release()
+
+    async def _mark_unit(self, run: _Run, unit: _Unit) -> bool:
+        """Mark all pods of the unit. Whoever finishes it later knows by that that it was begun.
+
+        Returns false if the unit may not begin after all.
+        """
+        left = [pod for pod in unit.victim.pods if self.remains(pod) and not self._marking.version(pod.uid)]
+        for pods in (left[:1], *(left[at : at + AT_ONCE] for at in range(1, len(left), AT_ONCE))):
+            marks = (self._mark_of_unit(run, unit, pod) for pod in pods)
+            faults = [fault for fault in await asyncio.gather(*marks, return_exceptions=True) if fault]
+            if faults:
+                raise faults[0]
+            if unit.why:
+                run.listed.discard(unit.victim.uid)
+                run.units.append(unit)
+                return False
+        return _may_begin(run, unit.victim)  # the plan may have ended meanwhile
+
+    async def _mark_of_unit(self, run: _Run, unit: _Unit, pod: VictimPod) -> None:
+        async with self._marking_slots.held(run.rank):
+            try:
+                await self._marking.mark(run.plan, unit.victim, pod)
+            except ApiError as error:
+                why = refusal(run.plan, pod, error, EVICTIONS.labels("refused"))
+                run.permission.refused(pod, why)
+                unit.stop(why)
+
+    async def _evict_pod(self, run: _Run, victim: Victim, pod: VictimPod) -> str:
+        """Ask for the deletion of one pod. Returns why it stays, else an empty text. Raises OverBudgetError."""
+        if not self.remains(pod):
+            return ""
+        try:
+            result = await self._delete(run, victim, pod)
+        except ApiError as error:
+            # An admission webhook, say: it would be refused until the plan's deadline, and every next plan's.
+            return refusal(run.plan, pod, error, EVICTIONS.labels("refused"))
+        if result is Deletion.CHANGED:
+            return run.permission.why_stays(pod)
+        if result is Deletion.OVER_BUDGET:
+            EVICTIONS.labels("over_budget").inc()
+            raise OverBudgetError(
+                f"a PodDisruptionBudget does not let {spoken_pod(pod, run.plan.namespace)} go"
+            )
+        self._asked.add(pod.uid)
+        self._marking.accepted(pod.uid)
+        EVICTIONS.labels(result).inc()
+        log.info(
+            "evicted", plan=run.plan.name, namespace=pod.namespace, pod=pod.name, node=pod.node, result=result
+        )
+        return ""
+
+    async def _delete(self, run: _Run, victim: Victim, pod: VictimPod) -> Deletion:
+        """Mark and delete, and again if somebody else has written the pod between the two. Raises ApiError.
+
+        CHANGED: the pod may no longer go as it is now.
+        """
+        version, is_told = self._marking.version(pod.uid), False
+        for _ in range(CONFLICTS):
+            if not version:
+                marked = await self._marking.mark(run.plan, victim, pod)
+                if marked is None or marked.leaves:
+                    return Deletion.GONE
+                version = marked.version
+            if not is_told:
+                self._reporter.preempted(run.plan, victim, pod)
+                is_told = True
+            await failpoint("evict.marked")
+            if run.plan.respects_budgets:
+                result = await self._writer.evict_pod(pod.namespace, pod.name, pod.uid, version)
+            else:
+                result = await self._writer.delete_pod(pod.namespace, pod.name, pod.uid, version)
+            if result is not Deletion.CHANGED or run.permission.why_stays(pod):
+                return result
+            version = ""
+        where = f"pod {pod.namespace}/{pod.name}"
+        raise ApiError(HTTPStatus.CONFLICT, "Conflict", f"{where} is written by others all the time")
+
+    async def _rehearse_pod(self, plan: ActivePlan, victim: Victim, pod: VictimPod) -> str:
+        """Returns why the API server would refuse the pod's mark or deletion for good, else an empty text."""
+        if not self.remains(pod):
+            return ""
+        try:
+            if await self._marking.rehearse(plan, victim, pod) is not None:
+                # What a budget says now is asked again when the pod goes.
+                end = self._writer.evict_pod if plan.respects_budgets else self._writer.delete_pod
+                await end(pod.namespace, pod.name, pod.uid, dry_run=True)
+        except ApiError as error:
+            return refusal(plan, pod, error, DRY_RUNS_REFUSED)
+        return ""
+
+
+def _pods(plan: ActivePlan) -> list[VictimPod]:
+    return [pod for victim in plan.spec.victims for pod in victim.pods]
+
+
+def _may_begin(run: _Run, victim: Victim) -> bool:
+    return not run.stopped and run.permission.may_begin(victim)

@@ -1,0 +1,27 @@
+"""Jobs whose gang is evicted must not create its pods again: they are stopped before the first pod goes."""
+
+from __future__ import annotations
+
+from api.plans import Victim
+from controllers.gangs.mirror.roster import Roster
+from runtime.exchange.owner_stops import OwnerStops
+
+__all__ = ["Stopping"]
+
+
+class Stopping:
+    """What is done before a unit is marked."""
+
+    def __init__(self, roster: Roster, stops: OwnerStops) -> None:
+        self._roster, self._stops = roster, stops
+
+    async def before(self, victim: Victim, message: str) -> None:
+        """Stop those who would create the pods of a whole PodGroup again. A pod that goes alone is left to its owner.
+
+        Raises NotStoppedError: the unit must not begin.
+        """
+        if victim.kind != "PodGroup":
+            return
+        owners = self._roster.owners.controllers(pod.uid for pod in victim.pods)
+        if owners:
+            await self._stops.stop(owners, message)

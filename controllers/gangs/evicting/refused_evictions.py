@@ -1,0 +1,35 @@
+"""What the API server says when it does not let a victim go."""
+
+from __future__ import annotations
+
+import structlog
+from prometheus_client import Counter
+
+from api.plans import VictimPod
+from controllers.gangs.evicting.marking import may_succeed_later
+from controllers.gangs.lifecycle.life import ActivePlan
+from controllers.gangs.mirror.withheld_names import spoken_pod
+from kube.client import ApiError
+
+__all__ = ["OverBudgetError", "refusal"]
+
+log = structlog.get_logger(__name__)
+
+
+class OverBudgetError(Exception):
+    """A PodDisruptionBudget that is respected does not let a pod go."""
+
+
+def refusal(plan: ActivePlan, pod: VictimPod, error: ApiError, counter: Counter) -> str:
+    """Why the API server refuses the pod for good. Raises the error if another attempt may succeed."""
+    if may_succeed_later(error):
+        raise error
+    counter.inc()
+    where = f"{pod.namespace}/{pod.name}"
+    log.warning("a pod cannot be evicted", plan=plan.name, pod=where, error=str(error))
+    return f"{spoken_pod(pod, plan.namespace)} cannot be evicted: {_told(error, plan, pod)}"
+
+
+def _told(error: ApiError, plan: ActivePlan, pod: VictimPod) -> str:
+    """The refusal as the plan's namespace may read it: what is said of a foreign pod may name it."""
+    return str(error) if pod.namespace == plan.namespace else f"{error.status} {error.reason}"

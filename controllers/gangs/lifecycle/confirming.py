@@ -1,0 +1,115 @@
+"""Delayed preemption (KEP-5710): may a plan evict? The scheduler's word decides, and after a while our model.
+
+Pure functions of a plan that evicts and of what was last seen of it. See docs/decisions/0027.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from api.words import counted
+from controllers.gangs.lifecycle.life import ActivePlan, Contradiction, Ending
+from controllers.gangs.lifecycle.observations import PlanSeen
+from controllers.gangs.lifecycle.settings import ASK_AGAIN_SECONDS, ASKED_SECONDS, Rules
+from controllers.gangs.scheduler.proofs import Doubt, Proof
+
+__all__ = ["Confirmed", "Unknown", "confirm", "contradictions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """The plan may evict."""
+
+    by_scheduler: int
+    """Members whose node the scheduler has offered."""
+    by_model: int
+    """Members of which the scheduler said nothing."""
+
+    def __str__(self) -> str:
+        if not self.by_model:
+            return f"the scheduler offers all {self.by_scheduler} members their nodes"
+        return f"the scheduler offers {self.by_scheduler} members their nodes; for {self.by_model} our model counts"
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The scheduler has to be asked about these members (UIDs). Nobody: it has tried all of them just before."""
+
+    members: tuple[str, ...]
+    asked: float | None = None
+    """If there is nobody to ask: when the scheduler tried the last of them, in monotonic seconds."""
+
+
+def confirm(
+    plan: ActivePlan, seen: PlanSeen, now: float, rules: Rules, *, after_vain: bool = False
+) -> Confirmed | Unknown | Ending | None:
+    """What follows for a plan without contradictions: go on, ask, give up, or (None) wait.
+
+    The model does not count against a refusal that stands: it would evict in vain whenever a node changes a moment
+    before the scheduler refuses it.
+
+    A plan with something that is not modelled needs the scheduler's word on every member, whatever the setting.
+
+    `after_vain`: the gang has evicted in vain. Then our model counts only for members that the scheduler cannot show.
+    """
+    insists = rules.confirmation == "Require" or bool(plan.spec.not_modelled)
+    unknown = tuple(uid for uid, member in seen.proofs.items() if member.proof is Proof.UNKNOWN)
+    confirmed = Confirmed(len(seen.proofs) - len(unknown), len(unknown))
+    if seen.presented and (not unknown or (rules.confirmation == "Off" and not after_vain and not insists)):
+        return confirmed
+    if not plan.asking:
+        to_ask = _to_ask(unknown, seen, again=after_vain or insists)
+        if to_ask.members or plan.asked is None:
+            return to_ask
+    if plan.asked is None:
+        return None
+    stale = _in_doubt(seen, Doubt.STALE)
+    if stale and not plan.asked_again:
+        return Unknown(stale) if now >= plan.asked + ASK_AGAIN_SECONDS else None
+    if now < _patience_ends(plan.asked, unknown, seen, rules):
+        return None
+    if not seen.presented:
+        return Ending("Aborted", "NotAttempted", "no scheduler has tried to schedule a pod of the group")
+    refused = _in_doubt(seen, Doubt.STANDS)
+    if refused or (unknown and insists):
+        return Ending("Aborted", "NotConfirmed", _why_unknown(plan, refused or unknown, seen))
+    could_tell = tuple(uid for uid in unknown if not seen.proofs[uid].cannot_tell)
+    if after_vain and could_tell:
+        return Ending("Aborted", "NotConfirmed", _why_unknown(plan, could_tell, seen))
+    return confirmed
+
+
+def _to_ask(unknown: tuple[str, ...], seen: PlanSeen, *, again: bool) -> Unknown:
+    """Members that the scheduler has tried since their node changed need not come back: they would wake all others.
+
+    `again`: they come back all the same, because only the scheduler's word counts, and it may list other nodes now.
+    """
+    members = tuple(uid for uid in unknown if again or not seen.proofs[uid].is_current)
+    if members or not seen.presented:
+        return Unknown(members or tuple(seen.proofs))
+    return Unknown((), max(seen.proofs[uid].attempted or 0.0 for uid in unknown))
+
+
+def _in_doubt(seen: PlanSeen, doubt: Doubt) -> tuple[str, ...]:
+    return tuple(uid for uid, member in seen.proofs.items() if member.doubt is doubt)
+
+
+def _why_unknown(plan: ActivePlan, unknown: tuple[str, ...], seen: PlanSeen) -> str:
+    member, others = plan.members[unknown[0]], len(unknown) - 1
+    more = f", and nothing about {counted(others, 'other member')}" if others else ""
+    return f"nothing shows that pod {member.name} fits on {member.node}{more}: {seen.proofs[unknown[0]].seen}"
+
+
+def _patience_ends(asked: float, unknown: tuple[str, ...], seen: PlanSeen, rules: Rules) -> float:
+    attempts = [seen.proofs[uid].attempted for uid in unknown]
+    last = max((attempt for attempt in attempts if attempt is not None), default=asked)
+    return min(max(asked, last) + rules.confirmation_seconds, asked + ASKED_SECONDS)
+
+
+def contradictions(plan: ActivePlan, seen: PlanSeen) -> tuple[Contradiction, ...]:
+    """Members that the scheduler does not take on their planned node, though it could have offered it."""
+    return tuple(
+        Contradiction(uid, plan.members[uid].name, plan.members[uid].node, member.seen)
+        for uid, member in seen.proofs.items()
+        if member.proof is Proof.CONTRADICTED
+    )

@@ -1,0 +1,162 @@
+"""How a plan comes to an end: a table of rules over the plan and what was last seen of it. The first one decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from api.words import counted
+from controllers.gangs.keys import spoken_in
+from controllers.gangs.lifecycle.confirming import contradictions
+from controllers.gangs.lifecycle.life import ActivePlan, Contradiction, Ending
+from controllers.gangs.lifecycle.observations import PlanSeen
+from controllers.gangs.lifecycle.settings import TURNED_DOWN_SECONDS
+
+__all__ = [
+    "CONTINUED",
+    "CONTRADICTED",
+    "LONGER",
+    "NOT_STORED",
+    "QUOTA_WITHDRAWN",
+    "RELEASED_INSTEAD",
+    "SAID",
+    "ending_of",
+    "gone",
+]
+
+RELEASED_INSTEAD: Final = Ending(
+    "Aborted", "PartialGang", "the bound members of the gang are released instead"
+)
+QUOTA_WITHDRAWN: Final = Ending("Aborted", "QuotaWithdrawn", "the gang has lost its quota")
+NOT_STORED: Final = Ending("Aborted", "NotStored", "its progress cannot be written")
+
+CONTRADICTED: Final = frozenset({"Contradicted", "TurnedDown"})
+"""Endings after which the next plan is made at once, on other nodes."""
+CONTINUED: Final = frozenset({"Changed", "MemberGone", "MembersLost", "RoomTaken"})
+"""Endings after which the next plan is made at once if this one has evicted: on the room that it made."""
+LONGER: Final = frozenset({*CONTRADICTED, "EvictionRefused", "NotAttempted", "NotConfirmed"})
+"""Endings after which the gang waits longer than after the one before, however long the plan took."""
+SAID: Final = frozenset({"NotAttempted", "NotConfirmed"})
+"""Endings that the group's condition tells, because the next plan would end the same."""
+
+BEFORE_EVICTING: Final = frozenset({"Planned", "Confirmed"})
+
+Rule = Callable[[ActivePlan, PlanSeen, float], Ending | None]
+
+
+def ending_of(plan: ActivePlan, seen: PlanSeen, now: float) -> Ending | None:
+    """Whether the plan has come to an end; None while it goes on."""
+    return next((ending for rule in RULES if (ending := rule(plan, seen, now)) is not None), None)
+
+
+def gone(plan: ActivePlan) -> Ending:
+    """The preemptor does not exist any longer."""
+    kind = plan.spec.preemptor.kind
+    return Ending("Aborted", f"{kind}Deleted", f"the {kind} is gone")
+
+
+def _group_gone(plan: ActivePlan, seen: PlanSeen, _: float) -> Ending | None:
+    return gone(plan) if seen.group_gone else None
+
+
+def _released(plan: ActivePlan, _: PlanSeen, __: float) -> Ending | None:
+    if not (plan.releases and plan.evicted):
+        return None
+    return Ending(
+        "Released", "Released", f"the deletion of {counted(len(plan.victims), 'pod')} was asked for"
+    )
+
+
+def _member_gone(_: ActivePlan, seen: PlanSeen, __: float) -> Ending | None:
+    if not seen.member_gone:
+        return None
+    return Ending(
+        "Aborted", "MemberGone", f"pod {seen.member_gone} is gone, terminating, gated or another pod now"
+    )
+
+
+def _members_lost(_: ActivePlan, seen: PlanSeen, __: float) -> Ending | None:
+    message = "with the planned pods fewer than minCount would run"
+    return Ending("Aborted", "MembersLost", message) if seen.members_lost else None
+
+
+def _bound(plan: ActivePlan, seen: PlanSeen, _: float) -> Ending | None:
+    message = f"all {len(plan.members)} planned pods are bound"
+    return Ending("Bound", "Bound", message) if seen.all_bound else None
+
+
+def _changed(plan: ActivePlan, seen: PlanSeen, _: float) -> Ending | None:
+    changed = plan.changed or seen.changed
+    return Ending("Aborted", "Changed", changed) if changed else None
+
+
+def _eviction_refused(plan: ActivePlan, _: PlanSeen, __: float) -> Ending | None:
+    if not plan.refused:
+        return None
+    return Ending("Aborted", "EvictionRefused", next(iter(plan.refused.values())))
+
+
+def _contradicted(plan: ActivePlan, seen: PlanSeen, _: float) -> Ending | None:
+    found = contradictions(plan, seen) if plan.phase in BEFORE_EVICTING else ()
+    return Ending("Aborted", "Contradicted", found[0].seen, found) if found else None
+
+
+def _turned_down(plan: ActivePlan, seen: PlanSeen, now: float) -> Ending | None:
+    found = plan.turned_down or _rejected(plan, seen, now)
+    return Ending("Aborted", "TurnedDown", found.seen, (found,)) if found is not None else None
+
+
+def _rejected(plan: ActivePlan, seen: PlanSeen, now: float) -> Contradiction | None:
+    for uid, offer in plan.offered.items():
+        name, message = seen.messages.get(uid, ("", ""))
+        if now - offer.at > TURNED_DOWN_SECONDS and message not in ("", offer.message):
+            said = f"the scheduler does not bind pod {name} to its node: {message}"
+            return Contradiction(uid, name, plan.members[uid].node, said)
+    return None
+
+
+def _late(plan: ActivePlan, seen: PlanSeen, now: float) -> Ending | None:
+    if now < plan.deadline:
+        return None
+    return Ending("Expired", "DeadlineExceeded", "the plan was not carried out in time", _unbound(plan, seen))
+
+
+def _unbound(plan: ActivePlan, seen: PlanSeen) -> tuple[Contradiction, ...]:
+    """Members that were offered their node, and that the scheduler did not bind until the deadline."""
+    return tuple(
+        Contradiction(
+            uid,
+            plan.members[uid].name,
+            plan.members[uid].node,
+            f"pod {plan.members[uid].name} was not bound there",
+        )
+        for uid in plan.offered
+        if uid in seen.unbound and uid in plan.members
+    )
+
+
+def _overrun(plan: ActivePlan, seen: PlanSeen, _: float) -> Ending | None:
+    if seen.overrun_by is None:
+        return None
+    by = spoken_in(seen.overrun_by, plan.namespace)
+    return Ending("Aborted", "Overrun", f"{by} of higher priority takes its room")
+
+
+def _room_taken(_: ActivePlan, seen: PlanSeen, __: float) -> Ending | None:
+    return Ending("Aborted", "RoomTaken", seen.room_taken) if seen.room_taken else None
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    _group_gone,
+    _released,
+    _member_gone,
+    _members_lost,
+    _bound,
+    _changed,
+    _eviction_refused,
+    _contradicted,
+    _turned_down,
+    _late,
+    _overrun,
+    _room_taken,
+)

@@ -1,0 +1,277 @@
+"""A gang's life as data: Gathering → Planned → Confirmed → Evicting → Ready → Bound, or Unschedulable or Blocked.
+
+Nothing here acts or waits. Only `controllers.gangs.lifecycle.reducer` makes a new life from an old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from api.plans import PreemptionPlanSpec
+from controllers.gangs.keys import GroupKey, key_of, lone_pod
+from controllers.gangs.scheduler.rejections import HOLD_MARK
+from nodes.groups.keys import is_foreign, short_name
+
+__all__ = [
+    "ActivePhase",
+    "ActivePlan",
+    "Contradiction",
+    "Ending",
+    "Former",
+    "GangPhase",
+    "GroupKey",
+    "Life",
+    "Offer",
+    "PlannedPod",
+    "RoomMade",
+    "hold_text",
+    "phase_text",
+    "victim_uids",
+]
+
+GangPhase = Literal[
+    "Gathering", "Planned", "Confirmed", "Evicting", "Ready", "Bound", "Unschedulable", "Blocked"
+]
+ActivePhase = Literal["Planned", "Confirmed", "Evicting", "Ready"]
+"""The phases in which a plan holds room."""
+
+
+def victim_uids(spec: PreemptionPlanSpec) -> frozenset[str]:
+    """UIDs of the pods that go by this plan."""
+    return frozenset(pod.uid for victim in spec.victims for pod in victim.pods)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPod:
+    """A pod that a plan places because the gang needs it to reach minCount."""
+
+    uid: str
+    name: str
+    node: str
+    requests: Mapping[str, int]
+    """By resource, in the scheduler's integers (cpu in milli), `pods` included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Filter offered a pod its planned node."""
+
+    at: float
+    """When first, in monotonic seconds."""
+    message: str
+    """The message of the pod's condition PodScheduled at that moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """The scheduler does not take a pod on the node that a plan has for it."""
+
+    uid: str
+    name: str
+    node: str
+    seen: str
+    """What showed it, as one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a plan ended: the phase and the condition that are stored."""
+
+    phase: Literal["Bound", "Aborted", "Expired", "Released"]
+    reason: str
+    message: str
+    contradictions: tuple[Contradiction, ...] = ()
+    """What it showed about nodes. The next plans leave them out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivePlan:
+    """A plan that is being carried out. All times are monotonic seconds."""
+
+    name: str
+    """Of the PreemptionPlan object."""
+    spec: PreemptionPlanSpec
+    members: Mapping[str, PlannedPod]
+    """By UID."""
+    deadline: float
+    phase: ActivePhase = "Planned"
+    """The phase that is stored."""
+    stored: bool = False
+    """The object exists. Before that, nothing may be done for the plan."""
+    writing: ActivePhase | None = None
+    """The phase that is being written."""
+    write_again: float = 0.0
+    """A phase that could not be written is not written again before this time."""
+    rehearsing: bool = False
+    """The API server is being asked whether it would let the victims go."""
+    rehearsed: bool = False
+    """It would."""
+    asking: bool = False
+    """The scheduler is to be asked about members, or has been."""
+    asked: float | None = None
+    """When it was asked, or tried the last member if it need not be asked."""
+    asked_again: bool = False
+    """It is asked for the second and last time."""
+    begun: bool = False
+    """The plan was compared with the cluster right before its first eviction. From then on it is carried through."""
+    resumed: bool = False
+    """A former process or term was evicting. Until the next eviction the plan is compared again, pods that have gone
+    and members that are bound aside."""
+    evicting: bool = False
+    """The evictor is at work."""
+    evicted: bool = False
+    """The deletion of every victim has been asked for."""
+    changed: str = ""
+    """What the comparison before an eviction found."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Victims (UIDs) that the API server does not delete, and what it says."""
+    offered: Mapping[str, Offer] = field(default_factory=dict)
+    """By member UID."""
+    missed: Mapping[str, float] = field(default_factory=dict)
+    """Members (UIDs) whose planned node the scheduler does not offer although the plan is Ready: since when."""
+    turned_down: Contradiction | None = None
+    """The scheduler does not take a member where the plan puts it."""
+    next_wake: float = 0.0
+    wakes: int = 0
+
+    @property
+    def namespace(self) -> str:
+        """Of the preemptor, its pods, and the plan object."""
+        return self.spec.preemptor.namespace
+
+    @property
+    def group(self) -> GroupKey:
+        """The preemptor."""
+        return key_of(self.spec.preemptor)
+
+    @property
+    def victims(self) -> frozenset[str]:
+        """UIDs of the pods that go."""
+        return victim_uids(self.spec)
+
+    @property
+    def releases(self) -> bool:
+        """Its victims are the bound members of its own gang. It places nobody."""
+        return self.spec.outcome in ("Releases", "Withdraws")
+
+    @property
+    def withdraws(self) -> bool:
+        """They go because the gang has lost its quota. Otherwise a plan releases a gang that never ran whole."""
+        return self.spec.outcome == "Withdraws"
+
+    @property
+    def respects_budgets(self) -> bool:
+        """Whether no PodDisruptionBudget may be exceeded for it."""
+        return self.spec.pod_disruption_budget_policy == "Respect"
+
+    @property
+    def may_evict(self) -> bool:
+        """Whether the plan's own state lets the evictor go on."""
+        return self.stored and self.phase == "Evicting" and not self.refused and not self.changed
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """A plan that evicted and has ended. The next decision shows whether that was in vain."""
+
+    name: str
+    """Of the PreemptionPlan object."""
+    spec: PreemptionPlanSpec
+
+
+@dataclass(frozen=True, slots=True)
+class RoomMade:
+    """What the evictions of a former plan came to, as the cluster is now. See `controllers.gangs.lifecycle.vain`."""
+
+    pods: int
+    """Its victims that are gone or terminate."""
+    nodes: frozenset[str]
+    """Nodes where it placed members, where victims are gone or leave in time, and that have not changed."""
+    open: frozenset[str]
+    """Of these, the nodes where no member of the gang is bound."""
+    taken: frozenset[str]
+    """Of these, the nodes where pods that never asked us took the room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """Where a gang is in its life."""
+
+    phase: GangPhase = "Gathering"
+    reason: str = ""
+    """Why it is Unschedulable or Blocked, or how its last plan ended: a word in CamelCase, as conditions have it."""
+    message: str = ""
+    """The same as a sentence."""
+    plan: ActivePlan | None = None
+    complete: bool = False
+    """minCount members exist, and fewer are bound."""
+    looked: bool = False
+    """The search has looked at the gang as it is, and has no plan for it. Another look waits for what could help."""
+    placed: bool = False
+    """The last decision found a place, and a plan may be made of it."""
+    replans: int = 0
+    """Plans in a row that were followed by another one at once."""
+    failures: int = 0
+    """Plans in vain in a row."""
+    due: float = 0.0
+    """No plan is made before this time, in monotonic seconds."""
+    former: Former | None = None
+    vain: int = 0
+    """Evicting plans in vain. Only Bound resets this and what follows."""
+    setbacks: int = 0
+    """Plans that evicted in vain, and later ones that came to nothing although they could have evicted."""
+    barred: float = 0.0
+    """Nobody goes for the gang before this time, in monotonic seconds. It takes free room."""
+
+    gathering_until: float = 0.0
+    """Members that come together are awaited until then, although the gang has run. In monotonic seconds."""
+    domain: str = ""
+    """In which its bound members were last seen."""
+    astray: str = ""
+    """Which of them were seen elsewhere."""
+    untried_until: float | None = None
+    """Before this time, no plan evicts while the scheduler has not tried every member. In monotonic seconds.
+
+    It is put off as long as a planned member has our scheduling gate."""
+
+    partial_since: float | None = None
+    """Since when the gang has been in pieces: members are bound, and it never ran whole. In monotonic seconds. A plan
+    that evicts, or that is Ready, ends this."""
+    has_run: bool = False
+    """This process has seen it run whole, whatever its PodGroup says."""
+    kept: str = ""
+    """Why its bound members were not released, as it was last said."""
+
+    @property
+    def wants_plan(self) -> bool:
+        """Whether the gang waits for a plan."""
+        return self.plan is None and self.complete
+
+
+def phase_text(key: GroupKey, phase: GangPhase) -> str:
+    """What a gang's pods say of it. The numbers are in the conditions of its PodGroup.
+
+    It is constant within a phase, because it lands in the pod's status, and each change there wakes the pod.
+    """
+    pod = lone_pod(key)
+    if pod is not None:
+        return f"{HOLD_MARK}room is being freed for pod {pod.namespace}/{pod.name}"
+    name, see = f"{key[0]}/{short_name(key[1])}", "events" if is_foreign(key[1]) else "conditions"
+    match phase:
+        case "Planned" | "Confirmed" | "Evicting":
+            return f"room is being freed for pod group {name}, see its {see}"
+        case "Ready":
+            return f"the planned members of pod group {name} go first"
+        case "Unschedulable":
+            return f"pod group {name} cannot be placed now, see its {see}"
+        case "Blocked":
+            return f"pod group {name} uses what reprieve cannot plan for, see its {see}"
+        case _:
+            return f"pod group {name} waits for members or for a plan, see its {see}"
+
+
+def hold_text(key: GroupKey, phase: GangPhase) -> str:
+    """What filter tells the scheduler about a gang's pod. As constant as `phase_text`."""
+    return f"{HOLD_MARK}{phase_text(key, phase)}"

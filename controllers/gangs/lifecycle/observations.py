@@ -1,0 +1,294 @@
+"""What can happen to a gang: the input of the reducer. Every observation is a plain value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from api.plans import PreemptionPlanSpec
+from controllers.gangs.lifecycle.life import ActivePhase, ActivePlan, Former, GroupKey, PlannedPod, RoomMade
+from controllers.gangs.scheduler.proofs import Doubt, Proof
+
+__all__ = [
+    "Asked",
+    "Compared",
+    "Decided",
+    "DeletionRefused",
+    "EvictorStopped",
+    "Failed",
+    "GatesRemoved",
+    "GroupGone",
+    "MembersSeen",
+    "NotDecided",
+    "NotOffered",
+    "NotStored",
+    "Observation",
+    "Offered",
+    "PlanSeen",
+    "PreemptCalled",
+    "Rehearsed",
+    "Relented",
+    "Remembered",
+    "Resumed",
+    "MemberProof",
+    "Stored",
+    "ToKeep",
+    "ToRelease",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class MembersSeen:
+    """How many pods a gang without a plan has. All pods that have neither ended nor begun to terminate count.
+
+    The gang or a member has changed, or a plan of it has ended.
+    """
+
+    minimum: int
+    """How many must run."""
+    members: int
+    bound: int
+    left: int = 0
+    """minCount less the members that Succeeded. For a gang that has run, `minimum` is less if fewer members exist."""
+    domain: str = ""
+    """In which the bound members are; empty without a topology key or bound members."""
+    astray: str = ""
+    """Which of them are elsewhere."""
+    has_run: bool = False
+    """Its PodGroup says that it ran whole at some time."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupGone:
+    """The PodGroup does not exist any longer, or has no gang policy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The search has a decision. `members`: the pods that it is for, by UID."""
+
+    name: str
+    """The name of the decision's object."""
+    spec: PreemptionPlanSpec
+    members: Mapping[str, PlannedPod]
+    grace_seconds: float = 0.0
+    """The longest grace period among the victims."""
+    room: RoomMade | None = None
+    """What the gang's former plan made, if that has no verdict yet."""
+    untried: bool = False
+    """There are members that no scheduler was seen to try. It will show more of the nodes soon."""
+    only_free: bool = False
+    """The gang may not evict yet, and was planned on free room alone. Nothing is said if that is not enough."""
+    gated: bool = False
+    """`members` has pods with our scheduling gate. No scheduler tries them before that is removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToRelease:
+    """The bound members of a gang may go: it is in pieces, or has lost its quota. `name`, `spec`: of the plan by which
+    they go."""
+
+    name: str
+    spec: PreemptionPlanSpec
+    grace_seconds: float = 0.0
+    """The longest grace period among them."""
+    demanded: bool = False
+    """They must go, whether or not the gang runs whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToKeep:
+    """The bound members of a gang in pieces stay."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class GatesRemoved:
+    """No member has our scheduling gate any longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotDecided:
+    """The search could not decide: an object is missing or wrong."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The plan's phase is written."""
+
+    phase: ActivePhase
+
+
+@dataclass(frozen=True, slots=True)
+class NotStored:
+    """The plan's phase could not be written. `for_good`: another try would end the same."""
+
+    phase: ActivePhase
+    error: str
+    for_good: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """A former process was carrying out this plan."""
+
+    plan: ActivePlan
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What the stored plans say of evictions in vain. Times are monotonic seconds."""
+
+    vain: int
+    at: float
+    """Of the last verdict."""
+    former: Former | None
+    relented: bool = False
+    """The group has changed since."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relented:
+    """Somebody may go for the gang again: its time has come, or the group or an excluded node has changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The members of the plan were brought back to the scheduler."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberProof:
+    """What the scheduler has shown of a planned member and its node (KEP-5710, "Delayed preemption")."""
+
+    proof: Proof
+    seen: str
+    """What showed it, or why nothing does."""
+    attempted: float | None
+    """When its last attempt ended, in monotonic seconds; None if we saw none."""
+    doubt: Doubt | None = None
+    """Of an unknown member that the scheduler has refused."""
+    cannot_tell: bool = False
+    """The scheduler will not say more: it keeps the member away from us, or its lists were incomplete twice."""
+    is_current: bool = False
+    """Nothing has changed on the node since the scheduler last tried the member. It need not be asked again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanSeen:
+    """What the cluster looks like for the gang's plan. An empty text means that there is nothing to say."""
+
+    trusted: bool
+    """Whether the mirror may be trusted. Without it nobody is evicted."""
+    group_gone: bool = False
+    member_gone: str = ""
+    """Which planned pod is gone."""
+    unbound: frozenset[str] = frozenset()
+    """Planned members (UIDs) that are not bound."""
+    members_lost: bool = False
+    """With the planned pods, fewer than minCount would run."""
+    all_bound: bool = False
+    changed: str = ""
+    """What differs from the cluster that the plan was made for, and ends it. Once it evicts, less does."""
+    proofs: Mapping[str, MemberProof] = field(default_factory=dict)
+    """By member UID, before the first eviction only: every planned member that is not bound."""
+    presented: bool = False
+    """A scheduler has asked for a member of the gang. Looked at before the first eviction only."""
+    messages: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Of unbound members by UID: name, and what the scheduler last said of them in its own words."""
+    overrun_by: GroupKey | None = None
+    """The group of higher priority whose plan takes the room of this one."""
+    room_taken: str = ""
+    """Why the unbound members no longer fit where they are planned, victims counted as gone."""
+    is_free: bool = False
+    """The room is free now, terminating pods counted as still there."""
+    gated: bool = False
+    """A planned member has our scheduling gate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """Filter offered a member its planned node; `message` is that of its condition PodScheduled."""
+
+    uid: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotOffered:
+    """The plan is Ready, and the scheduler asked about a member without naming its planned node."""
+
+    uid: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PreemptCalled:
+    """The scheduler found no node for a member. It asks which pods to evict."""
+
+    uid: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """The API server has checked the plan's evictions without doing any."""
+
+    refused: Mapping[str, str] | None
+    """Victims (UIDs) that it would not delete, and why. None: it could not be asked, and is asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The evictor is about to delete a victim. `changed` is why it may not; empty if it may."""
+
+    changed: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionRefused:
+    """The API server will not delete this victim."""
+
+    uid: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvictorStopped:
+    """The evictor has ended. `done`: the deletion of every victim has been asked for."""
+
+    done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A fault of ours: the gang is passed over for a while."""
+
+
+Observation = (
+    MembersSeen
+    | Asked
+    | GroupGone
+    | Decided
+    | GatesRemoved
+    | NotDecided
+    | Stored
+    | NotStored
+    | Remembered
+    | Relented
+    | Resumed
+    | PlanSeen
+    | Offered
+    | NotOffered
+    | PreemptCalled
+    | Rehearsed
+    | Compared
+    | DeletionRefused
+    | EvictorStopped
+    | ToKeep
+    | ToRelease
+    | Failed
+)

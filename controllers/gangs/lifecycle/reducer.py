@@ -1,0 +1,358 @@
+"""The rules of a gang's life: (life, observation, now) → (life, effects).
+
+A pure function. It is the only place where a life changes: planner, verbs, evictor and waker report observations and
+carry out effects. The next phase of a life belongs here.
+
+See docs/decisions/0022.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from msgspec import UNSET
+
+from controllers.gangs.lifecycle.confirming import Confirmed, Unknown, confirm
+from controllers.gangs.lifecycle.effects import (
+    Advance,
+    Ask,
+    CannotSchedule,
+    Commit,
+    Count,
+    Effect,
+    End,
+    Evict,
+    GiveBack,
+    Nominate,
+    Record,
+    Rehearse,
+    Remind,
+    SayKept,
+    SayPreempting,
+    SayReleasing,
+    record_of,
+)
+from controllers.gangs.lifecycle.endings import (
+    CONTINUED,
+    CONTRADICTED,
+    LONGER,
+    NOT_STORED,
+    QUOTA_WITHDRAWN,
+    RELEASED_INSTEAD,
+    SAID,
+    ending_of,
+    gone,
+)
+from controllers.gangs.lifecycle.gathering import at_rest, members_seen
+from controllers.gangs.lifecycle.judging import (
+    after_begun,
+    after_bound,
+    after_end,
+    after_group,
+    remembered,
+    setback,
+    verdict,
+)
+from controllers.gangs.lifecycle.life import ActivePlan, Ending, Life
+from controllers.gangs.lifecycle.noting import noted
+from controllers.gangs.lifecycle.observations import (
+    Asked,
+    Compared,
+    Decided,
+    Failed,
+    GatesRemoved,
+    GroupGone,
+    MembersSeen,
+    NotDecided,
+    NotStored,
+    Observation,
+    PlanSeen,
+    Relented,
+    Remembered,
+    Resumed,
+    Stored,
+    ToKeep,
+    ToRelease,
+)
+from controllers.gangs.lifecycle.settings import (
+    REMIND_SECONDS,
+    REPLANS_AT_ONCE,
+    REWRITE_SECONDS,
+    Rules,
+)
+
+__all__ = ["Step", "reduce"]
+
+Step = tuple[Life, tuple[Effect, ...]]
+
+
+def reduce(life: Life, observation: Observation, now: float, rules: Rules) -> Step:
+    """The life after the observation, and what has to be done. `now` is in monotonic seconds."""
+    match observation:
+        case MembersSeen():
+            return members_seen(life, observation, now)
+        case Decided():
+            return _decided(life, observation, now, rules)
+        case NotDecided(reason):
+            life = replace(life, looked=True, placed=False)
+            return _cannot(life, "Unschedulable", "Unschedulable", reason, now, rules)
+        case GatesRemoved() if life.untried_until is not None:
+            return replace(life, untried_until=now + rules.untried_seconds), ()
+        case Resumed(plan) if life.plan is None:
+            return replace(life, phase=plan.phase, plan=plan), ()
+        case Remembered() if life.plan is None:
+            return remembered(life, observation, rules), ()
+        case Relented():
+            return replace(life, barred=0.0, looked=False), ()
+        case GroupGone() if life.plan is None:
+            return after_group(life, now, rules)
+        case ToRelease():
+            return _to_release(life, observation, now, rules)
+        case ToKeep(reason) if life.partial_since is not None and reason != life.kept:
+            return replace(life, kept=reason), (SayKept(reason),)
+        case Failed():
+            return _fault(life, now, rules)
+        case _ if life.plan is not None:
+            return _of_plan(life, life.plan, observation, now, rules)
+        case _:
+            return life, ()
+
+
+# ---- without a plan
+
+
+def _decided(life: Life, decided: Decided, now: float, rules: Rules) -> Step:
+    if life.plan is not None or (decided.only_free and decided.spec.outcome != "Fits"):
+        return life, ()
+    life, judged = verdict(replace(life, looked=True), decided, now, rules)
+    life, effects = _decided_anew(life, decided, now, rules)
+    return life, (*judged, *effects)
+
+
+def _decided_anew(life: Life, decided: Decided, now: float, rules: Rules) -> Step:
+    spec, life = decided.spec, replace(life, placed=False)
+    record = record_of(spec)
+    if record is not None:
+        return _recorded(life, record, now, rules)
+    if spec.victims and now < life.barred:
+        return replace(life, looked=False), ()  # it was made before the verdict; the next one evicts nobody
+    life = replace(life, placed=True)
+    if spec.victims and (decided.gated or (decided.untried and rules.confirmation != "Off")):
+        until = life.untried_until
+        if until is None or decided.gated:
+            until = now + rules.untried_seconds
+        if decided.gated or now < until:
+            return replace(life, looked=False, untried_until=until), ()
+    plan = ActivePlan(
+        name=decided.name,
+        spec=spec,
+        members=decided.members,
+        deadline=now + rules.plan_seconds + decided.grace_seconds,
+        writing="Planned",
+    )
+    return replace(life, phase="Planned", reason="", message="", plan=plan), (Commit(plan),)
+
+
+def _recorded(life: Life, record: Record, now: float, rules: Rules) -> Step:
+    """A decision by which nobody goes. It is stored for whoever asks, and made again when something has changed."""
+    phase, mismatch = record.phase, record.spec.mismatch
+    reason = phase if mismatch is UNSET else mismatch
+    life, effects = _cannot(life, phase, reason, record.reason, now, rules)
+    return life, (record, *effects)
+
+
+def _cannot(
+    life: Life,
+    phase: Literal["Unschedulable", "Blocked"],
+    reason: str,
+    message: str,
+    now: float,
+    rules: Rules,
+    *,
+    again: bool = False,
+) -> Step:
+    repeated = (life.phase, life.reason, life.message) == (phase, reason, message)
+    life = _failed(replace(life, phase=phase, reason=reason, message=message), now, rules, again=again)
+    return life, (CannotSchedule(phase, reason, message, repeated),)
+
+
+def _failed(life: Life, now: float, rules: Rules, *, again: bool = False) -> Life:
+    """A plan was in vain. The delay doubles if the plan was made as soon as the last delay let it, or with `again`."""
+    life = setback(life, now, rules)
+    in_a_row = life.failures > 0 and (again or now < life.due + rules.backoff.delay(life.failures))
+    failures = life.failures + 1 if in_a_row else 1
+    return replace(life, failures=failures, due=now + rules.backoff.delay(failures))
+
+
+def _fault(life: Life, now: float, rules: Rules) -> Step:
+    """A fault of ours. What was being written has not been written."""
+    life = _failed(life, now, rules)
+    if life.plan is None or life.plan.writing is None:
+        return life, ()
+    return _not_stored(life, life.plan, NotStored(life.plan.writing, "internal error", False), now, rules)
+
+
+def _to_release(life: Life, seen: ToRelease, now: float, rules: Rules) -> Step:
+    """The bound members of a gang go, by a plan of its own. A plan that frees nothing yet gives way.
+
+    If the gang has lost its quota, any plan gives way. Units that have begun are finished anyway.
+    """
+    former, since, effects = life.plan, life.partial_since, tuple[Effect, ...]()
+    if not seen.demanded and (since is None or now < since + rules.partial_seconds):
+        return life, ()
+    if former is not None:
+        may_go_on = former.withdraws if seen.demanded else former.releases
+        frees = former.phase in ("Evicting", "Ready") and not seen.demanded
+        if frees or may_go_on or former.writing is not None:
+            return life, ()
+        ending = QUOTA_WITHDRAWN if seen.demanded else RELEASED_INSTEAD
+        life, effects = _ended(life, former, ending, now, rules)
+    deadline = now + rules.plan_seconds + seen.grace_seconds
+    plan = ActivePlan(name=seen.name, spec=seen.spec, members={}, deadline=deadline, writing="Planned")
+    return replace(life, phase="Planned", reason="", message="", plan=plan), (*effects, Commit(plan))
+
+
+# ---- with a plan
+
+
+def _of_plan(life: Life, plan: ActivePlan, observation: Observation, now: float, rules: Rules) -> Step:
+    match observation:
+        case GroupGone():
+            return _ended(life, plan, gone(plan), now, rules)
+        case PlanSeen():
+            return _plan_seen(life, plan, observation, now, rules)
+        case Stored(phase) if phase == plan.writing:
+            return _stored(life, plan, now)
+        case NotStored() if observation.phase == plan.writing:
+            return _not_stored(life, plan, observation, now, rules)
+        case Asked():
+            return replace(life, plan=replace(plan, asked=now)), ()
+        case Compared(""):
+            plan = replace(plan, begun=True, resumed=False)
+            return after_begun(replace(life, plan=plan), plan)
+        case _:
+            return replace(life, plan=noted(plan, observation, now)), ()
+
+
+def _plan_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: Rules) -> Step:
+    if plan.writing is not None:
+        return life, ()
+    ending = ending_of(plan, seen, now)
+    if ending is not None:
+        return _ended(life, plan, ending, now, rules)
+    if plan.phase == "Planned" and plan.spec.victims:
+        return _confirmed(life, plan, seen, now, rules)
+    if plan.phase == "Confirmed":
+        return _advanced(life, plan, "Evicting", now)
+    if plan.phase == "Ready":
+        return _reminded(life, plan, now)
+    if (plan.phase == "Planned" or plan.evicted) and seen.is_free and not seen.gated:
+        return _advanced(life, plan, "Ready", now)
+    if plan.phase == "Evicting" and not (plan.evicted or plan.evicting) and seen.trusted:
+        plan = replace(plan, evicting=True)
+        return replace(life, plan=plan), (Evict(plan),)
+    return life, ()
+
+
+def _confirmed(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: Rules) -> Step:
+    """Delayed preemption: the scheduler must agree before anybody goes."""
+    effects: tuple[Effect, ...] = ()
+    if not plan.rehearsed and not plan.rehearsing:
+        plan = replace(plan, rehearsing=True)
+        life, effects = replace(life, plan=plan), (Rehearse(plan),)
+    if plan.releases:  # nobody is placed, so there is nothing that the scheduler could say
+        return _advanced(life, plan, "Evicting", now) if seen.trusted and plan.rehearsed else (life, effects)
+    match confirm(plan, seen, now, rules, after_vain=life.vain > 0):
+        case Confirmed() as confirmed if seen.trusted and plan.rehearsed:
+            life, effects = _advanced(life, plan, "Confirmed", now, str(confirmed))
+            return life, (*effects, *(Count(confirmed.by_scheduler, confirmed.by_model) for _ in effects))
+        case Unknown(members, asked):
+            plan = replace(plan, asking=bool(members), asked=asked, asked_again=plan.asking)
+            return replace(life, plan=plan), (*effects, *([Ask(plan, members)] if members else []))
+        case Ending() as ending:
+            return _ended(life, plan, ending, now, rules)
+        case _:
+            return life, effects
+
+
+def _advanced(
+    life: Life,
+    plan: ActivePlan,
+    phase: Literal["Confirmed", "Evicting", "Ready"],
+    now: float,
+    message: str = "",
+) -> Step:
+    """A phase is written before anything is done in it."""
+    if now < plan.write_again:
+        return life, ()
+    plan = replace(plan, writing=phase)
+    return replace(life, plan=plan), (Advance(plan, phase, message),)
+
+
+def _reminded(life: Life, plan: ActivePlan, now: float) -> Step:
+    if now < plan.next_wake:
+        return life, ()
+    wakes = plan.wakes + 1
+    plan = replace(plan, wakes=wakes, next_wake=now + REMIND_SECONDS * 2**wakes)
+    return replace(life, plan=plan), (Remind(plan),)
+
+
+def _stored(life: Life, plan: ActivePlan, now: float) -> Step:
+    match plan.writing:
+        case "Confirmed":
+            plan = replace(plan, phase="Confirmed", writing=None)
+            return replace(life, phase="Confirmed", plan=plan), ()
+        case "Evicting":
+            plan = replace(plan, phase="Evicting", writing=None)
+            life = replace(life, phase="Evicting", plan=plan, partial_since=None)
+            return life, (SayReleasing(plan) if plan.releases else SayPreempting(plan),)
+        case "Ready":
+            plan = replace(
+                plan, phase="Ready", resumed=False, writing=None, next_wake=now + REMIND_SECONDS, wakes=0
+            )
+            return replace(life, phase="Ready", plan=plan, partial_since=None), (Nominate(plan),)
+        case _:
+            return replace(life, plan=replace(plan, stored=True, writing=None)), ()
+
+
+def _not_stored(life: Life, plan: ActivePlan, failure: NotStored, now: float, rules: Rules) -> Step:
+    if not plan.stored:
+        life, effects = _cannot(
+            replace(life, plan=None, looked=False),
+            "Unschedulable",
+            "NotStored",
+            f"its plan cannot be stored: {failure.error}",
+            now,
+            rules,
+        )
+        return life, (GiveBack(plan), *effects)
+    if failure.for_good:
+        return _ended(life, replace(plan, writing=None), NOT_STORED, now, rules)
+    return replace(life, plan=replace(plan, writing=None, write_again=now + REWRITE_SECONDS)), ()
+
+
+# ---- the end
+
+
+def _ended(life: Life, plan: ActivePlan, ending: Ending, now: float, rules: Rules) -> Step:
+    """The plan is over. What follows for the gang depends on how it ended."""
+    life = replace(life, plan=None, looked=False, complete=False)
+    end = End(plan, ending)
+    life, judged = after_bound(life) if ending.phase == "Bound" else after_end(life, plan, ending)
+    life, effects = _goes_on(life, plan, ending, now, rules)
+    return life, (end, *judged, *effects)
+
+
+def _goes_on(life: Life, plan: ActivePlan, ending: Ending, now: float, rules: Rules) -> Step:
+    if ending.phase == "Bound":
+        return at_rest(replace(life, phase="Bound", has_run=True, partial_since=None)), ()
+    if plan.releases:
+        return replace(life, phase="Gathering", partial_since=None), ()
+    if ending.reason in SAID:
+        return _cannot(life, "Unschedulable", ending.reason, ending.message, now, rules, again=True)
+    life = replace(life, phase="Gathering", reason=ending.reason, message=ending.message)
+    at_once = ending.reason in CONTRADICTED or (plan.begun and ending.reason in CONTINUED)
+    if at_once and life.replans < REPLANS_AT_ONCE:
+        return replace(life, replans=life.replans + 1, due=now), ()
+    return _failed(life, now, rules, again=ending.reason in LONGER), ()

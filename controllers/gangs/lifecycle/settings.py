@@ -1,0 +1,92 @@
+"""What operators set about a gang's life, and the times that its rules know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from api.backoff import Backoff
+
+__all__ = [
+    "ASKED_SECONDS",
+    "ASK_AGAIN_SECONDS",
+    "REPLANS_AT_ONCE",
+    "REGATHER_SECONDS",
+    "RELEASE_SECONDS",
+    "REMIND_SECONDS",
+    "REWRITE_SECONDS",
+    "VAIN_AT_MOST",
+    "TURNED_DOWN_SECONDS",
+    "Confirmation",
+    "GatesMode",
+    "PartialGangs",
+    "Rules",
+]
+
+Confirmation = Literal["Prefer", "Require", "Off"]
+"""What a member counts as of which the scheduler says nothing: Prefer waits a while and then believes our model,
+Require evicts nobody, Off believes the model at once."""
+
+GatesMode = Literal["Gathering", "UntilPlanned", "Off"]
+"""When the scheduling gate of a gang's members is removed. Gathering: as soon as minCount members exist. UntilPlanned:
+as soon as our model finds a place for the gang. Off: at once, and the webhook adds none."""
+
+PartialGangs = Literal["Release", "Keep"]
+"""What becomes of a gang that never ran whole and has members bound. Release: they are evicted, so that it waits as a
+whole. Keep: they stay."""
+
+ASKED_SECONDS: Final = 30.0
+"""How long a plan waits at most for the scheduler's word after it was asked."""
+
+ASK_AGAIN_SECONDS: Final = 1.5
+"""A member that the scheduler refused right after a change of its node is asked about once more after this time.
+
+By then the scheduler knows of the change (`controllers.gangs.scheduler.offers.SETTLE_SECONDS`)."""
+
+REPLANS_AT_ONCE: Final = 5
+"""So many plans in a row are followed by another one at once. After that the gang waits between plans."""
+
+TURNED_DOWN_SECONDS: Final = 2.0
+"""After an offer, a member's new rejection counts only when this time has passed: an older one may be on its way."""
+
+REMIND_SECONDS: Final = 5.0
+"""How long a Ready plan's members may stay unbound before they are brought back again. It doubles each time."""
+
+VAIN_AT_MOST: Final = 2
+"""After so many evicting plans in vain the gang evicts nobody for a long while."""
+
+REGATHER_SECONDS: Final = 2.0
+"""A gang that has run, and of which nobody is bound, waits so long after each new member, until minCount are there.
+
+A Job that is resumed creates its pods one after the other. Nobody promises that all of them come."""
+
+RELEASE_SECONDS: Final = 1800.0
+"""The bound members of a gang are released at most once in this time."""
+
+REWRITE_SECONDS: Final = 1.0
+"""How long a phase that could not be written waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What operators set. Times are seconds."""
+
+    backoff: Backoff
+    """Between plans in vain."""
+    plan_seconds: float
+    """How long a plan may take."""
+    confirmation: Confirmation = "Prefer"
+    confirmation_seconds: float = 5.0
+    """How long an unknown member's plan waits, from the later of being asked and its last attempt."""
+    vain_seconds: float = 1800.0
+    """How long a gang evicts nobody after VAIN_AT_MOST plans in vain. Before that, a delay doubles up to it."""
+
+    untried_seconds: float = 5.0
+    """How long a plan that evicts waits at most for the scheduler to try every member once."""
+
+    partial_seconds: float = 120.0
+    """How long a gang that never ran whole may have members bound, while no plan frees room for the others."""
+
+    def vain_delay(self, setbacks: int) -> float:
+        """How long nobody goes for a gang that evicted in vain, after so many setbacks."""
+        return replace(self.backoff, last=self.vain_seconds).delay(setbacks)

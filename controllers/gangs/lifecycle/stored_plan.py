@@ -1,0 +1,159 @@
+"""What is kept of one stored PreemptionPlan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from api.meta import ObjectMeta
+from api.plan_names import PlanKey
+from api.plans import Phase, PreemptionPlanSpec, PreemptionPlanStatus
+from api.times import parse_rfc3339
+from controllers.gangs.keys import GroupKey, lone_pod
+from controllers.gangs.lifecycle.effects import Record
+from controllers.gangs.lifecycle.settings import RELEASE_SECONDS
+
+__all__ = [
+    "ACTIVE",
+    "FINALIZER",
+    "FORGIVEN",
+    "IN_VAIN",
+    "InVain",
+    "Owner",
+    "StoredPlan",
+    "is_open",
+    "owner_of",
+    "seconds_of",
+]
+
+ACTIVE: Final[frozenset[Phase]] = frozenset({"Planned", "Confirmed", "Evicting", "Ready"})
+"""Phases in which a plan holds room, and is gone on from after a restart."""
+
+FINALIZER: Final = "reprieve.dev/active-plan"
+"""Keeps an active plan from being deleted in the middle of its evictions. We remove it when the plan ends."""
+
+IN_VAIN: Final = "InVain"
+"""The condition of an ended plan that evicted: whether that was in vain. Missing until it is known."""
+FORGIVEN: Final = frozenset({"Overrun", "PodDeleted", "PodGroupDeleted"})
+"""Endings after which it was not: the room was handed over, or nobody wants it any longer."""
+
+Owner = tuple[str, str, str]
+"""The kind of a preemptor, and the two parts of its key. Two pods of one name are two owners."""
+
+
+def owner_of(key: GroupKey) -> Owner:
+    """The preemptor of this key."""
+    return "PodGroup" if lone_pod(key) is None else "Pod", *key
+
+
+class InVain(NamedTuple):
+    """The verdict that a plan's evictions were in vain."""
+
+    at: float
+    """Seconds since the epoch."""
+    generation: int
+    """The PodGroup's at that time."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPlan:
+    """What is kept of a PreemptionPlan. Times are seconds since the epoch."""
+
+    meta: ObjectMeta
+    owner: Owner
+    preemptor: str
+    """The UID of its owner."""
+    status: PreemptionPlanStatus
+    finalized: bool
+    """It carries our finalizer."""
+    committed: float
+    """When it was planned last: the same decision, made again, is the same object."""
+    touched: float
+    """When its phase changed last, or the same decision was made again."""
+    evicting: float
+    """When it began to evict last; 0 if it did not."""
+    bound: float
+    """When it was Bound last; 0 if it was not."""
+    in_vain: InVain | None
+    spec: PreemptionPlanSpec | None
+    """The decision, if the plan is one to act on: it has not ended, or its evictions have to be cleared up, or
+    nobody knows yet whether it evicted in vain."""
+    releases: bool = False
+    """Its victims are the bound members of its own gang."""
+    unwritten: Record | None = None
+    """How the decision is to be stored, if nobody goes by it and it has no phase: its term ended before the second
+    write, or that failed."""
+
+    @property
+    def group(self) -> GroupKey:
+        """The preemptor, as the planner calls it."""
+        return self.owner[1:]
+
+    @property
+    def decided(self) -> float | None:
+        """When this decision was made last. None in objects of versions that did not store that."""
+        return seconds_of(self.status.last_decision_time)
+
+    @property
+    def order(self) -> tuple[float, bool, str]:
+        """Sorts a preemptor's plans by when they were decided. The end of a plan may be written after the next one.
+
+        Times are whole seconds. Of two decisions in a second, one that has not ended is the later one.
+        """
+        decided = self.touched if self.decided is None else max(self.decided, self.committed)
+        return decided, self.active is not None, self.meta.name
+
+    @property
+    def evicted(self) -> bool:
+        """Evictions may have been asked for."""
+        return self.evicting > 0.0
+
+    @property
+    def has_ended(self) -> bool:
+        """Nobody is to carry it out."""
+        return self.active is None
+
+    @property
+    def remembered_seconds(self) -> float:
+        """A plan that released members is known as long as it forbids another one."""
+        return RELEASE_SECONDS if self.releases else 0.0
+
+    @property
+    def active(self) -> PreemptionPlanSpec | None:
+        """The decision, if the plan has not ended and is one to act on."""
+        return self.spec if self.phase in ACTIVE else None
+
+    @property
+    def to_finish(self) -> PreemptionPlanSpec | None:
+        """The decision, if the plan has ended in its evictions: begun units may not be finished, marks may be left."""
+        return self.spec if self.phase not in ACTIVE and self.evicted and self.finalized else None
+
+    @property
+    def to_judge(self) -> PreemptionPlanSpec | None:
+        """The decision, if the plan evicted and has ended, and nobody knows yet whether that was in vain."""
+        return self.spec if not self.releases and is_open(self.status) else None
+
+    @property
+    def key(self) -> PlanKey:
+        """(namespace, name)."""
+        return self.meta.namespace, self.meta.name
+
+    @property
+    def phase(self) -> Phase:
+        """The stored phase. A process may die before it writes the first one."""
+        return self.status.phase or "Planned"
+
+
+def is_open(status: PreemptionPlanStatus) -> bool:
+    """Whether the plan evicted and has ended, and has no verdict although it needs one."""
+    reasons = {each.type: each.reason for each in status.conditions or ()}
+    ended = status.phase in ("Aborted", "Expired") and reasons.get(status.phase) not in FORGIVEN
+    return ended and "Evicting" in reasons and IN_VAIN not in reasons
+
+
+def seconds_of(text: str | None) -> float | None:
+    """Seconds since the epoch. None without a time, or with one that cannot be read: anybody may have written it."""
+    try:
+        return parse_rfc3339(text) if text else None
+    except ValueError:
+        return None

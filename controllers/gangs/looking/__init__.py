@@ -1,0 +1,1 @@
+"""What the cluster shows of a gang and its plan: from the mirror to observations."""

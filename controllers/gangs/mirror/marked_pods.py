@@ -1,0 +1,110 @@
+"""The condition DisruptionTarget of a victim: our mark. It says which term wrote it.
+
+See docs/decisions/0036.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from api.core import Pod
+from api.disruption import DISRUPTION_TARGET
+from api.meta import Condition
+from runtime.terms.term import Term
+
+__all__ = [
+    "PARTIAL_GANG_RELEASED",
+    "PREEMPTED",
+    "QUOTA_WITHDRAWN",
+    "Mark",
+    "MarkedPods",
+    "Signature",
+    "reason_of_release",
+]
+
+PREEMPTED: Final = "PreemptionByScheduler"
+"""Upstream's reason of the condition of a preempted pod. kube-scheduler writes it, too."""
+PARTIAL_GANG_RELEASED: Final = "PartialGangReleased"
+"""The reason where the bound members of a gang in pieces go."""
+QUOTA_WITHDRAWN: Final = "QuotaWithdrawn"
+"""The reason where the bound members of a gang go that has lost its quota."""
+SIGNED: Final = re.compile(r" \[term (\d+) of ([^\]]*)\]$")
+OUR_REASONS: Final = (PARTIAL_GANG_RELEASED, QUOTA_WITHDRAWN)
+UNSIGNED: Final = " preempts this pod"
+"""Part of the messages of versions that did not name the term."""
+
+
+def reason_of_release(*, withdraws: bool) -> str:
+    """The reason where the bound members of a gang go by a plan of its own."""
+    return QUOTA_WITHDRAWN if withdraws else PARTIAL_GANG_RELEASED
+
+
+class Signature(NamedTuple):
+    """The term that wrote a mark. No two terms have the same one."""
+
+    number: int
+    holder: str
+
+    @classmethod
+    def of(cls, term: Term) -> Signature:
+        """The signature of all marks of the term."""
+        return cls(term.number, term.holder)
+
+    def sign(self, message: str) -> str:
+        """The message of a mark."""
+        return f"{message} [term {self.number} of {self.holder}]"
+
+
+UNKNOWN: Final = Signature(0, "")
+"""A version wrote the mark that did not name the term."""
+
+
+class Mark(NamedTuple):
+    """A pod that has our mark and stays."""
+
+    namespace: str
+    name: str
+    signature: Signature
+    version: str
+    """The resourceVersion of the pod in which the mark was seen."""
+
+
+class MarkedPods:
+    """The pods that have our mark and are not terminating: a projection of the watched pods."""
+
+    def __init__(self) -> None:
+        self._marks: dict[str, Mark] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        """UIDs."""
+        return iter(list(self._marks))
+
+    def find(self, uid: str) -> Mark | None:
+        """The mark of the pod; None if it has none, terminates, or is gone."""
+        return self._marks.get(uid)
+
+    def pod_changed(self, uid: str, pod: Pod | None) -> None:
+        """The tables have a new state of a pod; None when it is gone."""
+        signature = None
+        if pod is not None and not pod.metadata.deletion_timestamp and pod.status.conditions:
+            signature = next(filter(None, map(_signature, pod.status.conditions)), None)
+        if pod is not None and signature is not None:
+            meta = pod.metadata
+            self._marks[uid] = Mark(meta.namespace, meta.name, signature, meta.resource_version)
+        else:
+            self._marks.pop(uid, None)
+
+
+def _signature(condition: Condition) -> Signature | None:
+    """The term that wrote the condition; None if it is not our mark."""
+    if condition.type != DISRUPTION_TARGET or condition.status != "True":
+        return None
+    if condition.reason not in (PREEMPTED, *OUR_REASONS):
+        return None
+    found = SIGNED.search(condition.message)
+    if found is not None:
+        return Signature(int(found[1]), found[2])
+    is_ours = condition.reason in OUR_REASONS or UNSIGNED in condition.message
+    return UNKNOWN if is_ours else None

@@ -1,0 +1,1 @@
+"""Which gang is planned next, and with what in mind."""

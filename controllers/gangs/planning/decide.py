@@ -1,0 +1,156 @@
+"""Runs the search for a gang on its own thread, on what the mirror shows now."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Container
+from concurrent.futures import Executor
+
+import structlog
+from msgspec import UNSET
+
+from api.plan_names import plan_name
+from api.plans import PreemptionPlanSpec
+from controllers.gangs.keys import lone_pod, spoken
+from controllers.gangs.lifecycle.life import GroupKey, victim_uids
+from controllers.gangs.lifecycle.observations import Decided, NotDecided
+from controllers.gangs.looking.evidence import Evidence
+from controllers.gangs.metrics import PLANNING_SECONDS
+from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.planning.assigning import assign
+from controllers.gangs.planning.exclusions import Exclusions
+from controllers.gangs.planning.refusals import Refusals
+from controllers.gangs.planning.singles import Singles
+from controllers.gangs.planning.sparing import Sparing
+from controllers.gangs.promised.account import asks_with, subtract
+from controllers.gangs.promised.reservations import Reservations
+from nodes.search.decision import Decision, DecisionError, Limits, group_decision, pod_decision
+from nodes.state.potential import NOBODY
+from nodes.state.snapshot import Snapshot
+from nodes.state.tables import Tables
+from runtime.failpoints import failpoint
+
+__all__ = ["Decider"]
+
+log = structlog.get_logger(__name__)
+
+
+class Decider:
+    """Asks the engine: what would it take to place this gang now?"""
+
+    def __init__(
+        self,
+        tables: Tables,
+        roster: Roster,
+        reservations: Reservations,
+        refusals: Refusals,
+        exclusions: Exclusions,
+        sparing: Sparing,
+        evidence: Evidence,
+        singles: Singles,
+        gated: Container[str],
+        executor: Executor,
+        limits: Limits,
+    ) -> None:
+        """`gated`: the pods (UIDs) that have our scheduling gate."""
+        self._tables, self._roster, self._reservations = tables, roster, reservations
+        self._refusals, self._exclusions, self._sparing = refusals, exclusions, sparing
+        self._evidence, self._singles, self._gated = evidence, singles, gated
+        self._executor, self._limits = executor, limits
+
+    async def decide(self, key: GroupKey, *, barred: str = "") -> Decided | NotDecided:
+        """The decision for one gang, or for a pod that preempts alone.
+
+        Room that is promised to others of its priority or above is not planned with.
+        `barred`: why nobody may go for it now; empty if somebody may. Then no promised room is planned with.
+        """
+        await failpoint("planner.delay")
+        among = self._singles.nodes(key)
+        priority = self._roster.group_priority(key)
+        snapshot = self._tables.snapshot()
+        if priority is not None:  # otherwise there is no decision at all
+            # Who may not evict takes no room that others are making, whatever their priority.
+            asks = NOBODY if barred else asks_with(priority, self._roster.members(key))
+            snapshot = subtract(snapshot, self._reservations, key, asks)
+        snapshot = self._exclusions.apply(self._refusals.exempt(snapshot), key[0])
+        snapshot = self._sparing.apply(snapshot, key)
+        loop = asyncio.get_running_loop()
+        with PLANNING_SECONDS.time():
+            decided = await loop.run_in_executor(
+                self._executor, _decide, snapshot, key, self._limits, barred, among
+            )
+        if isinstance(decided, DecisionError):
+            return NotDecided(str(decided))
+        spec = self._assigned(decided)
+        members = self._roster.planned(spec)
+        return Decided(
+            plan_name(spec),
+            spec,
+            members,
+            self._roster.grace_seconds(victim_uids(spec)),
+            untried=bool(spec.victims) and self._evidence.is_untried(key),
+            gated=any(uid in self._gated for uid in members),
+        )
+
+    def is_shared(self, key: GroupKey, decided: Decided | NotDecided) -> bool:
+        """Whether the search would tell every gang with the same demand and priority what it has told this one.
+
+        Where pods keep others away, the labels and the namespace of members count, too. The volumes of members count
+        against the limits of nodes.
+        """
+        return (
+            isinstance(decided, Decided)
+            and lone_pod(key) is None  # it is planned on its candidates alone
+            and decided.spec.mismatch is UNSET
+            and decided.spec.stopped_by_pod_disruption_budgets is UNSET  # others may have another policy
+            and not self._roster.count(key).bound
+            and not self._sparing.spares(key)
+            and not self._tables.classes.keeping_apart
+            and not self._tables.claims_of(self._tables.members(key))
+        )
+
+    def _assigned(self, decision: Decision) -> PreemptionPlanSpec:
+        """The plan with its members where the scheduler has offered them nodes, as far as members are alike."""
+        spec = decision.spec
+        if not (spec.victims and decision.alike):
+            return spec
+        members = [uid for uids in decision.alike for uid in uids]
+        return assign(spec, decision.alike, self._evidence.offers(spec, members))
+
+
+def _decide(
+    snapshot: Snapshot, key: GroupKey, limits: Limits, barred: str, among: frozenset[str]
+) -> Decision | DecisionError:
+    """On the search's thread. A fault of ours holds one gang back, and never the others.
+
+    `among`: the nodes for a pod that preempts alone.
+    """
+    namespace, name = key
+    try:
+        if (pod := lone_pod(key)) is not None:
+            if pod.uid not in snapshot.pod_rows:
+                return DecisionError(spoken(key), "", "it is gone")
+            return pod_decision(
+                snapshot,
+                pod.namespace,
+                pod.name,
+                budget=limits.budget,
+                effort=limits.effort,
+                strict=False,
+                barred=barred,
+                among=among,
+            )
+        return group_decision(
+            snapshot,
+            namespace,
+            name,
+            budget=limits.budget,
+            effort=limits.effort,
+            strict=False,
+            barred=barred,
+        )
+    except DecisionError as error:
+        return error
+    except Exception as error:
+        log.exception("the search failed", namespace=namespace, group=name)
+        return DecisionError(spoken(key), "", f"internal error: {error!r}")

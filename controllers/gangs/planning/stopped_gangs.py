@@ -1,0 +1,75 @@
+"""Gangs that must go because they have lost their quota: all of their running members, by a plan of their own."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from api.backoff import Backoff
+from api.clock import Clock
+from api.plan_names import plan_name
+from api.plans import PreemptionPlanSpec, Preemptor, Victim, VictimPod
+from controllers.gangs.gangs import Gang, Gangs
+from controllers.gangs.lifecycle.life import GroupKey
+from controllers.gangs.lifecycle.observations import ToRelease
+from controllers.gangs.mirror.roster import Roster
+from runtime.exchange.queued_groups import QueuedGroups, Stop
+
+__all__ = ["StoppedGangs"]
+
+AGAIN: Final = Backoff(2.0, 60.0, jitter=0.0)
+"""How long a gang waits for the next plan if pods of it are still there: evictions may be refused."""
+
+
+class StoppedGangs:
+    """Made for one term."""
+
+    def __init__(self, queued: QueuedGroups, gangs: Gangs, roster: Roster, clock: Clock) -> None:
+        self._queued, self._gangs, self._roster, self._clock = queued, gangs, roster, clock
+        self._tries: dict[GroupKey, tuple[str, int, float]] = {}
+        """By group: its UID, how many plans were asked for, and when the next one may be (monotonic seconds)."""
+
+    def __len__(self) -> int:
+        """Gangs that must go."""
+        return len(self._queued.stops)
+
+    def look(self) -> None:
+        """Have a plan made for each gang that must go and has none."""
+        stops, now = self._queued.stops, self._clock.monotonic()
+        self._tries = {key: tried for key, tried in self._tries.items() if key in stops}
+        for key, stop in list(stops.items()):
+            uid, tries, due = self._tries.get(key, (stop.uid, 0, 0.0))
+            gang = self._gangs.gather(key)
+            if gang.life.plan is not None and gang.life.plan.withdraws:
+                continue
+            if uid != stop.uid:
+                tries, due = 0, 0.0
+            spec = self._plan(key, stop) if now >= due else None
+            if spec is None:
+                continue
+            self._tries[key] = stop.uid, tries + 1, now + AGAIN.delay(tries + 1)
+            grace = self._roster.grace_seconds(pod.uid for pod in spec.victims[0].pods)
+            self._gangs.observe(gang, ToRelease(plan_name(spec), spec, grace, demanded=True))
+
+    def waits(self, gang: Gang) -> bool:
+        """Whether no room may be planned for the gang: it waits for quota."""
+        return self._queued.waits(gang.key)
+
+    def _plan(self, key: GroupKey, stop: Stop) -> PreemptionPlanSpec | None:
+        """The decision that all running members go, as one unit; None if none runs, or it is another group now."""
+        group, priority = self._roster.group(key), self._roster.group_priority(key)
+        if group is None or group.metadata.uid != stop.uid or priority is None:
+            return None
+        running = self._roster.running_members(key)
+        pods = [
+            VictimPod(key[0], each.name, each.uid, each.node)
+            for each in sorted(self._roster.members(key), key=lambda each: each.name)
+            if each.uid in running and each.node is not None
+        ]
+        if not pods:
+            return None
+        return PreemptionPlanSpec(
+            preemptor=Preemptor("PodGroup", group.api_version, *key, stop.uid, priority),
+            outcome="Withdraws",
+            reason=f"PodGroup {'/'.join(key)} has no quota: {stop.reason}",
+            victims=[Victim("PodGroup", *key, stop.uid, priority, False, pods)],
+        )

@@ -1,0 +1,1 @@
+"""What kube-scheduler says of pods, what it offers, and how it is set up."""

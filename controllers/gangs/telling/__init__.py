@@ -1,0 +1,1 @@
+"""What people read: events, conditions and the status of PodGroups."""

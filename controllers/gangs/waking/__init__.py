@@ -1,0 +1,1 @@
+"""Who waits, and how waiting pods come back to the scheduler."""

@@ -1,0 +1,204 @@
+"""The scheduling gate of members (KEP-3521): which pods have it, and when we remove it.
+
+The webhook puts the gate on the pods of PodGroups when they are created. The scheduler does not try a gated pod. A gate
+that was removed cannot come back: from then on, filter holds the member. See docs/gates.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import Final
+from weakref import WeakValueDictionary
+
+import structlog
+
+from api.backoff import Backoff, Patience
+from api.clock import Clock
+from api.groups import SCHEDULING_GATE
+from controllers.gangs.lifecycle.life import GroupKey, Life
+from controllers.gangs.lifecycle.observations import MembersSeen
+from controllers.gangs.lifecycle.settings import GatesMode
+from controllers.gangs.metrics import GATES_REMOVED
+from controllers.gangs.mirror.gated_pods import GatedPod, GatedPods
+from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.writing.writer import Reference, Writer
+from kube.client import ApiError
+from runtime.work.queue import KeyedQueue
+
+__all__ = ["GRACE_SECONDS", "Gates", "Removal", "removal"]
+
+log = structlog.get_logger(__name__)
+
+GRACE_SECONDS: Final = 2.0
+"""A group may be created just after its pods. A gated pod without a gang keeps its gate for so long."""
+BURST_SECONDS: Final = 0.02
+"""Pods come in bursts. One look serves all changes of so long a time."""
+LOOK_AGAIN_SECONDS: Final = 5.0
+"""How often every group with gated pods is looked at, whatever has changed."""
+AT_ONCE: Final = 8
+"""Writes in flight in one namespace."""
+BACKOFF: Final = Backoff(1.0, 60.0)
+
+
+class Removal(Enum):
+    """When the gates of a group are removed."""
+
+    NOW = "now"
+    AFTER_GRACE = "after grace"
+    """From each pod GRACE_SECONDS after it was first seen, unless that changes before."""
+    NOT_YET = "not yet"
+
+
+def removal(mode: GatesMode, seen: MembersSeen | None, life: Life) -> Removal:
+    """When the gates of a group are removed. `seen` is None if there is no such group, or it is no gang."""
+    if mode == "Off":
+        return Removal.NOW
+    if seen is None:
+        return Removal.AFTER_GRACE
+    if (life.plan is not None and not life.plan.releases) or seen.bound >= seen.minimum:
+        return Removal.NOW
+    ready = seen.members >= seen.minimum if mode == "Gathering" else life.placed
+    return Removal.NOW if ready else Removal.NOT_YET
+
+
+class Gates:
+    """Removes the gates in one term. Each look at a group starts from what is there then."""
+
+    def __init__(
+        self,
+        mode: GatesMode,
+        gated: GatedPods,
+        roster: Roster,
+        life_of: Callable[[GroupKey], Life],
+        writer: Writer,
+        trusted: Callable[[], bool],
+        clock: Clock,
+    ) -> None:
+        """`trusted`: whether the mirror may be trusted. Without it gates stay, unless the mode is Off."""
+        self._mode, self._gated, self._roster, self._life_of = mode, gated, roster, life_of
+        self._writer, self._trusted, self._clock = writer, trusted, clock
+        self._queue: KeyedQueue[GroupKey] = KeyedQueue(backoff=BACKOFF, clock=clock)
+        self._removed: set[str] = set()
+        """Pods (UIDs) whose gate we have removed, and which the mirror still shows with it."""
+        self._refused: dict[str, Patience] = {}
+        """By pod (UID): how often in a row the API server refused to remove its gate, and when it is asked again."""
+        self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        """By namespace, as long as somebody writes there."""
+
+    # ---- what happens
+
+    def pod_changed(self, uid: str) -> None:
+        """There is a newer state of a pod, and the gated pods know it."""
+        pod = self._gated.find(uid)
+        if pod is not None:
+            self._queue.add_after(pod.group, BURST_SECONDS)
+        else:
+            self._removed.discard(uid)
+            self._refused.pop(uid, None)
+
+    def group_touched(self, group: GroupKey) -> None:
+        """The group or a member has changed."""
+        if self._gated.has(group):
+            self._queue.add_after(group, BURST_SECONDS)
+
+    def gang_changed(self, group: GroupKey) -> None:
+        """The gang's life may have changed."""
+        if self._gated.has(group):
+            self._queue.add(group)
+
+    def _look_at_all(self) -> None:
+        for group in self._gated.groups:
+            self._queue.add(group)
+
+    # ---- doing it
+
+    async def run(self) -> None:
+        """Remove gates until cancelled. A namespace that answers slowly delays no other one."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._look_again(), name="gates")
+            while True:
+                group = await self._queue.get()
+                tasks.create_task(self._work(group), name="gates")
+
+    async def _look_again(self) -> None:
+        while True:
+            self._look_at_all()
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+
+    async def _work(self, group: GroupKey) -> None:
+        try:
+            errors = await self._look(group)
+        except Exception:
+            log.exception("the gates of a group are passed over for now", group=group)
+            self._queue.retry(group)
+        else:
+            self._queue.forget(group)
+            if errors:
+                log.warning("gates could not be removed", group=group, pods=len(errors), error=errors[0])
+        self._queue.done(group)
+
+    async def _look(self, group: GroupKey) -> list[str]:
+        """Remove the gates that are due. Returns the errors."""
+        pods = self._gated.of(group)
+        if self._mode != "Off" and not self._trusted():
+            return []
+        match removal(self._mode, self._seen(group), self._life_of(group)):
+            case Removal.NOW:
+                return await self._remove(pods)
+            case Removal.AFTER_GRACE:
+                return await self._remove(self._past_grace(pods))
+            case Removal.NOT_YET:
+                return []
+
+    def _seen(self, group: GroupKey) -> MembersSeen | None:
+        count = self._roster.count(group)
+        return None if count.minimum is None else MembersSeen(count.minimum, count.members, count.bound)
+
+    def _past_grace(self, pods: Iterable[GatedPod]) -> list[GatedPod]:
+        return [pod for pod in pods if self._is_due(pod, pod.since + GRACE_SECONDS)]
+
+    def _is_due(self, pod: GatedPod, when: float) -> bool:
+        """Whether that time (monotonic seconds) has come. If not, the pod's group is looked at again then."""
+        left = when - self._clock.monotonic()
+        if left > 0:
+            self._queue.add_after(pod.group, left)
+        return left <= 0
+
+    async def _remove(self, pods: Iterable[GatedPod]) -> list[str]:
+        found = await asyncio.gather(*(self._remove_one(pod) for pod in pods if self._may_remove(pod)))
+        return [error for error in found if error]
+
+    def _may_remove(self, pod: GatedPod) -> bool:
+        refusal = self._refused.get(pod.uid)
+        return pod.uid not in self._removed and (refusal is None or self._is_due(pod, refusal.until))
+
+    async def _remove_one(self, pod: GatedPod) -> str:
+        """Returns why the gate could not be removed; "" if it was, or the pod is gone."""
+        namespace = pod.group[0]
+        async with self._slots.setdefault(namespace, asyncio.Semaphore(AT_ONCE)):
+            try:
+                is_there = await self._writer.remove_gate(namespace, pod.name, pod.uid)
+            except ApiError as error:
+                GATES_REMOVED.labels("refused").inc()
+                self._note_refusal(pod)
+                self._tell(pod, error)
+                return f"pod {pod.name}: {error}"
+        GATES_REMOVED.labels("removed" if is_there else "gone").inc()
+        if pod.uid in self._gated:
+            self._removed.add(pod.uid)
+        return ""
+
+    def _tell(self, pod: GatedPod, error: ApiError) -> None:
+        """The pod waits for this alone, so its user must learn of it. What passes by itself is not told."""
+        if not error.is_retriable:
+            regarding = Reference("v1", "Pod", pod.group[0], pod.name, pod.uid)
+            note = f"the scheduling gate {SCHEDULING_GATE} cannot be removed: {error}"
+            self._writer.event(regarding, "Warning", "GateNotRemoved", "Scheduling", note)
+
+    def _note_refusal(self, pod: GatedPod) -> None:
+        if pod.uid in self._gated:
+            refusal, now = self._refused.setdefault(pod.uid, Patience()), self._clock.monotonic()
+            refusal.put_off(now, BACKOFF)
+            self._queue.add_after(pod.group, refusal.until - now)

@@ -1,0 +1,1 @@
+"""The one way to write: plans, conditions and events, in turn for each object."""

@@ -1,0 +1,1 @@
+"""Jobs of `batch/v1` in queues."""

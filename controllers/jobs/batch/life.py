@@ -1,0 +1,338 @@
+"""The life of a Job in a queue: from the Job and its Workload to what is written next.
+
+All functions are pure. Whoever sees a change calls `next_step`, as often as it likes. A step has at most one write.
+What follows after it is found in the objects again, so a process that dies between two writes changes nothing. The
+rules are those of Kueue's job reconciler (pkg/controller/jobframework), with the differences that
+docs/kueue-differences.md names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, NamedTuple
+
+from api.integration import PREBUILT_WORKLOAD_LABEL
+from api.jobs import TemplatedJob
+from api.kueue import RESOURCE_IN_USE
+from api.podsets import DEFAULT_POD_SET
+from api.workloads import ADMITTED, EVICTED, FINISHED, QUOTA_RESERVED, Workload
+from controllers.jobs.batch.starting import restore, start, stop, strip
+from controllers.jobs.batch.workload_of import (
+    is_for,
+    labels_of,
+    matches,
+    owner_of,
+    pod_sets,
+    queue_of,
+    workload_body,
+    workload_name,
+)
+from controllers.jobs.job_state import (
+    TemplateParts,
+    finished,
+    has_additions,
+    is_mutable,
+    is_suspended,
+    nothing_runs,
+    pods_needed,
+)
+from controllers.jobs.owned_workload import JobError, Wish
+from quota.cycle.pod_set_infos import PodSetConflict, PodSetInfo
+from quota.state.workloads import is_evicting, is_true, true_condition
+from runtime.exchange.workload_reports import NOTHING, Reported
+
+__all__ = [
+    "Around",
+    "ChangeWorkload",
+    "CreateWorkload",
+    "DeleteWorkload",
+    "JobEvent",
+    "NeedsOriginal",
+    "PatchJob",
+    "ResetStartTime",
+    "Step",
+    "UnprotectWorkload",
+    "next_step",
+]
+
+FAILED_TO_START: Final = "FailedToStart"
+Patch = dict[str, Any]
+
+
+# ---- what is written
+
+
+@dataclass(frozen=True, slots=True)
+class CreateWorkload:
+    """The Job gets its Workload."""
+
+    body: Patch
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeWorkload:
+    """A merge patch of the Workload."""
+
+    patch: Patch
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteWorkload:
+    """The Workload is no longer what the Job asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnprotectWorkload:
+    """The Workload is being deleted, and nothing of it runs: it loses its finalizer."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatchJob:
+    """A merge patch of the Job."""
+
+    what: Literal["start", "stop", "restore"]
+    patch: Patch
+
+
+@dataclass(frozen=True, slots=True)
+class ResetStartTime:
+    """The start time of a suspended Job goes, so that its template may change. See `job_state.is_mutable`."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsOriginal:
+    """The template of the Workload must be read, and then the step be asked for again."""
+
+
+Write = (
+    CreateWorkload
+    | ChangeWorkload
+    | DeleteWorkload
+    | UnprotectWorkload
+    | PatchJob
+    | ResetStartTime
+    | NeedsOriginal
+)
+
+
+class JobEvent(NamedTuple):
+    """An event about the Job, for when the write has succeeded."""
+
+    type: Literal["Normal", "Warning"]
+    reason: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What follows for a Job."""
+
+    write: Write | None = None
+    reported: Reported = NOTHING
+    """What holds of its Workload from now on, also before the write."""
+    event: JobEvent | None = None
+    warning: str = ""
+    """Why nothing can be done; empty if that is not so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What the rules need to know besides the Job and its Workload."""
+
+    wish: Wish | JobError
+    infos: Callable[[Workload], Sequence[PodSetInfo]] = field(default=lambda _: ())
+    """What the admission adds. It may raise PodSetConflict."""
+    original: TemplateParts | None = None
+    """The template in the Workload, if it has been read."""
+
+
+def next_step(job: TemplatedJob, workload: Workload | None, around: Around) -> Step:
+    """What follows for a Job that is managed and is not being deleted."""
+    if workload is None:
+        return _without_workload(job, around)
+    if not is_for(workload, job):
+        return _of_another(job, workload)
+    if workload.metadata.deletion_timestamp is not None:
+        return _workload_goes(job, workload, around)
+    if (end := finished(job)) is not None:
+        return Step(reported=Reported(nothing_runs=True, finished=end))
+    if not is_suspended(job):
+        return _running(job, workload)
+    if not nothing_runs(job):
+        return Step()  # the Job controller ends the pods
+    return _suspended(job, workload, around)
+
+
+# ---- no Workload
+
+
+def _without_workload(job: TemplatedJob, around: Around) -> Step:
+    if finished(job) is not None:
+        return Step()
+    if not is_suspended(job):
+        return _stop(job, "it has no Workload, and so no quota")
+    if isinstance(around.wish, JobError):
+        return Step(warning=str(around.wish))
+    if has_additions(job):
+        return _prepared(job) or Step(PatchJob("restore", strip(job)))
+    if _is_prebuilt(job):
+        return Step(warning=f"Workload {workload_name(job)} does not exist")
+    body = workload_body(job, around.wish)
+    return Step(
+        CreateWorkload(body),
+        event=JobEvent("Normal", "CreatedWorkload", f"Created Workload {body['metadata']['name']}"),
+    )
+
+
+def _of_another(job: TemplatedJob, workload: Workload) -> Step:
+    if not is_suspended(job):
+        return _stop(job, f"Workload {workload.metadata.name} belongs to another object")
+    if workload.metadata.owner_references:
+        return Step(warning=f"Workload {workload.metadata.name} belongs to another object")
+    adopted = {
+        "resourceVersion": workload.metadata.resource_version,
+        "ownerReferences": [owner_of(job)],
+        "labels": labels_of(job),
+        "finalizers": list(dict.fromkeys([*(workload.metadata.finalizers or ()), RESOURCE_IN_USE])),
+    }
+    return Step(ChangeWorkload({"metadata": adopted}))
+
+
+# ---- the Workload is being deleted
+
+
+def _workload_goes(job: TemplatedJob, workload: Workload, around: Around) -> Step:
+    """It goes when nothing of the Job runs any longer, and the Job has its template back."""
+    if finished(job) is None:
+        if not is_suspended(job):
+            return _stop(job, f"Workload {workload.metadata.name} was deleted")
+        if not nothing_runs(job):
+            return Step()
+        if has_additions(job):
+            return _restored(job, around)
+    if RESOURCE_IN_USE not in (workload.metadata.finalizers or ()):
+        return Step()
+    return Step(UnprotectWorkload(), Reported(nothing_runs=True))
+
+
+# ---- the pods may run
+
+
+def _running(job: TemplatedJob, workload: Workload) -> Step:
+    if is_true(workload, FINISHED):
+        return _stop(job, f"Workload {workload.metadata.name} has finished")
+    if (why := _why_not(job, workload)) is not None:
+        return _stop(job, why)
+    return Step(reported=Reported(reclaimable=_reclaimable(job, workload)))
+
+
+def _why_not(job: TemplatedJob, workload: Workload) -> str | None:
+    """Why the Job must not run; None if it may."""
+    evicted = true_condition(workload, EVICTED)
+    if evicted is not None:
+        return evicted.message or "its Workload is evicted"
+    if not is_true(workload, ADMITTED):
+        return "it was resumed without being admitted"
+    if not has_additions(job):
+        return "it was resumed by somebody else"
+    if not matches(job, workload):
+        return f"it needs more pods ({pods_needed(job)}) than have quota"
+    name = queue_of(job)  # also if its priority class does not exist
+    if name != workload.spec.queue_name:
+        now = f"its queue is {name} now, and" if name else "it names no queue now, and its queue"
+        return f"{now} was {workload.spec.queue_name}"
+    return None
+
+
+# ---- no pod runs
+
+
+def _suspended(job: TemplatedJob, workload: Workload, around: Around) -> Step:
+    evicted = is_evicting(workload)
+    reported = Reported(nothing_runs=evicted, reclaimable=_reclaimable(job, workload))
+    if has_additions(job):
+        return replace(_restored(job, around), reported=reported)
+    if is_true(workload, FINISHED):
+        return Step(reported=reported)
+    if isinstance(around.wish, JobError):
+        return Step(reported=reported, warning=str(around.wish))
+    change = _changed(job, workload, around.wish)
+    if change is not None:
+        return replace(change, reported=reported)
+    if evicted or not is_true(workload, ADMITTED):
+        return Step(reported=reported)
+    return _start(job, workload, around)
+
+
+def _changed(job: TemplatedJob, workload: Workload, wish: Wish) -> Step | None:
+    """What the Workload needs in order to be what the Job asks for; None if it is that."""
+    name = workload.metadata.name
+    spec, is_same = wish.changes(workload), matches(job, workload)
+    if not is_same and _is_prebuilt(job):
+        return Step(warning=f"the pods of the Job are not those of Workload {name}")
+    if is_true(workload, QUOTA_RESERVED):
+        if not is_same or "queueName" in spec:
+            what = "another queue" if is_same else "other pods"
+            event = JobEvent("Normal", "DeletedWorkload", f"Deleted Workload {name}: the Job has {what} now")
+            return Step(DeleteWorkload(), event=event)
+        spec.pop("maximumExecutionTimeSeconds", None)  # cannot change while there is quota
+    if not is_same:
+        spec["podSets"] = pod_sets(job)
+    if not spec:
+        return None
+    meta = {"resourceVersion": workload.metadata.resource_version}
+    event = JobEvent("Normal", "UpdatedWorkload", f"Updated {', '.join(sorted(spec))} of Workload {name}")
+    return Step(ChangeWorkload({"metadata": meta, "spec": spec}), event=event)
+
+
+def _start(job: TemplatedJob, workload: Workload, around: Around) -> Step:
+    if not is_mutable(job):
+        return _prepared(job) or Step()
+    try:
+        infos = {each.name: each for each in around.infos(workload)}
+        patch = start(job, workload, infos[DEFAULT_POD_SET])
+    except PodSetConflict as error:
+        return Step(reported=Reported(nothing_runs=True, finished=(FAILED_TO_START, str(error))))
+    except KeyError:
+        return Step(
+            warning=f"the admission of Workload {workload.metadata.name} has no pod set {DEFAULT_POD_SET}"
+        )
+    queue = workload.status.admission.cluster_queue if workload.status.admission is not None else ""
+    return Step(
+        PatchJob("start", patch), event=JobEvent("Normal", "Started", f"Admitted by ClusterQueue {queue}")
+    )
+
+
+# ---- parts
+
+
+def _stop(job: TemplatedJob, why: str) -> Step:
+    return Step(PatchJob("stop", stop(job)), event=JobEvent("Normal", "Stopped", f"Suspended: {why}"))
+
+
+def _restored(job: TemplatedJob, around: Around) -> Step:
+    """The Job gets its template back as soon as the API server takes it."""
+    waits = _prepared(job)
+    if waits is not None:
+        return waits
+    if around.original is None:
+        return Step(NeedsOriginal())
+    return Step(PatchJob("restore", restore(job, around.original)))
+
+
+def _prepared(job: TemplatedJob) -> Step | None:
+    """What comes before a change of the template; None if it may change now."""
+    if is_mutable(job):
+        return None
+    return Step(ResetStartTime()) if job.status.start_time is not None else Step()
+
+
+def _reclaimable(job: TemplatedJob, workload: Workload) -> dict[str, int]:
+    """Pods of the Workload that the Job does not need any longer."""
+    over = {each.name: each.count - pods_needed(job) for each in workload.spec.pod_sets}
+    return {name: count for name, count in over.items() if count > 0}
+
+
+def _is_prebuilt(job: TemplatedJob) -> bool:
+    return bool((job.metadata.labels or {}).get(PREBUILT_WORKLOAD_LABEL))

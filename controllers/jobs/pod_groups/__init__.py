@@ -1,0 +1,1 @@
+"""PodGroups in queues."""

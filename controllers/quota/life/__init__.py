@@ -1,0 +1,1 @@
+"""The lives of Workloads and of plans as pure functions."""

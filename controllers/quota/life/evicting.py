@@ -1,0 +1,158 @@
+"""Evictions: what a Workload's status says from the eviction until the Workload is queued again.
+
+The source is pkg/workload/evict of Kueue.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from api.workloads import (
+    ADMISSION_CHECK,
+    ADMITTED,
+    BLOCKED_ON_PREEMPTION_GATES,
+    EVICTED,
+    FINISHED,
+    PREEMPTED,
+    QUOTA_RESERVED,
+    REQUEUED,
+    PreemptionGateState,
+    PreemptionReason,
+    SchedulingStats,
+    SchedulingStatsEviction,
+    Workload,
+)
+from controllers.quota.life.draft import Counted, Draft
+from controllers.quota.life.retries import reset_checks, show_wait
+from quota.state.workloads import holds_quota
+
+__all__ = [
+    "QUOTA_EXCEEDED",
+    "Preemption",
+    "evict",
+    "give_back",
+    "preempt",
+    "sync_not_admitted",
+    "until_written",
+]
+
+QUOTA_EXCEEDED: Final = "QuotaExceeded"
+"""Reason of Evicted: a process that no longer leads admitted it, and its quota was given to others."""
+COMES_BACK: Final = frozenset({PREEMPTED, "NodeFailures", QUOTA_EXCEEDED})
+"""After an eviction for one of these reasons, a Workload is queued again as soon as it has given its quota back."""
+HOLDS: Final = frozenset({QUOTA_RESERVED, ADMITTED})
+"""Conditions of a Workload that holds quota."""
+MOST_STATS: Final = 256
+SECOND: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Preemption:
+    """What a plan wants of one of its victims."""
+
+    plan: str
+    """NAMESPACE/NAME of the PreemptionPlan."""
+    uid: str
+    """The victim's."""
+    reason: PreemptionReason
+    message: str
+    """In Kueue's words."""
+    preempting_queue: str
+    """The preemptor's ClusterQueue."""
+
+
+def preempt(draft: Draft, preemption: Preemption) -> None:
+    """Another Workload gets the quota."""
+    draft.set(PREEMPTED, True, preemption.reason, preemption.message)
+    draft.event("Normal", "Preempted", f"{preemption.message}; plan: {preemption.plan}")
+    draft.count(Counted("Preempted", preemption.preempting_queue, preemption.reason))
+    evict(draft, PREEMPTED, preemption.message)
+
+
+def evict(draft: Draft, reason: str, message: str, cause: str = "") -> None:
+    """The Workload must end. `cause`: the underlying cause.
+
+    The quota is given back by whoever ends its pods. If it was never admitted, nothing of it runs, and its quota comes
+    back with this write.
+    """
+    draft.set(EVICTED, True, reason, message)
+    if reason not in COMES_BACK:
+        draft.set(REQUEUED, False, reason, message)
+    if reason == ADMISSION_CHECK:
+        show_wait(draft)
+    else:
+        reset_checks(draft, also_retry=False)
+    if draft.is_true(BLOCKED_ON_PREEMPTION_GATES):
+        draft.set(BLOCKED_ON_PREEMPTION_GATES, False, reason, message)
+    _close_gates(draft)
+    _note(draft, reason, cause)
+    status = draft.status
+    status.cluster_name = status.nominated_cluster_names = status.unhealthy_nodes = None
+    queue = status.admission.cluster_queue if status.admission is not None else ""
+    draft.event("Normal", f"EvictedDueTo{reason}", message)
+    draft.count(Counted("Evicted", queue, reason, cause))
+    if draft.is_true(QUOTA_RESERVED) and not draft.is_true(ADMITTED):
+        give_back(draft, message)
+
+
+def give_back(draft: Draft, message: str) -> None:
+    """Nothing of the Workload runs any longer: its quota is free."""
+    draft.set(QUOTA_RESERVED, False, "PendingEvaluation", message)
+    sync_not_admitted(draft)
+
+
+def sync_not_admitted(draft: Draft) -> None:
+    """A Workload without quota is not admitted. The time that it was admitted is kept."""
+    draft.status.admission = None
+    if draft.is_true(ADMITTED):
+        ran = max(0, (draft.now - draft.since(ADMITTED)) // SECOND)
+        past = draft.status.accumulated_past_execution_time_seconds or 0
+        draft.status.accumulated_past_execution_time_seconds = min(past + ran, 2**31 - 1)
+    draft.set(ADMITTED, False, "NoReservation", "The workload has no reservation")
+    evicted = draft.condition(EVICTED)
+    if evicted is not None and evicted.status == "True" and evicted.reason in COMES_BACK:
+        draft.set(REQUEUED, True, evicted.reason, evicted.message)
+
+
+def until_written(before: Workload, after: Workload) -> Workload:
+    """How the Workload counts while its change from one state to the other is being written.
+
+    Quota that the change gives back is not free yet: the write may fail, or come later than that of whoever got the
+    quota. That is also so if the Workload has finished, or if some of its pods are reclaimable.
+    """
+    if not holds_quota(before):
+        return after
+    status = msgspec.structs.replace(after.status, reclaimable_pods=before.status.reclaimable_pods)
+    if not holds_quota(after):
+        kept = [each for each in before.status.conditions or () if each.type in HOLDS]
+        others = [each for each in after.status.conditions or () if each.type not in {*HOLDS, FINISHED}]
+        status = msgspec.structs.replace(
+            status, conditions=[*others, *kept], admission=before.status.admission
+        )
+    return msgspec.structs.replace(after, status=status)
+
+
+def _close_gates(draft: Draft) -> None:
+    gates = draft.status.preemption_gates
+    if gates and any(gate.position != "Closed" for gate in gates):
+        draft.status.preemption_gates = [
+            gate if gate.position == "Closed" else PreemptionGateState(gate.name, "Closed", draft.time)
+            for gate in gates
+        ]
+
+
+def _note(draft: Draft, reason: str, cause: str) -> None:
+    """Count the eviction in the status."""
+    stats = draft.status.scheduling_stats
+    evictions = list(stats.evictions or ()) if stats is not None else []
+    for at, each in enumerate(evictions):
+        if (each.reason, each.underlying_cause) == (reason, cause):
+            evictions[at] = msgspec.structs.replace(each, count=min(each.count + 1, 2**31 - 1))
+            break
+    else:
+        if len(evictions) < MOST_STATS:
+            evictions.append(SchedulingStatsEviction(reason, cause, 1))
+    draft.status.scheduling_stats = SchedulingStats(evictions)

@@ -1,0 +1,376 @@
+"""The life of one Workload: from its newest state and what is around it to what is written next.
+
+All functions are pure. Whoever sees a change calls `next_step`, as often as it likes: a state that follows from the
+rules already gives an empty step. The rules are Kueue's workload controller (pkg/controller/core) with the differences
+that docs/kueue-differences.md names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from api.kueue import ClusterQueue, LocalQueue
+from api.words import listed
+from api.workloads import (
+    ADMISSION_CHECK,
+    ADMITTED,
+    DEACTIVATION_TARGET,
+    EVICTED,
+    FINISHED,
+    QUOTA_RESERVED,
+    REQUEUED,
+    PreemptionGateState,
+    ReclaimablePod,
+    Workload,
+)
+from controllers.quota.life.admitting import sync_admitted, wait
+from controllers.quota.life.draft import Draft, Step
+from controllers.quota.life.evicting import (
+    QUOTA_EXCEEDED,
+    Preemption,
+    evict,
+    give_back,
+    preempt,
+    sync_not_admitted,
+)
+from controllers.quota.life.preempting import WAITS, Preempting
+from controllers.quota.life.retries import (
+    end_wait,
+    forget_retries,
+    judge_checks,
+    reset_checks,
+    show_wait,
+    why_retry,
+)
+from quota.cycle.queues import ADMISSION_GATED_BY
+from quota.cycle.unsupported import why_unsupported
+from quota.state.workloads import has_closed_preemption_gate
+from runtime.exchange.workload_reports import NOTHING, Reported
+
+__all__ = ["EVICTION_OVERDUE", "SUSPENDED", "Around", "Limits", "Waiting", "next_step", "settle"]
+
+EVICTION_OVERDUE: Final = "reprieve.dev/EvictionOverdue"
+LEFT: Final = "; pods that are left: "
+"""Condition: the Workload was evicted long ago, and still holds its quota."""
+DEACTIVATED: Final = "Deactivated"
+STOPPED: Final = {"ClusterQueue": "ClusterQueueStopped", "LocalQueue": "LocalQueueStopped"}
+RESTARTED: Final = {
+    "ClusterQueueStopped": "ClusterQueueRestarted",
+    "LocalQueueStopped": "LocalQueueRestarted",
+}
+SUSPENDED: Final = "Suspended"
+"""The reason of QuotaReserved=False while a queue is not active."""
+EXECUTION_TIME: Final = "MaximumExecutionTimeExceeded"
+SECOND: Final = 1_000_000
+
+
+class Waiting(NamedTuple):
+    """Why a Workload waits, as the last cycle said it."""
+
+    reason: str
+    message: str
+    gated: bool = False
+    of_equal: bool = False
+    """An equal Workload got this answer. A text that it has for the same reason tells more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Times, in microseconds."""
+
+    overdue: int
+    """After so long an evicted Workload that still holds quota is overdue."""
+    frees_overdue: bool
+    """Whether the quota of an overdue one is free."""
+    message: int
+    """The text of why a Workload waits is written at most so often."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What the rules need to know besides the Workload."""
+
+    local_queue: LocalQueue | None
+    cluster_queue: ClusterQueue | None
+    """That of the quota it holds, otherwise that of its LocalQueue."""
+    inactive: str = ""
+    """Why that ClusterQueue admits nothing; empty if it is active."""
+    required: Collection[str] | None = ()
+    """The admission checks that it needs for the flavors that it has. None: its ClusterQueue is gone."""
+    preemption: Preemption | None = None
+    """A plan that names it as a victim."""
+    preempting: Preempting | None = None
+    """The plan for which it is the preemptor."""
+    taken_back: str = ""
+    """Why the quota that somebody else gave it is taken back; empty if it is not."""
+    waiting: Waiting | None = None
+    reported: Reported = NOTHING
+    """What those who run its pods report."""
+    written: int = 0
+    """When the text of why it waits was last written."""
+
+
+def next_step(workload: Workload, around: Around, limits: Limits, now: int) -> Step:
+    """What follows for the Workload. Times are microseconds since 1970."""
+    draft = Draft(workload, now)
+    if not draft.is_true(FINISHED):
+        _follow(draft, around, limits)
+        _finish(draft, around)
+    return draft.step()
+
+
+def settle(draft: Draft) -> Step:
+    """What follows for a Workload after a decision about it has changed the draft."""
+    _sync_gates(draft)
+    _end_overdue(draft)
+    return draft.step()
+
+
+def _follow(draft: Draft, around: Around, limits: Limits) -> None:
+    _sync_gates(draft)
+    if draft.workload.spec.active:
+        judge_checks(draft)
+        _limit_execution(draft)
+    _deactivate(draft)
+    if draft.is_true(QUOTA_RESERVED):
+        if not draft.is_true(EVICTED):
+            _reclaim(draft, around)
+            _judge_holder(draft, around)
+        if draft.is_true(EVICTED) and draft.is_true(QUOTA_RESERVED):
+            _await_end(draft, around, limits)
+        elif draft.is_true(QUOTA_RESERVED) and around.required is not None:
+            sync_admitted(draft, around.required)
+    if not draft.is_true(QUOTA_RESERVED):
+        _reclaim(draft, around)
+        _follow_pending(draft, around, limits)
+    _end_overdue(draft)
+
+
+# ---- gates
+
+
+def _sync_gates(draft: Draft) -> None:
+    """status.preemptionGates follows the spec: a new gate is Closed, one that is not in the spec goes (KEP-8303)."""
+    wanted = [gate.name for gate in draft.workload.spec.preemption_gates or ()]
+    before = {gate.name: gate for gate in draft.status.preemption_gates or ()}
+    if list(before) == wanted:
+        return
+    draft.status.preemption_gates = [
+        before.get(name) or PreemptionGateState(name, "Closed", draft.time) for name in wanted
+    ] or None
+
+
+# ---- the end of a Workload
+
+
+def _finish(draft: Draft, around: Around) -> None:
+    if around.reported.finished is not None:
+        draft.set(FINISHED, True, *around.reported.finished)
+
+
+def _limit_execution(draft: Draft) -> None:
+    limit = draft.workload.spec.maximum_execution_time_seconds
+    if limit is None or not draft.is_true(ADMITTED) or draft.is_true(EVICTED):
+        return
+    past = draft.status.accumulated_past_execution_time_seconds or 0
+    end = draft.since(ADMITTED) + (limit - past) * SECOND
+    if draft.now < end:
+        draft.look_again(end)
+    elif not draft.is_true(DEACTIVATION_TARGET):
+        message = f"exceeding the maximum execution time of {limit}s"
+        draft.set(DEACTIVATION_TARGET, True, EXECUTION_TIME, message)
+        draft.event("Warning", EXECUTION_TIME, message)
+
+
+def _deactivate(draft: Draft) -> None:
+    """A Workload that is to be deactivated gets spec.active false; one that is not active ends."""
+    target = draft.condition(DEACTIVATION_TARGET)
+    is_target = target is not None and target.status == "True"
+    if draft.workload.spec.active:
+        draft.deactivates = is_target
+        return
+    if not draft.reason(EVICTED).startswith(DEACTIVATED):
+        cause, message = "", "The workload is deactivated"
+        if is_target and target is not None:
+            cause, message = target.reason, f"{message} due to {target.message}"
+        evict(draft, f"{DEACTIVATED}DueTo{cause}" if cause else DEACTIVATED, message, cause)
+    if is_target:
+        draft.remove(DEACTIVATION_TARGET)
+    if not draft.is_true(QUOTA_RESERVED):
+        reset_checks(draft, also_retry=True)  # also a verdict that came too late: it has been carried out
+    forget_retries(draft)
+    draft.status.requeue_state = None
+
+
+# ---- a Workload that holds quota
+
+
+def _judge_holder(draft: Draft, around: Around) -> None:
+    """What evicts a Workload that holds quota."""
+    if around.preemption is not None and around.preemption.uid == draft.workload.metadata.uid:
+        preempt(draft, around.preemption)
+        return
+    if message := why_retry(draft):
+        evict(draft, ADMISSION_CHECK, message)
+        return
+    if around.taken_back:
+        evict(draft, QUOTA_EXCEEDED, around.taken_back)
+        return
+    if around.reported.eviction is not None:
+        evict(draft, *around.reported.eviction)
+        return
+    for kind, queue in (("ClusterQueue", around.cluster_queue), ("LocalQueue", around.local_queue)):
+        if queue is not None and queue.spec.stop_policy == "HoldAndDrain":
+            evict(draft, STOPPED[kind], f"The {kind} is stopped")
+            return
+
+
+def _reclaim(draft: Draft, around: Around) -> None:
+    """Pods that have ended need no quota. While there is quota, the API server refuses a number that goes down."""
+    reported = around.reported.reclaimable
+    if reported is None:
+        return
+    before = {each.name: each.count for each in draft.status.reclaimable_pods or ()}
+    after = dict(reported)
+    if draft.is_true(QUOTA_RESERVED):
+        after = {name: max(before.get(name, 0), after.get(name, 0)) for name in before | after}
+    if after != before:
+        draft.status.reclaimable_pods = [ReclaimablePod(name, count) for name, count in after.items()] or None
+
+
+def _await_end(draft: Draft, around: Around, limits: Limits) -> None:
+    """An evicted Workload holds its quota until nothing of it runs any longer."""
+    show_wait(draft)
+    evicted = draft.condition(EVICTED)
+    message = evicted.message if evicted is not None else ""
+    if around.reported.nothing_runs or not draft.is_true(ADMITTED):
+        give_back(draft, message)
+        return
+    overdue = draft.since(EVICTED) + limits.overdue
+    if draft.now < overdue:
+        draft.look_again(overdue)
+        return
+    text = f"Evicted more than {limits.overdue // SECOND}s ago, and QuotaReserved is still True"
+    if around.reported.remaining:
+        text += f"{LEFT}{listed(around.reported.remaining)}"
+    said = draft.condition(EVICTION_OVERDUE)
+    if said is None or said.status != "True" or (LEFT in text and LEFT not in said.message):
+        draft.event("Warning", "EvictionOverdue", text)
+    if limits.frees_overdue:
+        draft.set(EVICTION_OVERDUE, True, "QuotaFreed", f"{text}: its quota is free now")
+        give_back(draft, message)
+    else:
+        draft.set(EVICTION_OVERDUE, True, "QuotaHeld", text)
+
+
+def _end_overdue(draft: Draft) -> None:
+    """The condition goes when the Workload gets quota again, or has given back what it held."""
+    was_held = draft.reason(EVICTION_OVERDUE) == "QuotaHeld"
+    if not draft.is_true(EVICTED) or (was_held and not draft.is_true(QUOTA_RESERVED)):
+        draft.remove(EVICTION_OVERDUE)
+
+
+# ---- a Workload that holds no quota
+
+
+def _follow_pending(draft: Draft, around: Around, limits: Limits) -> None:
+    if draft.is_true(ADMITTED) or draft.status.admission is not None:
+        sync_not_admitted(draft)
+    if not draft.workload.spec.active:
+        return
+    end_wait(draft)
+    _queue_again(draft, around)
+    waiting = _why_waiting(draft, around)
+    if waiting is not None and not draft.deactivates:
+        _say(draft, waiting, around, limits)
+
+
+def _queue_again(draft: Draft, around: Around) -> None:
+    """What put the Workload out of the queue has ended."""
+    requeued = draft.condition(REQUEUED)
+    if requeued is None or requeued.status != "False" or why_retry(draft):
+        return
+    if requeued.reason.startswith(DEACTIVATED):
+        draft.set(REQUEUED, True, "Reactivated", "The workload was reactivated after deactivation")
+    elif requeued.reason in RESTARTED:
+        queues = around.cluster_queue, around.local_queue
+        if all(queue is not None and queue.spec.stop_policy == "None" for queue in queues):
+            kind = "ClusterQueue" if requeued.reason == STOPPED["ClusterQueue"] else "LocalQueue"
+            draft.set(
+                REQUEUED, True, RESTARTED[requeued.reason], f"The {kind} was restarted after being stopped"
+            )
+    else:
+        _finish_backoff(draft)
+
+
+def _finish_backoff(draft: Draft) -> None:
+    state = draft.status.requeue_state
+    until = draft.at(state.requeue_at) if state is not None and state.requeue_at is not None else draft.now
+    if draft.now < until:
+        draft.look_again(until)
+    else:
+        draft.set(REQUEUED, True, "BackoffFinished", "The workload backoff was finished")
+
+
+def _why_waiting(draft: Draft, around: Around) -> Waiting | None:
+    """Why it is not in a queue; otherwise what the last cycle said of it."""
+    name = draft.workload.spec.queue_name
+    if name and (unsupported := why_unsupported(draft.workload)):
+        return Waiting("Misconfigured", unsupported)
+    if (draft.workload.metadata.annotations or {}).get(ADMISSION_GATED_BY):
+        return Waiting("AdmissionGated", f"the annotation {ADMISSION_GATED_BY} holds it back")
+    if around.local_queue is None:
+        return Waiting("Misconfigured", f"LocalQueue {name} doesn't exist") if name else None
+    if around.cluster_queue is None:
+        return Waiting("Misconfigured", f"ClusterQueue {around.local_queue.spec.cluster_queue} doesn't exist")
+    if around.local_queue.spec.stop_policy != "None":
+        return Waiting(SUSPENDED, f"LocalQueue {name} is inactive")
+    if around.inactive:
+        return Waiting(
+            SUSPENDED, f"ClusterQueue {around.cluster_queue.metadata.name} is inactive: {around.inactive}"
+        )
+    return _on_partial(draft, _with_plan(draft, around))
+
+
+def _on_partial(draft: Draft, waiting: Waiting | None) -> Waiting | None:
+    """Nobody must wait for a partial admission that never comes."""
+    if waiting is None or all(pods.min_count is None for pods in draft.workload.spec.pod_sets):
+        return waiting
+    return waiting._replace(
+        message=f"{waiting.message}; minCount is not supported, and quota for all pods is needed"
+    )
+
+
+def _with_plan(draft: Draft, around: Around) -> Waiting | None:
+    """What the last cycle said, and what becomes of the plan that followed from it."""
+    waiting, plan = around.waiting, around.preempting
+    if plan is None or has_closed_preemption_gate(draft.workload):
+        return waiting
+    if waiting is not None and waiting.reason == WAITS:
+        return Waiting(WAITS, plan.message(waiting.message))
+    # A new process goes on from the plan before a cycle says anything.
+    says = plan.problem or plan.is_due
+    return Waiting(WAITS, plan.message("")) if says else waiting
+
+
+def _say(draft: Draft, waiting: Waiting, around: Around, limits: Limits) -> None:
+    """A new reason is written at once, a new text not too often."""
+    before = draft.condition(QUOTA_RESERVED)
+    if before is not None and before.status == "False" and before.reason == waiting.reason:
+        if before.message == waiting.message or waiting.of_equal:
+            return
+        due = around.written + limits.message
+        if draft.now < due and not _announces(around, before.message):
+            draft.look_again(due)
+            return
+    if not waiting.of_equal and (before is None or before.reason != waiting.reason):
+        draft.event("Warning", waiting.reason, waiting.message)
+    wait(draft, waiting.reason, waiting.message, gated=waiting.gated)
+
+
+def _announces(around: Around, said: str) -> bool:
+    """Whether victims wait for the text to be written."""
+    plan = around.preempting
+    return plan is not None and plan.is_due and not said.endswith(plan.announcement)

@@ -1,0 +1,1 @@
+"""Preemptions that are under way, and the stored plans behind them."""

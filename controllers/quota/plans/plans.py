@@ -1,0 +1,398 @@
+"""Preemptions that are under way: whose quota they free, and for whom.
+
+Each is stored as a PreemptionPlan before the first victim goes. Here the plans of a term are looked at when something
+changes, what is seen is fed to the reducer (`plan_life`), and what follows is done. Victims are not written here:
+`preemption_of` says what a plan wants of a Workload, and the rules of its life evict it.
+
+See docs/decisions/0041.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+import structlog
+
+from api.clock import Clock
+from api.plan_names import PlanKey, plan_name
+from api.plans import PreemptionPlanSpec
+from api.workloads import Workload
+from controllers.quota.life.endings import ABANDONED, OVERTAKEN, REPLACED, RETURNED, UNREADABLE
+from controllers.quota.life.evicting import Preemption
+from controllers.quota.life.plan_life import (
+    NOT_STORED,
+    Call,
+    Deleted,
+    Effect,
+    Ending,
+    EndNotWritten,
+    EndWritten,
+    Forget,
+    Free,
+    Life,
+    NotWritten,
+    Observation,
+    Overruled,
+    WriteEnd,
+    Written,
+    reduce,
+)
+from controllers.quota.life.planned import FormerVictims, Planned, covers, promise_of, read, spec_of
+from controllers.quota.life.preempting import Preempting, Troubles, announcement
+from controllers.quota.plans.plan_look import Cluster, holds_still, look, returned
+from controllers.quota.plans.stored_plans import SWEEP_SECONDS, PlanStore, StoredPlans
+from quota.cycle.entries import Entry
+from quota.cycle.particulars import particulars
+from quota.cycle.promises import Promise
+from quota.search.decision import Options
+from quota.search.explain import preemption_message
+from quota.state.snapshot import QuotaSnapshot
+from quota.state.workloads import holds_quota, is_evicting
+from runtime.exchange.placements import Place
+from runtime.failpoints import failpoint
+from runtime.plans.plan_objects import PlanNotStoredError
+
+__all__ = ["QuotaPlans"]
+
+log = structlog.get_logger(__name__)
+
+SECOND: Final = 1_000_000
+"""In microseconds."""
+
+
+class QuotaPlans:
+    """The plans of a term that are not over. Everything runs on the event loop. Times are microseconds since 1970."""
+
+    def __init__(
+        self,
+        store: PlanStore,
+        stored: StoredPlans,
+        cluster: Cluster,
+        options: Options,
+        deadline: int,
+        clock: Clock,
+        look: Callable[[str], None],
+        changed: Callable[[str], None],
+    ) -> None:
+        """`deadline`: a plan ends after so long. `look`: have a Workload (key) looked at. `changed` is told of the
+        ClusterQueue of each promise that is over."""
+        self._store, self._stored, self._cluster = store, stored, cluster
+        self._options, self._deadline, self._clock = options, deadline, clock
+        self._look_at, self._changed = look, changed
+        self._lives: dict[PlanKey, Life] = {}
+        self._by_workload: dict[str, set[PlanKey]] = {}
+        """The plans that a Workload (key) is preemptor or victim of."""
+        self._current: dict[str, PlanKey] = {}
+        """The plan that counts of each preemptor (key)."""
+        self._former = FormerVictims()
+        self._wanted_again: set[PlanKey] = set()
+        """Plans that are to be decided again once they are forgotten."""
+        self._postponed: dict[str, int] = {}
+        """By ClusterQueue: when a decision that came too early may be taken again."""
+        self._troubles = Troubles()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._woken, self._sleeps_until = asyncio.Event(), 0
+
+    # ---- for the cycles, and for the life of a Workload
+
+    def promises(self) -> Sequence[Promise]:
+        """The quota that belongs to preemptors: at most one promise each."""
+        current = (self._lives[self._current[key]] for key in self.promised())
+        return [self._promise_of(life.plan) for life in current]
+
+    def _promise_of(self, plan: Planned) -> Promise:
+        stays = returned(plan, self._cluster, plan.decided, self._now())
+        return promise_of(plan, self._former.of(plan), stays)
+
+    def promised(self) -> list[str]:
+        """The keys of the preemptors to whom quota is promised."""
+        return [key for key in self._current if self._active(key) is not None]
+
+    def begin(self, entry: Entry, snapshot: QuotaSnapshot, places: Sequence[Place] = ()) -> None:
+        """Carry out the decision of an entry whose outcome is Preempt. From now on its quota is promised.
+
+        `places`: the nodes that its pods will find.
+
+        A plan for the same preemptor that does not cover the decision is over once the new one is stored.
+        """
+        spec = spec_of(entry, particulars(snapshot, entry, self._now()), places)
+        plan = read(spec, (spec.preemptor.namespace, plan_name(spec)), self._now())
+        former = self._active(plan.preemptor)
+        if returned(plan, self._cluster, plan.decided, self._now()):
+            # Times have whole seconds: the plan could not tell a return of this second from a return after it.
+            due = plan.decided + SECOND
+            self._postponed[plan.queue] = due
+            self._wake(due)
+        elif former is not None and covers(former.plan, plan):
+            if returned(plan, self._cluster, former.plan.decided, self._now()):
+                self._observe(former.plan.key, Overruled(RETURNED))
+            self._observe_cluster(former.plan.key)
+        elif plan.key in self._lives:
+            self._wanted_again.add(plan.key)  # the end of this very plan is still being written
+        else:
+            self._former.begins(plan)
+            self._add(Life(plan, plan.decided + self._deadline, began=self._now()))
+            self._spawn(self._begin(plan, spec, former.plan.key if former is not None else None))
+
+    def overtaken(self, preemptor: str) -> bool:
+        """A cycle found no way for the preemptor (key). A promise that does not help it must not keep others out.
+
+        Returns whether there was one."""
+        self._troubles.stored(preemptor)
+        life = self._active(preemptor)
+        if life is not None:
+            self._observe(life.plan.key, Overruled(OVERTAKEN))
+        return life is not None
+
+    def preemption_of(self, key: str) -> Preemption | None:
+        """What an active plan wants of the Workload; None if it may keep its quota."""
+        for each in self._by_workload.get(key, ()):
+            life = self._lives[each]
+            for uid in life.called if life.stage == "Evicting" else ():
+                victim = life.plan.victims[uid]
+                workload = self._cluster.find(key, uid) if victim.key == key else None
+                if workload is not None and holds_still(victim, workload, life.plan.decided, self._now()):
+                    return self._preemption(life.plan, uid)
+        return None
+
+    def preempting_of(self, key: str) -> Preempting | None:
+        """What the Workload says of its own plan; None if there is nothing to say."""
+        life = self._active(key)
+        if life is None or life.stage != "Evicting":
+            problem = self._troubles.of_plan(key)
+            return Preempting(len(life.plan.victims) if life is not None else 0, problem) if problem else None
+        plan, preemptor = life.plan, self._cluster.find(key, life.plan.uid)
+        problem = self._troubles.of_victims(life.called)
+        if preemptor is None or not preemptor.spec.preemption_gates:
+            return Preempting(len(plan.victims), problem)
+        text = announcement(plan, life.began)
+        return Preempting(len(plan.victims), problem, text, is_due=not life.called)
+
+    def not_evicted(self, key: str, uid: str, answer: str) -> None:
+        """The write of an eviction failed, and is tried again. `answer`: what the API server said, without names."""
+        for each in self._by_workload.get(key, ()):
+            life = self._lives[each]
+            if uid in life.called and life.is_active:
+                self._troubles.not_evicted(uid, answer)
+                self._look_at(life.plan.preemptor)
+
+    def waits(self, key: str) -> bool:
+        """Whether the Workload waits for its own plan: the plan is being stored, or victims still hold their quota."""
+        current = self._current.get(key)
+        life = self._lives[current] if current is not None else None
+        if life is None or life.stage == "Over":
+            return False
+        if life.stage == "Evicting":
+            return any(self._holds(life.plan, uid) for uid in life.plan.victims)
+        # What could not be stored is tried again, and not at once.
+        return life.stage == "Storing" or life.ending is NOT_STORED or current in self._wanted_again
+
+    def workload_changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
+        """The Workload came, changed or went. What is only assumed of it is not looked at."""
+        if after is None or holds_quota(after):
+            self._troubles.stored(key)
+            self._former.forget(key)
+        uid = before.metadata.uid if before is not None else ""
+        shown = self._cluster.find(key, uid)
+        is_over = (shown is None or is_evicting(shown)) and self._troubles.evicted([uid])
+        for each in list(self._by_workload.get(key, ())):
+            self._observe_cluster(each)
+            if is_over and each in self._lives:
+                self._look_at(self._lives[each].plan.preemptor)
+
+    # ---- for a new term
+
+    def take_over(self, plan: Planned, ending: Ending | None) -> None:
+        """Go on from a stored plan, or end it. Nobody is called before `look_at_all`."""
+        decided = min(plan.decided, self._now())
+        self._add(Life(plan, decided + self._deadline, stage="Evicting", began=self._now()))
+        if ending is not None:
+            self._observe(plan.key, Overruled(ending))
+
+    def look_at_all(self) -> None:
+        """Look at every plan."""
+        for key in list(self._lives):
+            self._observe_cluster(key)
+
+    async def run(self) -> None:
+        """Work until cancelled: end what is overdue, write again what failed, and put the stored plans in order."""
+        swept = float("-inf")
+        with self._stored.told(self._deleted):
+            while True:
+                if self._clock.monotonic() - swept >= SWEEP_SECONDS:
+                    swept = self._clock.monotonic()
+                    await self.sweep()
+                self._woken.clear()
+                self.tell_time()
+                due, latest = self._next_due(), self._now() + int(SWEEP_SECONDS * SECOND)
+                self._sleeps_until = min(latest, due) if due is not None else latest
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(max(0.0, (self._sleeps_until - self._now()) / SECOND)):
+                        await self._woken.wait()
+
+    async def sweep(self) -> None:
+        """Put the stored plans in order: end those that nobody carries out, and delete old ones."""
+        for key, life in list(self._lives.items()):
+            if life.stage == "Evicting" and self._stored.get(key) is None:
+                self._deleted(key)
+        for plan in [each for each in self._stored if not each.has_ended and each.key not in self._lives]:
+            try:
+                await self._store.end(plan.key, ABANDONED if plan.plan is not None else UNREADABLE)
+            except PlanNotStoredError as error:
+                log.warning(
+                    "the end of a plan could not be stored", plan="/".join(plan.key), error=str(error)
+                )
+        await self._store.sweep()
+
+    def tell_time(self) -> None:
+        """Look at the plans for which it is time, and have decisions that came too early taken again."""
+        now = self._now()
+        for queue in [queue for queue, due in self._postponed.items() if due <= now]:
+            del self._postponed[queue]
+            self._changed(queue)
+        for key in [key for key, life in self._lives.items() if life.due is not None and life.due <= now]:
+            self._observe_cluster(key)
+
+    async def settle(self) -> None:
+        """Wait for what is being written."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks)
+
+    async def close(self) -> None:
+        """The term is over: nothing is sent any longer."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # ---- what is asked of a plan
+
+    def _active(self, preemptor: str) -> Life | None:
+        key = self._current.get(preemptor)
+        return self._lives[key] if key is not None and self._lives[key].is_active else None
+
+    def _holds(self, plan: Planned, uid: str) -> bool:
+        victim = plan.victims[uid]
+        workload = self._cluster.find(victim.key, uid)
+        return workload is not None and holds_still(victim, workload, plan.decided, self._now())
+
+    def _preemption(self, plan: Planned, uid: str) -> Preemption | None:
+        preemptor, victim = self._cluster.find(plan.preemptor, plan.uid), plan.victims[uid]
+        if preemptor is None:
+            return None
+        message = preemption_message(preemptor, victim.reason, plan.path, victim.path)
+        return Preemption("/".join(plan.key), uid, victim.reason, message, plan.queue)
+
+    # ---- lives
+
+    def _add(self, life: Life) -> None:
+        plan = life.plan
+        self._lives[plan.key] = life
+        if self._active(plan.preemptor) is None:
+            self._current[plan.preemptor] = plan.key
+        for each in _concerned(plan):
+            self._by_workload.setdefault(each, set()).add(plan.key)
+        self._wake(life.due)
+
+    def _observe_cluster(self, key: PlanKey) -> None:
+        life = self._lives.get(key)
+        if life is not None:
+            announced = announcement(life.plan, life.began)
+            self._observe(key, look(life.plan, self._cluster, self._now(), self._options, announced))
+
+    def _observe(self, key: PlanKey, seen: Observation) -> None:
+        life = self._lives.get(key)
+        if life is None:
+            return
+        self._lives[key], effects = reduce(life, seen)
+        for effect in effects:
+            self._perform(life.plan, effect)
+        following = self._lives.get(key)
+        if following is not None:
+            self._wake(following.due)
+
+    def _perform(self, plan: Planned, effect: Effect) -> None:
+        match effect:
+            case Call(uid):
+                self._look_at(plan.victims[uid].key)
+            case WriteEnd(ending):
+                log.info("a plan is over", plan="/".join(plan.key), phase=ending.phase, reason=ending.reason)
+                self._spawn(self._end(plan.key, ending))
+            case Free():
+                self._changed(plan.queue)
+            case Forget():
+                self._forget(plan)
+
+    def _forget(self, plan: Planned) -> None:
+        ending = self._lives.pop(plan.key).ending
+        self._troubles.evicted(plan.victims)
+        if self._current.get(plan.preemptor) == plan.key:
+            del self._current[plan.preemptor]
+        for each in _concerned(plan):
+            keys = self._by_workload[each]
+            keys.discard(plan.key)
+            if not keys:
+                del self._by_workload[each]
+        if ending is NOT_STORED or plan.key in self._wanted_again:
+            self._wanted_again.discard(plan.key)
+            self._changed(plan.queue)  # only now its preemptor may be decided again
+
+    def _deleted(self, key: PlanKey) -> None:
+        self._observe(key, Deleted())
+
+    # ---- writes
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _begin(self, plan: Planned, spec: PreemptionPlanSpec, former: PlanKey | None) -> None:
+        try:
+            await self._store.begin(spec)
+        except PlanNotStoredError as error:
+            log.warning("a plan could not be stored", plan="/".join(plan.key), error=str(error))
+            wait = round(self._troubles.not_stored(plan.preemptor, str(error)) * SECOND)
+            self._observe(plan.key, NotWritten(self._now() + wait))
+            self._look_at(plan.preemptor)
+            return
+        self._troubles.stored(plan.preemptor)
+        await failpoint("quota.plan_stored")
+        if former is not None:
+            self._observe(former, Overruled(REPLACED))
+        if plan.key in self._lives:
+            self._current[plan.preemptor] = plan.key
+        self._observe(plan.key, Written())
+        self._observe_cluster(plan.key)
+        self._look_at(plan.preemptor)
+
+    async def _end(self, key: PlanKey, ending: Ending) -> None:
+        try:
+            await self._store.end(key, ending)
+        except PlanNotStoredError as error:
+            if not error.for_good:
+                log.warning("the end of a plan could not be stored", plan="/".join(key), error=str(error))
+                self._observe(key, EndNotWritten(self._now()))
+                return
+        self._observe(key, EndWritten())
+
+    # ---- time
+
+    def _now(self) -> int:
+        return round(self._clock.wall() * SECOND)
+
+    def _next_due(self) -> int | None:
+        dues = [due for life in self._lives.values() if (due := life.due) is not None]
+        return min([*dues, *self._postponed.values()], default=None)
+
+    def _wake(self, due: int | None) -> None:
+        if due is not None and due < self._sleeps_until:
+            self._woken.set()
+
+
+def _concerned(plan: Planned) -> set[str]:
+    """Keys of Workloads. The name of a victim that is gone may be unknown."""
+    return {plan.preemptor, *(victim.key for victim in plan.victims.values())} - {""}

@@ -1,0 +1,1 @@
+"""The status, metrics and finalizers of queues."""

@@ -1,0 +1,1 @@
+"""The loop of cycles, and what it asks of the nodes plane."""

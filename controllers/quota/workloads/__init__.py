@@ -1,0 +1,1 @@
+"""Looks at Workloads and writes them: one writer, one write at a time."""

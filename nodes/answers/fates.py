@@ -1,0 +1,158 @@
+"""What becomes of everybody on nodes as things are: who waits and would fit, and which running units would go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from api.fates import Fate, FateState
+from api.plans import PreemptionPlanSpec
+from api.words import counted
+from nodes.answers.plan_words import said_of, victims_of
+from nodes.groups.keys import short_name
+from nodes.search.decision import DecisionError, decide_group, decide_pod
+from nodes.search.preemptors.gangs import minimum_of
+from nodes.search.unmodelled import why_blocked
+from nodes.state.columns.flags import GATED, NEVER, TERMINATING
+from nodes.state.snapshot import Snapshot
+
+__all__ = ["node_fates"]
+
+STATES: dict[str, FateState] = {"Fits": "Fits", "Preempts": "Preempts"}
+"""By the outcome of a decision. With any other one it waits."""
+
+
+def node_fates(snapshot: Snapshot) -> dict[str, Fate]:
+    """By a key that is the same in every snapshot of the cluster: gangs and pods that wait, and pods that run.
+
+    Each gang, and each pod without one, is decided about alone, as if it were the only one that waits. Of pods that
+    differ in their names only, one is decided about. A running pod has the fate of its unit.
+    """
+    fates, goes = dict[str, Fate](), dict[str, list[str]]()
+    units = dict[str, tuple[str, str]]()
+    for kind, names, spec in _asked(snapshot):
+        for name in names:
+            fates[f"{kind} {name}"] = _waiting(kind, name, spec)
+        if isinstance(spec, str) or why_blocked(spec):
+            continue
+        for victim in spec.victims:
+            unit = victim.kind, f"{victim.namespace}/{short_name(victim.name)}"
+            for pod in victim.pods:
+                units[pod.uid] = unit
+                goes.setdefault(pod.uid, []).append(_named(kind, names))
+    return fates | _running(snapshot, units, goes)
+
+
+# ---- who waits
+
+
+def _asked(snapshot: Snapshot) -> Iterator[tuple[str, list[str], PreemptionPlanSpec | str]]:
+    """Kind, names, and the decision, or why there is none."""
+    waiting = snapshot.pod_live & (snapshot.pod_node < 0) & (snapshot.pod_flags & (TERMINATING | GATED) == 0)
+    alone = list[int]()
+    groups = dict[int, list[int]]()
+    for row in np.flatnonzero(waiting).tolist():
+        group = int(snapshot.pod_group[row])
+        if _is_gang(snapshot, group):
+            groups.setdefault(group, []).append(row)
+        else:
+            alone.append(row)
+    for group in groups:
+        if _lacks_members(snapshot, group):
+            namespace, name = snapshot.group_keys[group]
+            yield (
+                "PodGroup",
+                [f"{namespace}/{short_name(name)}"],
+                _decided(snapshot, namespace, name, pod=False),
+            )
+    for rows in _alike(snapshot, alone):
+        names = sorted(f"{snapshot.pod_namespaces[row]}/{snapshot.pod_names[row]}" for row in rows)
+        namespace, _, name = names[0].partition("/")
+        yield "Pod", names, _decided(snapshot, namespace, name, pod=True)
+
+
+def _is_gang(snapshot: Snapshot, group: int) -> bool:
+    known = snapshot.groups[group] if group >= 0 else None
+    return known is not None and known.spec.scheduling_policy.gang is not None
+
+
+def _lacks_members(snapshot: Snapshot, group: int) -> bool:
+    """Whether fewer members have a node than must have one."""
+    members = snapshot.pod_live & (snapshot.pod_group == group)
+    members &= snapshot.pod_flags & (TERMINATING | GATED) == 0
+    bound = int((snapshot.pod_node[members] >= 0).sum())
+    known = snapshot.groups[group]
+    least = minimum_of(known, int(members.sum()), snapshot.group_succeeded[group]) if known is not None else 0
+    return bound < (least or 0)
+
+
+def _alike(snapshot: Snapshot, rows: list[int]) -> list[list[int]]:
+    """Rows of pods that only their names tell apart."""
+    found: dict[tuple[object, ...], list[int]] = {}
+    for row in rows:
+        key = (
+            int(snapshot.pod_class[row]),
+            int(snapshot.pod_labels[row]),
+            int(snapshot.pod_group[row]),
+            int(snapshot.pod_priority[row]),
+            int(snapshot.pod_scheduler[row]),
+            int(snapshot.pod_flags[row]) & NEVER,
+            row if row in snapshot.pod_claims else -1,
+        )
+        found.setdefault(key, []).append(row)
+    return list(found.values())
+
+
+def _decided(snapshot: Snapshot, namespace: str, name: str, *, pod: bool) -> PreemptionPlanSpec | str:
+    decide = decide_pod if pod else decide_group
+    try:
+        return decide(snapshot, namespace, name, strict=False)
+    except DecisionError as error:
+        return f"It cannot be planned: {error}."
+
+
+def _waiting(kind: str, name: str, spec: PreemptionPlanSpec | str) -> Fate:
+    if isinstance(spec, str):
+        return Fate("Nodes", kind, name, "Waits", "Misconfigured", spec)
+    if why_blocked(spec):
+        return Fate("Nodes", kind, name, "Waits", "Blocked", said_of(spec))
+    state = STATES.get(spec.outcome, "Waits")
+    reason = "" if state == spec.outcome else spec.outcome
+    return Fate("Nodes", kind, name, state, reason, said_of(spec), victims_of(spec))
+
+
+def _named(kind: str, names: list[str]) -> str:
+    more = f" and {counted(len(names) - 1, 'more pod')} like it" if len(names) > 1 else ""
+    return f"{kind} {names[0]}{more}"
+
+
+# ---- who runs
+
+
+def _running(
+    snapshot: Snapshot, units: dict[str, tuple[str, str]], goes: dict[str, list[str]]
+) -> dict[str, Fate]:
+    fates = dict[str, Fate]()
+    bound = snapshot.pod_live & (snapshot.pod_node >= 0) & (snapshot.pod_flags & TERMINATING == 0)
+    for row in np.flatnonzero(bound).tolist():
+        uid, name = snapshot.pod_uids[row], f"{snapshot.pod_namespaces[row]}/{snapshot.pod_names[row]}"
+        if preemptors := goes.get(uid):
+            says = f"It would have to go for {preemptors[0]}"
+            says += f", and for {len(preemptors) - 1} more." if len(preemptors) > 1 else "."
+            fate = Fate("Nodes", *units[uid], "Preempted", "", says, tuple(preemptors))
+        else:
+            fate = Fate("Nodes", *_unit_of(snapshot, row), "Stays", "", "Nobody who waits would evict it.")
+        fates[f"running Pod {name}"] = fate
+    return fates
+
+
+def _unit_of(snapshot: Snapshot, row: int) -> tuple[str, str]:
+    """Kind and name of what goes with the pod: its group if that goes whole, or itself."""
+    group = int(snapshot.pod_group[row])
+    known = snapshot.groups[group] if group >= 0 else None
+    mode = known.spec.disruption_mode if known is not None else None
+    if mode is not None and mode.all is not None:
+        namespace, name = snapshot.group_keys[group]
+        return "PodGroup", f"{namespace}/{short_name(name)}"
+    return "Pod", f"{snapshot.pod_namespaces[row]}/{snapshot.pod_names[row]}"

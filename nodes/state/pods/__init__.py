@@ -1,0 +1,1 @@
+"""The table of pods, and what it reads from one pod."""

@@ -1,0 +1,111 @@
+"""What becomes of all Workloads as things are: who waits and would get quota, and who could lose it to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from api.fates import Fate, FateState
+from api.workloads import Workload
+from quota.answers.overview import Namespaces, tried_alone
+from quota.answers.reclaims import reclaims
+from quota.cycle.entries import Entry, Outcome
+from quota.cycle.queues import is_queued
+from quota.search.decision import Options
+from quota.state.amounts import QuotaError
+from quota.state.snapshot import QuotaSnapshot
+from quota.state.state import QuotaState
+from quota.state.workloads import holds_quota, key_of, local_queue_key
+
+__all__ = ["quota_fates"]
+
+STATES: Final[Mapping[Outcome, FateState]] = {"Admit": "Fits", "DeferredFit": "Fits", "Preempt": "Preempts"}
+"""By what becomes of it if it is tried alone. With any other outcome it waits."""
+KEEPS: Final = "Nobody takes its quota."
+
+
+def quota_fates(state: QuotaState, now: int, options: Options, namespaces: Namespaces) -> dict[str, Fate]:
+    """By NAMESPACE/NAME. `now` is in microseconds. Each Workload that waits is decided about alone.
+
+    Raises QuotaError if the usage is too much to be counted.
+    """
+    snapshot = state.snapshot()
+    goes, fates = dict[str, list[str]](), dict[str, Fate]()
+    for workload in state.workloads.values():
+        if is_queued(workload) and workload.metadata.deletion_timestamp is None:
+            key = key_of(workload)
+            fates[f"Workload {key}"], targets = _waiting(snapshot, workload, now, options, namespaces)
+            for victim, rule in targets:
+                goes.setdefault(victim, []).append(f"Workload {key} ({rule})")
+    takes = dict[str, list[str]]()
+    for reclaim in reclaims(snapshot, now, options):
+        for target in reclaim.targets:
+            told = takes.setdefault(target.holder.key, [])
+            who = f"ClusterQueue {reclaim.queue} ({target.reason})"
+            told += [who] if who not in told else []
+    for workload in state.workloads.values():
+        if holds_quota(workload):
+            key = key_of(workload)
+            fates[f"holding Workload {key}"] = _holding(snapshot, workload, goes.get(key), takes.get(key))
+    return fates
+
+
+def _waiting(
+    snapshot: QuotaSnapshot, workload: Workload, now: int, options: Options, namespaces: Namespaces
+) -> tuple[Fate, list[tuple[str, str]]]:
+    """The fate, and who would go for it, by which rule."""
+    key = key_of(workload)
+    try:
+        queue = snapshot.queue_of(workload)
+        entry = tried_alone(snapshot, queue, workload, now, options, namespaces)
+    except QuotaError as error:
+        return Fate("Quota", "Workload", key, "Waits", "Misconfigured", f"It waits: {error}."), []
+    targets = entry.decision.targets if entry.decision is not None else ()
+    state = STATES.get(entry.outcome, "Waits")
+    because = tuple(f"Workload {each.holder.key} ({each.reason})" for each in targets)
+    fate = Fate(
+        "Quota", "Workload", key, state, _reason(entry, state), _says(entry, state, queue.name), because
+    )
+    return fate, [(each.holder.key, each.reason) for each in targets if entry.outcome == "Preempt"]
+
+
+def _reason(entry: Entry, state: FateState) -> str:
+    return (entry.quota_reserved_reason or entry.outcome) if state == "Waits" else ""
+
+
+def _says(entry: Entry, state: FateState, queue: str) -> str:
+    if state == "Fits":
+        return f"It gets its quota in ClusterQueue {queue}."
+    if state == "Preempts":
+        return f"It gets its quota in ClusterQueue {queue} once others are gone."
+    return f"It waits: {entry.message.rstrip('.')}."
+
+
+def _holding(
+    snapshot: QuotaSnapshot, workload: Workload, goes: list[str] | None, takes: list[str] | None
+) -> Fate:
+    key = key_of(workload)
+    if drained := next(_draining(snapshot, workload), ""):
+        return Fate("Quota", "Workload", key, "Drained", "", f"It is evicted: {drained} has HoldAndDrain.")
+    if goes:
+        says = f"It would have to go for {_some(goes)}"
+        return Fate("Quota", "Workload", key, "Preempted", "", says, tuple(goes))
+    if takes:
+        says = f"Its quota could be taken back by {_some(takes)}"
+        return Fate("Quota", "Workload", key, "CouldBeTakenBack", "", says, tuple(takes))
+    return Fate("Quota", "Workload", key, "Stays", "", KEEPS)
+
+
+def _draining(snapshot: QuotaSnapshot, workload: Workload) -> Iterator[str]:
+    """The queues of the holder that evict everybody."""
+    admission = workload.status.admission
+    queue = snapshot.queues.get(admission.cluster_queue) if admission is not None else None
+    if queue is not None and queue.spec.stop_policy == "HoldAndDrain":
+        yield f"ClusterQueue {queue.name}"
+    local = snapshot.local_queues.get(local_queue_key(workload))
+    if local is not None and local.spec.stop_policy == "HoldAndDrain":
+        yield f"LocalQueue {local_queue_key(workload)}"
+
+
+def _some(names: list[str]) -> str:
+    return f"{names[0]}, and {len(names) - 1} more." if len(names) > 1 else f"{names[0]}."

@@ -1,0 +1,307 @@
+"""Why a Workload waits: its status where that decides, else the queue, the checks, or the decision about its quota."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from api.plans import PreemptionPlan
+from api.stored_plans import current_plan, phase_of
+from api.waits import Wait
+from api.words import counted, listed
+from api.workloads import (
+    ADMITTED,
+    DEACTIVATION_TARGET,
+    EVICTED,
+    FINISHED,
+    QUOTA_RESERVED,
+    AdmissionCheckState,
+    Workload,
+)
+from quota.answers.decision_words import places_of, said_of, stays_of, targets_of, would_help
+from quota.cycle.admissible import admissible_in
+from quota.cycle.entries import Entry
+from quota.cycle.queues import backs_off, is_queued, precedence
+from quota.search.decision import Decision, Options, decide
+from quota.state.amounts import QuotaError
+from quota.state.snapshot import Queue, QuotaSnapshot
+from quota.state.state import QuotaState
+from quota.state.workloads import effective_priority, holds_quota, key_of, true_condition
+
+__all__ = ["Around", "why_workload_waits"]
+
+FREED: Final = (
+    "When quota of its cohort tree is freed, or when it, its queues or its ClusterQueue change. "
+    "Time alone does not bring it back."
+)
+STRICT: Final = "In every cycle: its ClusterQueue is StrictFIFO, and nobody behind it passes."
+NEXT: Final = "In the next cycle of whoever manages the quota."
+IN_TURN: Final = "In its turn: by priority, then by the time since which it is queued."
+UNTIL_CHANGED: Final = "When what is named changes."
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What an answer depends on besides the Workload."""
+
+    state: QuotaState
+    now: int
+    """In microseconds since 1970."""
+    plans: Sequence[PreemptionPlan] = ()
+    """Stored ones of its namespace."""
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The labels of namespaces."""
+    options: Options = field(default_factory=Options)
+    unread: str = ""
+    """Why the decision cannot be asked for; empty if it can."""
+
+
+def why_workload_waits(workload: Workload, around: Around) -> Wait:
+    """The answer for the Workload. One that is not there in `around.state` has no place in a queue."""
+    known = Wait(
+        kind="Workload",
+        name=key_of(workload),
+        waits=True,
+        state="",
+        sentence="",
+        numbers={"priority": effective_priority(workload), "localQueue": workload.spec.queue_name},
+    )
+    return (
+        _over(workload, known)
+        or _held(workload, known, around)
+        or _not_asked(known, around)
+        or _kept_out(workload, known, around)
+        or _queued(workload, known, around)
+    )
+
+
+# ---- what its status decides
+
+
+def _over(workload: Workload, known: Wait) -> Wait | None:
+    """For one that has ended, or that nobody may admit."""
+    if (end := true_condition(workload, FINISHED)) is not None:
+        says = f"It does not wait: it has finished ({end.reason}). {end.message}"
+        return replace(
+            known, waits=False, state="Finished", sentence=says, since=end.last_transition_time or ""
+        )
+    if workload.metadata.deletion_timestamp is not None:
+        return replace(
+            known, waits=False, state="Terminating", sentence="It does not wait: it is being deleted."
+        )
+    if workload.spec.active:
+        return None
+    why = true_condition(workload, DEACTIVATION_TARGET) or true_condition(workload, EVICTED)
+    said = f" Its status says: {why.message}" if why is not None and why.message else ""
+    return replace(
+        known,
+        state="Deactivated",
+        sentence=f"It waits because spec.active is false: nobody admits it.{said}",
+        would_help=("spec.active: true.",),
+        tried_again="When spec.active becomes true.",
+    )
+
+
+def _held(workload: Workload, known: Wait, around: Around) -> Wait | None:
+    """For one that has quota: it runs, is evicted, or waits for admission checks."""
+    reserved = true_condition(workload, QUOTA_RESERVED)
+    if reserved is None or not holds_quota(workload):
+        return None
+    queue = workload.status.admission.cluster_queue if workload.status.admission is not None else ""
+    known = replace(known, numbers={**known.numbers, "clusterQueue": queue})
+    if (evicted := true_condition(workload, EVICTED)) is not None:
+        says = f"It is being evicted ({evicted.reason}): {evicted.message}"
+        again = "When nothing of it runs any longer. Then it queues again."
+        return replace(
+            known,
+            state="Evicting",
+            sentence=says,
+            since=evicted.last_transition_time or "",
+            tried_again=again,
+        )
+    if (admitted := true_condition(workload, ADMITTED)) is not None:
+        says = f"It does not wait for quota: it is admitted in ClusterQueue {queue}."
+        since = admitted.last_transition_time or ""
+        return replace(known, waits=False, state="Admitted", sentence=says, since=since)
+    return _checked(workload, replace(known, since=reserved.last_transition_time or ""))
+
+
+def _checked(workload: Workload, known: Wait) -> Wait:
+    """For one that has quota and is not admitted."""
+    open_ = [each for each in workload.status.admission_checks or () if each.state != "Ready"]
+    says = "It has quota, and waits for admission checks: "
+    says += listed([each.name for each in open_]) if open_ else "none is left, so it is about to be admitted"
+    return replace(
+        known,
+        state="AdmissionChecks",
+        sentence=f"{says}.",
+        waits_for=tuple(map(_check_text, open_)),
+        would_help=tuple(f"AdmissionCheck {each.name} would have to be Ready." for each in open_),
+        tried_again="When the controllers of these checks write their state." if open_ else NEXT,
+    )
+
+
+def _check_text(check: AdmissionCheckState) -> str:
+    tries = f", {check.retry_count} retries so far" if check.retry_count else ""
+    after = f", again after {check.requeue_after_seconds} s" if check.requeue_after_seconds else ""
+    said = f": {check.message}" if check.message else ""
+    return (
+        f"AdmissionCheck {check.name} is {check.state} since {check.last_transition_time}{tries}{after}{said}"
+    )
+
+
+# ---- what keeps it out of its queue
+
+
+def _not_asked(known: Wait, around: Around) -> Wait | None:
+    if not around.unread:
+        return None
+    says = f"It waits for quota. The decision was not asked for: {around.unread}."
+    return replace(known, state="NotAsked", sentence=says, tried_again="That is not known.")
+
+
+def _kept_out(workload: Workload, known: Wait, around: Around) -> Wait | None:
+    """For one that is in no queue for now, or whose queue admits nobody."""
+    if not is_queued(workload):
+        says = "It waits because admission is gated (an annotation of the Workload)."
+        return replace(known, state="AdmissionGated", sentence=says, tried_again=UNTIL_CHANGED)
+    try:
+        if backs_off(workload, around.now):
+            return _backs_off(workload, known)
+        found = admissible_in(around.state.snapshot(), workload, around.now, around.namespaces)
+    except QuotaError as error:
+        return _wrong(known, "Misconfigured", str(error))
+    if isinstance(found, Entry):
+        return _wrong(known, found.quota_reserved_reason, found.message)
+    return None
+
+
+def _backs_off(workload: Workload, known: Wait) -> Wait:
+    state = workload.status.requeue_state
+    evicted = true_condition(workload, EVICTED)
+    why = f" ({evicted.reason}: {evicted.message})" if evicted is not None else ""
+    checks = [each for each in workload.status.admission_checks or () if each.state == "Retry"]
+    until = state.requeue_at if state is not None else None
+    again = f"Not before {until}." if until else "When its condition Requeued becomes True."
+    tries = (
+        f", queued again {counted(state.count, 'time')} so far" if state is not None and state.count else ""
+    )
+    return replace(
+        known,
+        state="BackingOff",
+        sentence=f"It was evicted{why}, and is in no queue for a while{tries}.",
+        waits_for=tuple(map(_check_text, checks)),
+        tried_again=again,
+    )
+
+
+def _wrong(known: Wait, state: str, problem: str) -> Wait:
+    return replace(
+        known,
+        state=state,
+        sentence=f"It waits, and nobody may admit it: {problem}.",
+        source="Engine",
+        would_help=(f"{problem}: this would have to change.",),
+        tried_again=UNTIL_CHANGED,
+    )
+
+
+# ---- its place in the queue, and its quota
+
+
+def _queued(workload: Workload, known: Wait, around: Around) -> Wait:
+    snapshot = around.state.snapshot()
+    queue = snapshot.queue_of(workload)
+    try:
+        place, length = _place(workload, queue, snapshot, around.state)
+        decision = decide(snapshot, workload, around.now, around.options, explain=True)
+    except QuotaError as error:
+        return _wrong(known, "Misconfigured", str(error))
+    numbers: dict[str, int | str] = {
+        **known.numbers,
+        "clusterQueue": queue.name,
+        "path": snapshot.path(queue.node),
+    }
+    numbers |= {"position": place, "waitingInClusterQueue": length}
+    known = replace(known, numbers=numbers, since=_waits_since(workload), source="Engine")
+    plan = current_plan(around.plans, "Workload", workload.metadata.uid, active=True)
+    if plan is not None:
+        return _preempting(known, plan, around.state)
+    return _decided(workload, known, decision, queue, place)
+
+
+def _place(workload: Workload, queue: Queue, snapshot: QuotaSnapshot, state: QuotaState) -> tuple[int, int]:
+    """Its place in the ClusterQueue, from 1, and how many wait there. One whose times cannot be read is not counted."""
+    mine, before, others = precedence(workload), 0, 0
+    for other in state.workloads.values():
+        if other is workload or not is_queued(other):
+            continue
+        try:
+            if snapshot.queue_of(other).name == queue.name:
+                others, before = others + 1, before + (precedence(other) < mine)
+        except QuotaError:
+            continue
+    return before + 1, others + 1
+
+
+def _preempting(known: Wait, plan: PreemptionPlan, state: QuotaState) -> Wait:
+    """A plan makes others give back their quota."""
+    left = [
+        f"Workload {victim.namespace}/{victim.name}, priority {victim.priority}"
+        for victim in plan.spec.victims
+        if not victim.name or _holds(state, f"{victim.namespace}/{victim.name}")
+    ]
+    name = f"{plan.metadata.namespace}/{plan.metadata.name}"
+    gone = len(plan.spec.victims) - len(left)
+    says = f"It waits for those who were preempted for it: {gone} of {len(plan.spec.victims)} have left"
+    return replace(
+        known,
+        state="WaitingForPreemptedWorkloads",
+        sentence=f"{says} (plan {plan.metadata.name}, {phase_of(plan)}).",
+        source="Plan",
+        plan=name,
+        waits_for=tuple(left),
+        tried_again="When they have left. The quota is promised to it.",
+    )
+
+
+def _holds(state: QuotaState, key: str) -> bool:
+    workload = state.workloads.get(key)
+    return workload is not None and holds_quota(workload)
+
+
+def _decided(workload: Workload, known: Wait, decision: Decision, queue: Queue, place: int) -> Wait:
+    state, says = said_of(decision)
+    ahead = "" if place == 1 else f" {counted(place - 1, 'Workload')} before it in ClusterQueue {queue.name}."
+    reserved = next((c for c in workload.status.conditions or () if c.type == QUOTA_RESERVED), None)
+    status = f" Its status says: {reserved.message}" if reserved is not None and reserved.message else ""
+    priority = effective_priority(workload)
+    return replace(
+        known,
+        state=state,
+        sentence=f"{says}{ahead}{status}",
+        places=tuple(places_of(decision, queue)),
+        waits_for=tuple(targets_of(decision, priority, queue)),
+        would_help=tuple(would_help(workload, decision)),
+        stays=tuple(stays_of(decision, priority, queue)),
+        tried_again=_again(state, queue, place),
+    )
+
+
+def _again(state: str, queue: Queue, place: int) -> str:
+    if state == "Fits" and place == 1:
+        return NEXT
+    if place > 1:
+        return IN_TURN
+    if state == "Preempts":
+        return "In the next cycle of whoever manages the quota. It gets its quota when they have left."
+    return STRICT if queue.spec.queueing_strategy == "StrictFIFO" else FREED
+
+
+def _waits_since(workload: Workload) -> str:
+    conditions = workload.status.conditions or ()
+    reserved = next((each for each in conditions if each.type == QUOTA_RESERVED), None)
+    return (reserved.last_transition_time if reserved is not None else None) or (
+        workload.metadata.creation_timestamp or ""
+    )

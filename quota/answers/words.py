@@ -1,0 +1,75 @@
+"""Decisions about quota in words: what a flavor lacks, and why a workload must go."""
+
+from __future__ import annotations
+
+from itertools import dropwhile
+from typing import Final
+
+from quota.search.assignment import Check, NoFitReason, QuotaRule
+from quota.search.decision import Target
+from quota.state.amounts import shown
+from quota.state.snapshot import Queue
+
+__all__ = ["NOT_COVERED", "NO_FIT", "because", "duration", "rule_text"]
+
+NO_FIT: Final[dict[NoFitReason, str]] = {
+    "": "There is no room for it.",
+    "WaitingForQuota": "There is no room for it. Others may not be preempted for as much as it asks for.",
+    "ExceedsMaxQuota": "It asks for more than there would be if nobody used any.",
+    "NoMatchingFlavor": "There is no flavor that suits it.",
+}
+
+RULES: Final[dict[QuotaRule, str]] = {
+    "WithinAvailable": "free",
+    "ExceedsMaxQuota": "more than there would be if nobody used any",
+    "ExceedsNominalQuota": "{short} more needed, and nobody goes for more than the nominal quota",
+    "NotSimulated": "{short} more needed",
+    "PreemptionReclaims": "{short} more needed: others give back what they borrow",
+    "PreemptionSuffices": "{short} more needed: somebody in {queue} goes",
+    "NoPreemptionCandidates": "{short} more needed, and nobody may go for it",
+}
+
+NOT_COVERED: Final = "the ClusterQueue has no quota for it"
+UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
+MAX_UNITS: Final = 3
+
+
+def rule_text(check: Check, queue: str) -> str:
+    """Why a flavor has the resource for the workload, or has not. `queue`: the workload's ClusterQueue."""
+    short = shown(check.resource, check.earlier + check.asked - check.available)
+    return RULES[check.rule].format(short=short, queue=queue)
+
+
+def because(target: Target, priority: int, queue: Queue) -> str:
+    """By which rule the target must go. `priority` and `queue` are those of the workload that wants quota."""
+    match target.reason:
+        case "InClusterQueue" if target.holder.priority < priority:
+            return "lower priority in the same ClusterQueue"
+        case "InClusterQueue":
+            return "same priority in the same ClusterQueue, and newer"
+        case "InClusterQueueTimeBased":
+            return f"same priority, held for longer than {duration(queue.min_admit or 0)}"
+        case "InCohortReclamation":
+            return "its ClusterQueue borrows what others have a right to"
+        case "InCohortReclaimWhileBorrowing":
+            threshold = queue.spec.preemption.borrow_within_cohort.max_priority_threshold
+            limit = "" if threshold is None else f", not above {threshold}"
+            return f"lower priority{limit}, and its ClusterQueue borrows"
+        case "InCohortFairSharing":
+            return "its ClusterQueue has the greater share"
+
+
+def duration(microseconds: int) -> str:
+    """The largest units, such as `1d4h` or `4h0m1s`. If the clock is behind, the answer is `0s`."""
+    rest, counts = max(0, microseconds) // 1_000_000, []
+    for unit, seconds in UNITS:
+        count, rest = divmod(rest, seconds)
+        counts.append((count, unit))
+    counts = list(dropwhile(_is_zero, counts))[:MAX_UNITS]
+    while counts and _is_zero(counts[-1]):
+        counts.pop()
+    return "".join(f"{count}{unit}" for count, unit in counts) or "0s"
+
+
+def _is_zero(count: tuple[int, str]) -> bool:
+    return not count[0]

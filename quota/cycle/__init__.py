@@ -1,0 +1,1 @@
+"""Queues of Workloads, and one cycle of the scheduler over their heads."""

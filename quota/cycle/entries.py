@@ -1,0 +1,43 @@
+"""What a cycle says of the heads of queues."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from api.workloads import Workload
+from quota.cycle.queues import Requeue, RequeueReason
+from quota.search.decision import Decision, Tried
+
+__all__ = ["Entry", "Outcome"]
+
+Outcome = Literal["Admit", "Preempt", "DeferredFit", "Skip", "Gated", "NoCandidates", "NoFit", "Inadmissible"]
+"""What becomes of a head.
+
+Admit: it gets its quota. Preempt: the targets of its decision must go. DeferredFit: it fits once the targets of other
+heads, or the victims of promises to others, are gone. Skip: other heads took what it needs. Gated: its targets stay
+while its preemption gate is closed. NoCandidates: it needs a preemption, but no workload may be preempted. NoFit: the
+quota does not suffice. Inadmissible: there was no decision about it.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What becomes of one head of a queue."""
+
+    workload: Workload
+    outcome: Outcome
+    decision: Decision | None
+    """None only if the outcome is Inadmissible."""
+    message: str
+    quota_reserved_reason: str
+    """The reason of the condition QuotaReserved=False; "" if the outcome is Admit."""
+    requeue: Requeue | None = None
+    """When the workload is tried again: in the next cycle, or after a change. None: it does not go
+    back to the queue."""
+    requeue_reason: RequeueReason | None = None
+    tried: Tried | None = None
+    """The flavors that this search tried, for the next search; None if all were tried (Kueue: LastAssignment)."""
+    retry_at: int | None = None
+    """When minAdmitDuration ends for the next holder of equal priority, in microseconds. No object changes at that
+    time, so the caller has to set a timer."""

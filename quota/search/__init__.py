@@ -1,0 +1,1 @@
+"""From a snapshot and a Workload to flavors and victims, with the reasons as data."""

@@ -1,0 +1,1 @@
+"""What the quota engine knows of a cluster, and its snapshots."""

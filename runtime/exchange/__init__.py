@@ -1,0 +1,1 @@
+"""What the planes ask and tell each other."""

@@ -1,0 +1,1 @@
+"""Views of one cluster, and the stores behind them."""

@@ -1,0 +1,1 @@
+"""Stored plans: how they are written, and how long they stay."""

@@ -1,0 +1,132 @@
+"""Stores decisions as PreemptionPlans, for every controller that decides. Nothing is done for a plan before.
+
+A decision that names objects of other namespaces is stored twice. See docs/decisions/0037.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Final
+
+from msgspec.structs import replace
+
+from api.compression import compress
+from api.meta import ObjectMeta
+from api.plan_names import PlanKey, plan_name
+from api.plans import (
+    PREEMPTOR_KIND,
+    PreemptionPlan,
+    PreemptionPlanSpec,
+    PreemptionPlanStatus,
+    Victim,
+    VictimPod,
+)
+from kube.client import ApiError
+from runtime.plans.plan_writer import PlanWriter
+from runtime.plans.whole_plans import WholePlans
+
+__all__ = ["PlanNotStoredError", "PlanObjects", "labels_of", "withhold"]
+
+COMPRESS_ABOVE_PODS: Final = 500
+"""Victim pods above which the stored object holds its long lists compressed (etcd's limit is 1.5 MiB a request)."""
+
+
+class PlanNotStoredError(Exception):
+    """The API server did not take a plan or its progress: the plan must not be acted on.
+
+    `for_good`: another try would end the same.
+    """
+
+    def __init__(self, key: PlanKey, problem: str, *, for_good: bool) -> None:
+        super().__init__(f"{'/'.join(key)}: {problem}")
+        self.for_good = for_good
+
+    @classmethod
+    def of(cls, key: PlanKey, error: ApiError) -> PlanNotStoredError:
+        """The API server's answer."""
+        for_good = not error.is_retriable and error.status != HTTPStatus.UNAUTHORIZED
+        return cls(key, str(error), for_good=for_good)
+
+
+class PlanObjects:
+    """One object per decision, in the preemptor's namespace, and a whole one where that withholds names."""
+
+    def __init__(
+        self, writer: PlanWriter, whole: WholePlans, apply: Callable[[PreemptionPlan], object]
+    ) -> None:
+        """`apply` is told of every object that the API server answers with: it is newer than what the watch shows."""
+        self._writer, self.whole, self._apply = writer, whole, apply
+
+    async def store(self, spec: PreemptionPlanSpec, *, finalizer: str | None = None) -> PlanKey:
+        """Store the decision. One that is stored already is no error. Raises PlanNotStoredError."""
+        key = (spec.preemptor.namespace, plan_name(spec))
+        readable, labels = withhold(spec), labels_of(spec)
+        stored = compress(readable, above_pods=COMPRESS_ABOVE_PODS)
+        try:
+            if readable is not spec:
+                await self.whole.write(key, compress(spec, above_pods=COMPRESS_ABOVE_PODS), labels)
+            plan = await self._create(key, stored, labels, finalizer)
+            self._apply(plan)
+        except ApiError as error:
+            raise PlanNotStoredError.of(key, error) from error
+        if plan.spec != stored:
+            raise PlanNotStoredError(key, "another plan has this name", for_good=True)
+        return key
+
+    async def patch(self, key: PlanKey, status: PreemptionPlanStatus) -> None:
+        """Write the fields of the status that are set; the others stay. Raises PlanNotStoredError."""
+        try:
+            self._apply(await self._writer.patch_plan_status(*key, status))
+        except ApiError as error:
+            raise PlanNotStoredError.of(key, error) from error
+
+    async def delete(self, key: PlanKey) -> None:
+        """Delete the plan; one that is gone is no error. Raises PlanNotStoredError."""
+        try:
+            await self._writer.delete_plan(*key)
+        except ApiError as error:
+            raise PlanNotStoredError.of(key, error) from error
+
+    async def _create(
+        self, key: PlanKey, spec: PreemptionPlanSpec, labels: dict[str, str] | None, finalizer: str | None
+    ) -> PreemptionPlan:
+        namespace, name = key
+        finalizers = [finalizer] if finalizer is not None else None
+        meta = ObjectMeta(name=name, namespace=namespace, labels=labels, finalizers=finalizers)
+        try:
+            return await self._writer.create_plan(PreemptionPlan(metadata=meta, spec=spec))
+        except ApiError as error:
+            if error.reason != "AlreadyExists":
+                raise
+        plan = await self._writer.find_plan(namespace, name)
+        if plan is None:
+            raise ApiError(409, "Conflict", "a plan of this name has just been deleted")
+        if finalizer is not None and finalizer not in (plan.metadata.finalizers or ()):
+            return await self._writer.add_plan_finalizer(plan.metadata, finalizer)
+        return plan
+
+
+def labels_of(spec: PreemptionPlanSpec) -> dict[str, str] | None:
+    """The labels of a plan, and of its whole decision. Each plane finds its own by them."""
+    return {PREEMPTOR_KIND: "Workload"} if spec.preemptor.kind == "Workload" else None
+
+
+def withhold(spec: PreemptionPlanSpec) -> PreemptionPlanSpec:
+    """The decision as the preemptor's namespace may read it. It is the same object if there is nothing to withhold."""
+    namespace = spec.preemptor.namespace
+    victims = [_withhold(victim, namespace) for victim in spec.victims]
+    named = spec.stopped_by_pod_disruption_budgets
+    budgets = named and [
+        each if each.namespace == namespace else replace(each, namespace="", name="") for each in named
+    ]
+    if victims == spec.victims and budgets == named:
+        return spec
+    return replace(spec, victims=victims, stopped_by_pod_disruption_budgets=budgets)
+
+
+def _withhold(victim: Victim, namespace: str) -> Victim:
+    if victim.namespace == namespace:
+        return victim
+    pods = [VictimPod("", "", pod.uid, pod.node) for pod in victim.pods]
+    return replace(victim, namespace="", name="", pods=pods)

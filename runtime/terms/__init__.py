@@ -1,0 +1,1 @@
+"""Who leads, and what runs in the process."""

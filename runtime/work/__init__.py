@@ -1,0 +1,1 @@
+"""Queues, workers and small jobs that controllers share."""

@@ -1,0 +1,121 @@
+"""Which stored plans stay, which are ended, and which go."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from api.meta import ObjectMeta
+from api.plans import Phase, PreemptionPlanSpec, PreemptionPlanStatus, Preemptor
+from controllers.gangs.lifecycle.stored_plan import ACTIVE, StoredPlan
+from controllers.gangs.writing.housekeeping import chores
+from runtime.plans.plan_retention import Retention
+
+DAY = 86400.0
+RETENTION = Retention(DAY, kept=3)
+PHASES: list[Phase] = [
+    "Planned", "Evicting", "Ready", "Bound", "Blocked", "Unschedulable", "Aborted", "Expired",
+]  # fmt: skip
+
+
+def stored(
+    name: str,
+    phase: Phase = "Unschedulable",
+    *,
+    touched: float = 0.0,
+    evicted: bool = False,
+    owner: str = "hero",
+    kind: Literal["PodGroup", "Pod"] = "PodGroup",
+    finalized: bool = False,
+) -> StoredPlan:
+    spec = PreemptionPlanSpec(
+        preemptor=Preemptor(kind, "reprieve.dev/v1alpha1", "team", owner, "uid", 1),
+        outcome="Fits",
+        reason="",
+    )
+    return StoredPlan(
+        meta=ObjectMeta(name=name, namespace="team"),
+        owner=(kind, "team", owner),
+        status=PreemptionPlanStatus(phase=phase),
+        finalized=finalized,
+        committed=touched,
+        preemptor="uid",
+        touched=touched,
+        evicting=1.0 if evicted else 0.0,
+        bound=0.0,
+        in_vain=None,
+        spec=spec if phase in ACTIVE else None,
+    )
+
+
+def names(plans: list[StoredPlan]) -> list[str]:
+    return [plan.meta.name for plan in plans]
+
+
+def test_the_last_three_that_evicted_nobody_stay() -> None:
+    plans = [stored(f"p{number}", touched=number) for number in range(5)]
+    assert names(chores(plans, set(), 10.0, RETENTION).surplus) == ["p0", "p1"]
+
+
+def test_a_plan_that_evicted_stays_a_day() -> None:
+    plans = [stored("old", "Aborted", touched=0.0, evicted=True), stored("new", touched=10.0)]
+    assert names(chores(plans, set(), DAY - 1, RETENTION).surplus) == []
+    assert names(chores(plans, set(), DAY, RETENTION).surplus) == ["old"]
+
+
+def test_the_current_decision_stays_however_old_it_is() -> None:
+    plans = [stored("only", "Bound", touched=0.0, evicted=True)]
+    assert names(chores(plans, set(), 100 * DAY, RETENTION).surplus) == []
+
+
+@pytest.mark.parametrize("evicted", [True, False])
+def test_the_current_decision_for_a_pod_stays_a_day(evicted: bool) -> None:
+    plans = [stored("only", "Aborted", evicted=evicted, kind="Pod")]
+    assert names(chores(plans, set(), DAY - 1, RETENTION).surplus) == []
+    assert names(chores(plans, set(), DAY, RETENTION).surplus) == ["only"]
+
+
+def test_an_active_plan_that_nobody_carries_out_is_ended() -> None:
+    plans = [stored("mine", "Evicting"), stored("nobodys", "Ready", owner="other")]
+    due = chores(plans, {("team", "mine")}, 0.0, RETENTION)
+    assert names(due.abandoned) == ["nobodys"]
+    assert due.surplus == []
+
+
+def test_an_ended_plan_that_still_has_the_finalizer_is_let_go() -> None:
+    plans = [stored("a", "Aborted", finalized=True), stored("b", "Planned", finalized=True)]
+    assert names(chores(plans, {("team", "b")}, 0.0, RETENTION).unfinished) == ["a"]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(PHASES),
+            st.integers(0, 3 * 86400),
+            st.booleans(),
+            st.sampled_from(["hero", "other"]),
+        ),
+        max_size=30,
+    ),
+    st.integers(0, 4 * 86400),
+)
+def test_what_is_kept(rows: list[tuple[Phase, int, bool, str]], now: int) -> None:
+    plans = [
+        stored(f"p{number}", phase, touched=touched, evicted=evicted, owner=owner)
+        for number, (phase, touched, evicted, owner) in enumerate(rows)
+    ]
+    surplus = {plan.key for plan in chores(plans, set(), now, RETENTION).surplus}
+    for owner in {plan.owner for plan in plans}:
+        own = sorted(
+            (plan for plan in plans if plan.owner == owner), key=lambda plan: (plan.touched, plan.meta.name)
+        )
+        assert own[-1].key not in surplus, "the current decision stays"
+        assert not any(plan.key in surplus for plan in own if plan.active is not None)
+        assert not any(plan.key in surplus for plan in own if plan.evicted and now - plan.touched < DAY)
+        others = [plan for plan in own if plan.active is None and not plan.evicted]
+        assert [plan.key for plan in others if plan.key not in surplus] == [
+            plan.key for plan in others if plan in others[-3:] or plan is own[-1]
+        ]

@@ -1,0 +1,98 @@
+"""Who is held back takes nothing in the cycle from those who could have it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from api.workloads import Workload
+from controllers.quota.plans.mutual import PAUSE_US, Mutual
+from controllers.quota.plans.passers import Passers
+from controllers.quota.scheduling.agreement import Agreement
+from controllers.quota.scheduling.held_back import HeldBack, cycle_without
+from quota.cycle.cycle import cycle
+from quota.cycle.entries import Entry
+from quota.cycle.promises import Promise
+from quota.search.decision import Options
+from quota.state.workloads import key_of
+from tests.kit.clock import ManualClock
+from tests.kit.quota import Object, cluster_queue, cohort, cpu, held, snapshot, us, workload
+
+NOW: Final = us(1000)
+QUEUES: Final[list[Object]] = [
+    cluster_queue("owner", cpu(1), "team", reclaim="Any"),
+    cluster_queue("guest", cpu(0), "team", borrow=True, reclaim="LowerPriority", threshold=20, strict=True),
+    cohort("team", quotas=cpu(2)),
+]
+RUNS: Final = [held(workload(f"runs-{each}", "owner", 1), each) for each in range(2)]
+HIGH: Final = workload("high", "guest", 2, priority=20)
+"""It would evict a Workload that borrows, and take what is free beside it."""
+WAITS: Final = workload("waits", "owner", 1)
+"""It would fit into what is free."""
+SNAPSHOT: Final = snapshot(*QUEUES, *RUNS, HIGH, WAITS)
+
+
+async def entries(held_back: Callable[[Entry], Entry | None]) -> dict[str, str]:
+    """The outcome of each head."""
+
+    async def run(heads: Sequence[Workload]) -> Sequence[Entry]:
+        return cycle(SNAPSHOT, heads, NOW, Options())
+
+    found = await cycle_without([HIGH, WAITS], run, held_back)
+    return {each.workload.metadata.name: each.outcome for each in found}
+
+
+class Term:
+    """What is remembered in one term."""
+
+    def __init__(self) -> None:
+        self.promised = set[str]()
+        self.mutual, self.now = Mutual(), NOW
+        passer = workload("passer", "guest", 1, priority=30)
+        self.passers = Passers({key_of(each): each for each in (HIGH, passer)})
+        self.passer = passer
+        agreement = Agreement(
+            None, Options(), lambda: self.now, lambda: None, lambda _: None, lambda: None, ManualClock()
+        )
+        self._held_back = HeldBack(
+            lambda: self.promised, self.passers, self.mutual, agreement, lambda: self.now
+        )
+
+    def held_back(self, entry: Entry) -> Entry | None:
+        return self._held_back.entry(entry, SNAPSHOT)
+
+    def evicted_for_its_victim(self) -> None:
+        """The preemptor went for the Workload that it would evict now."""
+        (entry,) = cycle(SNAPSHOT, [HIGH], NOW, Options())
+        assert entry.decision is not None
+        (target,) = entry.decision.targets
+        its_turn = replace(target, holder=replace(target.holder, workload=HIGH))
+        decision = replace(entry.decision, targets=(its_turn,))
+        self.mutual.begins(replace(entry, workload=target.holder.workload, decision=decision), NOW)
+
+
+async def test_a_preemptor_takes_what_is_free_before_lower_priorities() -> None:
+    assert await entries(Term().held_back) == {"high": "Preempt", "waits": "Skip"}
+
+
+async def test_a_preemptor_that_pauses_leaves_what_is_free_to_others() -> None:
+    term = Term()
+    term.evicted_for_its_victim()
+    assert await entries(term.held_back) == {"waits": "Admit", "high": "NoCandidates"}
+    term.now += PAUSE_US
+    assert await entries(term.held_back) == {"high": "Preempt", "waits": "Skip"}
+
+
+async def test_a_preemptor_that_waits_for_a_passer_leaves_what_is_free_to_others() -> None:
+    term = Term()
+    term.passers.admitted(term.passer, [Promise(key_of(HIGH), "guest", 20, {}, frozenset())])
+    term.passers.failed(HIGH)
+    assert await entries(term.held_back) == {"waits": "Admit", "high": "NoCandidates"}
+
+
+async def test_a_plan_that_is_under_way_goes_on() -> None:
+    term = Term()
+    term.evicted_for_its_victim()
+    term.promised.add(key_of(HIGH))
+    assert await entries(term.held_back) == {"high": "Preempt", "waits": "Skip"}
