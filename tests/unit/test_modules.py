@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
-MOST_LINES: Final = 400
+MOST_LINES: Final = 500
+"""Most modules are shorter. Nothing is cut only to get below a number."""
 ROOMS: Final = (
     *(
         "api",
@@ -25,7 +26,7 @@ ROOMS: Final = (
 )
 
 
-def test_no_module_is_longer_than_400_lines() -> None:
+def test_no_module_is_too_long() -> None:
     paths = [
         path
         for room in ROOMS
