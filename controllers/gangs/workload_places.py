@@ -33,7 +33,6 @@ __all__ = ["WorkloadPlaces"]
 
 log = structlog.get_logger(__name__)
 
-NEVER: Final = "Never"
 TRIES: Final = 3
 """Searches for one answer, if nodes and pods change meanwhile. The last one counts."""
 
@@ -194,10 +193,11 @@ def _bounded(pod: Pod, classes: Mapping[str, PriorityClass]) -> Pod:
     spec = pod.spec
     name = spec.priority_class_name
     found = (classes.get(name) or SYSTEM_CLASSES.get(name)) if name else global_default(classes.values())
-    value, policy = (found.value, found.preemption_policy) if found is not None else (0, None)
-    priority = value if spec.priority is None else min(spec.priority, value)
-    policy = NEVER if policy == NEVER else spec.preemption_policy
-    return replace_fields(pod, spec=replace_fields(spec, priority=priority, preemption_policy=policy))
+    value = found.value if found is not None else 0
+    spec = replace_fields(spec, priority=value if spec.priority is None else min(spec.priority, value))
+    if found is not None and found.preemption_policy == "Never":
+        spec = replace_fields(spec, preemption_policy="Never")
+    return replace_fields(pod, spec=spec)
 
 
 def _search(snapshot: Snapshot, asking: Asking, pods: list[SupposedPods], limits: Limits) -> Answer:

@@ -181,10 +181,11 @@ SAID: Final = [
     f"until {seconds(PLANNING.cycle_seconds)} after the last eviction",
     f"evicts nobody for {BACKOFF}",
     f"without these nodes, for {BACKOFF}",
-    f"after {WORDS[PLANNING.partial_gang_seconds // 60]} minutes and once in {rules.RELEASE_SECONDS / 60:g} minutes",
+    f"after {WORDS[int(PLANNING.partial_gang_seconds // 60)]} minutes "
+    f"and once in {rules.RELEASE_SECONDS / 60:g} minutes",
     f"deleted, {WORDS[evictor.CONFLICTS]} times at once",
     f"reserved room for {seconds(grants.GRANT_SECONDS)}",
-    f"checked every {WORDS[WEBHOOKS.recheck_seconds // 60]} minutes, and a wrong one gets `{FORGED}`",
+    f"checked every {WORDS[int(WEBHOOKS.recheck_seconds // 60)]} minutes, and a wrong one gets `{FORGED}`",
     f"any priority up to {MAX_PRIORITY}",
     f"never called for {' and '.join(f'`{each}`' for each in EXCLUDED_NAMESPACES)}",
     f"By default Jobs in {' and '.join(f'`{each}`' for each in NOT_MANAGED)} are not managed",
