@@ -63,7 +63,7 @@ class ExtenderService:
         self._election = election
         self._world = LiveWorld(controller, self._is_in_touch)
         self.callers = Callers(clock)
-        self.verbs = Verbs(self._world, controller.reservations, self.callers.saw)
+        self.verbs = Verbs(self._world, controller.known.promises.reservations, self.callers.saw)
         self._peers: Peers | None = None
         if election is not None:
             tls = self._tls
@@ -132,14 +132,14 @@ class ExtenderService:
         turned_down = msgspec.json.decode(notice, type=TurnedDown)
         leading = self._controller.in_charge
         if leading is not None:
-            leading.asking.told(turned_down)
+            leading.waking.told(turned_down)
         return leading is not None
 
     def take(self) -> bytes | None:
         """The pods that this replica has turned down, as a notice to the leader; None if there are no such pods."""
-        turned_down = self._controller.parked.hand_over(Why.NOT_READY)
+        turned_down = self._controller.known.waiters.parked.hand_over(Why.NOT_READY)
         return msgspec.json.encode(turned_down) if turned_down.crowds or turned_down.alone else None
 
     def put_back(self, notice: bytes) -> None:
         """The leader was not told."""
-        self._controller.parked.put_back(msgspec.json.decode(notice, type=TurnedDown))
+        self._controller.known.waiters.parked.put_back(msgspec.json.decode(notice, type=TurnedDown))

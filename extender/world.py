@@ -27,7 +27,8 @@ class LiveWorld:
 
     def __init__(self, controller: GangController, in_touch: Callable[[], bool]) -> None:
         """`in_touch`: see `extender.service.Election`."""
-        self._controller, self._roster, self._in_touch = controller, controller.roster, in_touch
+        self._controller, self._known, self._in_touch = controller, controller.known, in_touch
+        self._roster = controller.known.mirror.roster
 
     @property
     def leads(self) -> bool:
@@ -42,27 +43,27 @@ class LiveWorld:
     @property
     def follows(self) -> bool:
         """Whether the mirror may be trusted, and another process may lead."""
-        return not self.leads and self._in_touch() and self._controller.is_trusted()
+        return not self.leads and self._in_touch() and self._known.mirror.is_trusted()
 
     @property
     def _leading(self) -> Leading | None:
-        return self._controller.in_charge if self._controller.is_trusted() else None
+        return self._controller.in_charge if self._known.mirror.is_trusted() else None
 
     def not_ready(self, pod: Pod) -> None:
         """Remember whoever called in vain. That is no promise: it only says whom to bring back."""
-        self._controller.parked.note(pod, Why.NOT_READY)
+        self._known.waiters.parked.note(pod, Why.NOT_READY)
 
     def verdict(self, pod: Pod) -> Hold | Offer | Within | None:
         """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
         key, leading = self._roster.gang_of(pod), self._leading
         if leading is not None:
             leading.called(pod)
-            leading.reporter.ambiguous_group(pod)
-            leading.reporter.misread_pod(pod)
-        plan = leading.plan_of(pod) if leading is not None else None
+            leading.telling.reporter.ambiguous_group(pod)
+            leading.telling.reporter.misread_pod(pod)
+        plan = leading.lone.plan_of(pod) if leading is not None else None
         if plan is not None:
             return _by_plan(plan, pod)
-        if why := self._controller.queued.why_waits(pod):
+        if why := self._controller.quota.groups.why_waits(pod):
             return Hold(f"{HOLD_MARK}{why}")
         if leading is None:
             return self._verdict_without_leader(pod, key)
@@ -71,7 +72,7 @@ class LiveWorld:
         if is_foreign(key[1]) and self._roster.minimum(key) is None:
             return self._by_owner(pod, key)
         if self._roster.group(key) is None:
-            leading.reporter.unknown_group(pod, key)
+            leading.telling.reporter.unknown_group(pod, key)
             return Hold(f"{HOLD_MARK}there is no PodGroup {'/'.join(key)}")
         if self._roster.minimum(key) is None:
             return None
@@ -83,7 +84,7 @@ class LiveWorld:
 
     def _verdict_without_leader(self, pod: Pod, key: GroupKey | None) -> Hold | None:
         """Pods with a stored plan wait, and so do pods of groups, unless the group is known not to be a gang."""
-        if self._controller.reservations.claimant(pod.metadata.uid) is not None:
+        if self._known.promises.reservations.claimant(pod.metadata.uid) is not None:
             return Hold(STARTING)
         if key is None:
             return None
@@ -97,7 +98,7 @@ class LiveWorld:
 
         If its owner is about to come, the pod is held, and brought back within a second.
         """
-        if not self._controller.awaits_owner(pod, key):
+        if not self._known.mirror.awaits_owner(pod, key):
             return None
         return Hold(f"{HOLD_MARK}the owner of pod group {key[0]}/{short_name(key[1])} is not known yet")
 
@@ -116,29 +117,27 @@ class LiveWorld:
         if not self.ready:
             self.not_ready(pod)
         if (acting := self._controller.acting) is not None:
-            acting.waker.hold(self._gang_of(pod), pod)
+            acting.waking.hold(self._gang_of(pod), pod)
 
     def attempted(self, pod: Pod) -> None:
         """What filter let the pod do in an earlier attempt counts no longer."""
-        self._controller.reservations.grants.settle(pod.metadata.uid)
+        self._known.promises.reservations.grants.settle(pod.metadata.uid)
 
     def barred(self, pod: Pod, names: Iterable[str]) -> list[str]:
         """On which of these nodes the pod would take promised room. It may be on its way to the others from now on."""
-        requests, priority = self._controller.roster.asks_for(pod), self.priority(pod)
+        requests, priority = self._roster.asks_for(pod), self.priority(pod)
         if not self.leads:
             return self._barred_without_leader(pod, priority, names)
-        judged = self._controller.leftover.judge(pod.metadata.uid, requests, priority, names)
+        judged = self._known.promises.leftover.judge(pod.metadata.uid, requests, priority, names)
         if judged.open:
-            self._controller.reservations.grants.note(pod, judged.open, requests)
+            self._known.promises.reservations.grants.note(pod, judged.open, requests)
         if judged.barred and (acting := self._controller.acting) is not None:
-            if not acting.waker.is_held(pod.metadata.uid):  # its gang may bring it back as well
-                acting.waker.hold(None, pod)
-            acting.kept_out.hold(pod, priority, requests, judged.barred)
+            acting.waking.keep_out(pod, priority, requests, judged.barred)
         return judged.barred
 
     def _barred_without_leader(self, pod: Pod, priority: int, names: Iterable[str]) -> list[str]:
         """Every node with claims that the pod must respect: what other processes let onto it is not known here."""
-        reservations = self._controller.reservations
+        reservations = self._known.promises.reservations
         barred = [
             name
             for name in names
@@ -151,7 +150,7 @@ class LiveWorld:
     def outside(self, pod: Pod) -> None:
         """Filter found no node of its gang's domain for the pod."""
         if (acting := self._controller.acting) is not None:
-            acting.waker.hold_outside(self._roster.gang_of(pod), pod)
+            acting.waking.hold_outside(pod)
 
     def priority(self, pod: Pod) -> int:
         """The pod's priority; of a member that differs from its group, the lower one of both."""
@@ -191,7 +190,7 @@ class LiveWorld:
         if self._controller.leading is not None:
             self._controller.leading.evidence.preempt_called(pod, candidates)
             if (key := self._gang_of(pod)) is not None:
-                self._controller.parked.note_member(pod, key)
+                self._known.waiters.parked.note_member(pod, key)
         self._observe(pod, PreemptCalled(pod.metadata.uid, pod.metadata.name))
 
     def preempts_alone(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> bool:
@@ -207,15 +206,15 @@ class LiveWorld:
         """Every node that the scheduler offered was struck out (reason per node)."""
         PARKED.inc()
         if PASSING.intersection(reasons.values()):
-            self._controller.parked.note(pod, Why.RESERVED)
+            self._known.waiters.parked.note(pod, Why.RESERVED)
         elif UNKNOWN_VICTIM in reasons.values():  # our watch is behind: the scheduler has just seen it
-            self._controller.parked.note(pod, Why.NOT_READY)
+            self._known.waiters.parked.note(pod, Why.NOT_READY)
         if self._controller.leading is not None:
-            self._controller.leading.reporter.nothing_to_evict(pod, list(reasons.values()))
+            self._controller.leading.telling.reporter.nothing_to_evict(pod, list(reasons.values()))
 
     def _gang_of(self, pod: Pod) -> GroupKey | None:
         leading = self._controller.leading
-        return leading.gang_of(pod) if leading is not None else self._roster.gang_of(pod)
+        return leading.lone.gang_of(pod) if leading is not None else self._roster.gang_of(pod)
 
     def _observe(self, pod: Pod, observation: Observation) -> None:
         key, leading = self._gang_of(pod), self._controller.leading
@@ -223,7 +222,7 @@ class LiveWorld:
         if leading is not None and gang is not None:
             leading.gangs.observe(gang, observation)
             if gang.life.plan is not None and gang.life.plan.turned_down:
-                leading.nudge()
+                leading.gangs.nudge()
 
 
 def _by_plan(plan: ActivePlan, pod: Pod) -> Hold | Offer:

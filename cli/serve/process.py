@@ -24,6 +24,7 @@ from kube.lease import LeaseLock, LeaseTimes
 from runtime.exchange.owner_stops import OwnerStops
 from runtime.exchange.placements import Placements
 from runtime.exchange.queued_groups import QueuedGroups
+from runtime.exchange.quota_plane import QuotaPlane
 from runtime.exchange.workload_reports import WorkloadReports
 from runtime.gates import TIME_BASED_PREEMPTION
 from runtime.mirror.views import Views
@@ -59,8 +60,9 @@ async def run(configuration: Configuration) -> bool:
         stops = OwnerStops()
         if configuration.extender is not None:
             executor = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="search"))
+            quota = QuotaPlane(queued, stops)
             gangs = GangController(
-                configuration.planning, client, views, executor, clock, queued, stops, configuration.groups
+                configuration.planning, client, views, executor, clock, quota, configuration.groups
             )
             controllers.append(gangs)
             placements = gangs.places

@@ -7,14 +7,16 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
+from api.backoff import Backoff
 from api.disruption import COST_MOST, BudgetPolicy, DaemonSetPods, ScoreTerm, check_terms
 from api.owner_annotations import ByOwner
 from api.validation import FieldError
-from controllers.gangs.lifecycle.settings import Confirmation, GatesMode, PartialGangs
+from controllers.gangs.lifecycle.settings import Confirmation, GatesMode, PartialGangs, PiecesRule, Rules
 from controllers.gangs.planning.exclusions import EXCLUSION_SECONDS
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration
 from nodes.search.decision import BUDGET, EFFORT_PER_MILLISECOND, MILLISECONDS, Limits
 from nodes.state.costs import CostRules
+from runtime.plans.plan_retention import Retention
 from serving.sections import Count, FilePath, Seconds, Section
 
 __all__ = [
@@ -128,6 +130,26 @@ class PlanningConfiguration(Section):
     partial_gangs: PartialGangs = "Release"
     partial_gang_seconds: Seconds = 120
     scheduler_configuration: FilePath | None = None
+
+    def rules(self) -> Rules:
+        """What the rules of a gang's life know of it."""
+        return Rules(
+            Backoff(self.backoff_initial_seconds, self.backoff_max_seconds, jitter=0.0),
+            self.plan_deadline_seconds,
+            self.confirmation,
+            self.confirmation_seconds,
+            self.in_vain_seconds,
+            untried_seconds=self.confirmation_seconds,
+            partial_seconds=self.partial_gang_seconds,
+        )
+
+    def pieces(self) -> PiecesRule:
+        """What becomes of gangs in pieces."""
+        return PiecesRule(self.partial_gangs, self.partial_gang_seconds)
+
+    def retention(self) -> Retention:
+        """Which ended plans stay."""
+        return Retention(self.plan_retention_seconds, self.kept_plans_per_preemptor)
 
     def limits(self) -> Limits:
         """What bounds a search."""

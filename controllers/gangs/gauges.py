@@ -72,7 +72,7 @@ class Gauges:
     def _is_known(self, leading: Leading, group: GroupKey) -> bool:
         """Whether every scheduler that its waiting members name has called."""
         kinds = self._roster.gang_members(group).kinds
-        return all(leading.evidence.has_called(each.scheduler) for each in kinds)
+        return all(leading.callers.has_called(each.scheduler) for each in kinds)
 
     def plan_overdue_seconds(self) -> float:
         """By how much the oldest plan that has not ended is beyond its deadline."""

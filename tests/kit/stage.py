@@ -184,7 +184,7 @@ class Stage:
     @property
     def reserved(self) -> int:
         """Groups with reserved room."""
-        return len(self.controller.reservations)
+        return len(self.controller.known.promises.reservations)
 
     def wait_for_attempts(self, seconds: float) -> None:
         """A plan that evicts waits so long for the scheduler to try every member once. At first it does not wait."""
@@ -253,8 +253,8 @@ class Stage:
             await self.leading.planner.step()
             await self._remove_gates()
             self._look_anew()
-            self.leading.group_status.look_at_due()
-            await self.leading.asking.step()
+            self.leading.telling.status.look_at_due()
+            await self.leading.waking.asking.step()
             await self.leading.strays.step()
             if self.agrees:
                 self._agree()
@@ -264,7 +264,7 @@ class Stage:
     async def written(self) -> None:
         """Let what waits be written. Nothing of the API server may hang."""
         for _ in range(100):
-            if not len(self.leading.writes) + len(self.leading.status_writes):
+            if not len(self.leading.writes) + len(self.leading.telling.status_writes):
                 return
             await asyncio.sleep(0)
         raise AssertionError("something is still being written")
@@ -278,13 +278,14 @@ class Stage:
 
     def _look_anew(self) -> None:
         """What is kept of looks and proofs must be what a new look sees."""
-        leading, controller = self.leading, self.controller
+        leading, known = self.leading, self.controller.known
+        roster, reservations, gated = known.mirror.roster, known.promises.reservations, known.waiters.gated
         for gang in leading.gangs:
             plan = gang.life.plan
             if plan is None:
                 continue
-            kept = leading.planner._world.looks.look(plan, trusted=True)
-            fresh = seen(plan, controller.roster, controller.reservations, leading.evidence, controller.gated)
+            kept = leading.planner._following._looks.look(plan, trusted=True)
+            fresh = seen(plan, roster, reservations, leading.evidence, gated)
             assert kept == fresh
             assert list(kept.proofs) == list(fresh.proofs)
 

@@ -114,7 +114,9 @@ async def test_an_owner_that_does_not_come_holds_nobody(by_owner: str) -> None:
     async with staged(node("n0"), by_owner="Victims" if by_owner == "Victims" else "Gangs") as stage:
         await call(stage)
         if by_owner == "refused":
-            [view] = [view for view in stage.controller.mirror.owners if view.resource.type is JobSet]
+            [view] = [
+                view for view in stage.controller.known.mirror.watched.owners if view.resource.type is JobSet
+            ]
             view._reflector.refusal = ApiError(404, "NotFound", "not served")
         first = newborn(stage, 0)
         stage.add(first)
@@ -256,7 +258,7 @@ async def test_an_annotation_that_cannot_be_read_is_said_once() -> None:
         assert said[0]["note"] == fault
         assert stage.leading.gangs.get(KEY) is not None, "the setting counts"
         stage.add(sim(gang="true"))
-        assert [fault.regarding.kind for fault in stage.controller.misread] == ["Namespace"]
+        assert [fault.regarding.kind for fault in stage.controller.known.misread] == ["Namespace"]
         stage.filter(pod("odd", annotations={"reprieve.dev/gang": "1"}), "n0")
         await stage.settle()
         assert [each["regarding"]["name"] for each in stored if each["reason"] == "InvalidAnnotation"][

@@ -1,0 +1,43 @@
+"""What users see of gangs in one term: events and conditions of pods, and the status of PodGroups."""
+
+from __future__ import annotations
+
+from controllers.gangs.lifecycle.life import ActivePlan, GroupKey
+from controllers.gangs.lifecycle.observations import PlanSeen
+from controllers.gangs.telling.events import Reporter
+from controllers.gangs.telling.group_status import GroupStatusWriter
+from controllers.gangs.writing.writes import Writes
+
+__all__ = ["Telling"]
+
+
+class Telling:
+    """The reporter writes when something happens. The status of a PodGroup follows its gang, soon."""
+
+    def __init__(self, reporter: Reporter, status: GroupStatusWriter, status_writes: Writes) -> None:
+        self.reporter, self.status, self.status_writes = reporter, status, status_writes
+
+    def looked(self, plan: ActivePlan, seen: PlanSeen) -> None:
+        """The planner has looked at a plan. `moved` follows."""
+        self.status.looked(plan, seen)
+
+    def moved(self, key: GroupKey) -> None:
+        """Something has happened to the gang."""
+        self.status.moved(key)
+
+    def mixed_priorities(self, key: GroupKey) -> None:
+        """The running pods of a group of another kind have come to have several priorities."""
+        self.reporter.mixed_priorities(key)
+
+    def forget(self, key: GroupKey) -> None:
+        """The group is gone."""
+        self.reporter.forget(key)
+        self.status.forget(key)
+
+    async def run(self) -> None:
+        """Keep the status of PodGroups up to date, until cancelled."""
+        await self.status.run()
+
+    async def close(self) -> None:
+        """Write nothing any longer."""
+        await self.status_writes.close()
