@@ -113,7 +113,7 @@ def _quota_controllers(
     options = search_options(settings, time_based=configuration.feature_gates[TIME_BASED_PREEMPTION])
     if settings.mode == "Observe":
         return [QuotaObserver(options, client, views, cycles, clock)]
-    reports, nodes.stops.is_expected = WorkloadReports(), True
+    reports = WorkloadReports()
     groups: list[Controller] = []
     if nodes.queued is not None:
         groups.append(GroupController(configuration.jobs, client, views, reports, nodes.queued, clock))
