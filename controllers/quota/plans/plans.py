@@ -43,7 +43,7 @@ from controllers.quota.life.plan_life import (
 from controllers.quota.life.planned import FormerVictims, Planned, covers, promise_of, read, spec_of
 from controllers.quota.life.preempting import Preempting, Troubles, announcement
 from controllers.quota.plans.plan_look import Cluster, holds_still, look, returned
-from controllers.quota.plans.stored_plans import SWEEP_SECONDS, PlanStore, StoredPlans
+from controllers.quota.plans.stored_plans import SWEEP_SECONDS, PlanStore
 from quota.cycle.entries import Entry
 from quota.cycle.particulars import particulars
 from quota.cycle.promises import Promise
@@ -69,7 +69,6 @@ class QuotaPlans:
     def __init__(
         self,
         store: PlanStore,
-        stored: StoredPlans,
         cluster: Cluster,
         options: Options,
         deadline: int,
@@ -79,7 +78,7 @@ class QuotaPlans:
     ) -> None:
         """`deadline`: a plan ends after so long. `look`: have a Workload (key) looked at. `changed` is told of the
         ClusterQueue of each promise that is over."""
-        self._store, self._stored, self._cluster = store, stored, cluster
+        self._store, self._stored, self._cluster = store, store.stored, cluster
         self._options, self._deadline, self._clock = options, deadline, clock
         self._look_at, self._changed = look, changed
         self._lives: dict[PlanKey, Life] = {}

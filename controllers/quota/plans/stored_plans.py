@@ -172,7 +172,9 @@ class PlanStore:
         clock: Clock,
     ) -> None:
         """`apply` is told of every object that the API server answers with: it is newer than what the watch shows."""
-        self._stored, self._retention, self._clock = stored, retention, clock
+        self.stored: Final = stored
+        """What the API server has."""
+        self._retention, self._clock = retention, clock
         whole = WholePlans(
             writer, lambda: (plan.key for plan in stored), clock, selector=f"{PREEMPTOR_KIND}=Workload"
         )
@@ -188,7 +190,7 @@ class PlanStore:
         await self._enter(key, ending.phase, ending.reason, ending.message)
 
     async def _enter(self, key: PlanKey, phase: Phase, reason: str, message: str) -> None:
-        stored = self._stored.get(key)
+        stored = self.stored.get(key)
         others = [each for each in stored.conditions if each.type != phase] if stored is not None else []
         said = Condition(
             type=phase,
@@ -207,7 +209,7 @@ class PlanStore:
         old = surplus(
             (
                 each
-                for each in self._stored
+                for each in self.stored
                 if each.has_ended and now - each.touched >= self._retention.seconds
             ),
             now,
