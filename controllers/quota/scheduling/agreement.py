@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import structlog
@@ -28,8 +28,7 @@ from api.clock import Clock
 from api.workloads import Workload
 from controllers.quota.life.admitting import admission_of
 from controllers.quota.scheduling.asking import asking_of, owner_of
-from quota.cycle.entries import Entry
-from quota.cycle.queues import requeue
+from quota.cycle.entries import Entry, put_off
 from quota.search.asks import Options, ask_for
 from quota.search.candidates import candidates
 from quota.search.decision import Decision
@@ -268,15 +267,8 @@ class Agreement:
 
 def without_place(entry: Entry, why: str, strategy: str) -> Entry:
     """The entry of a preemptor that waits because its pods would find no node. `strategy`: of its ClusterQueue."""
-    return replace(
-        entry,
-        outcome="NoCandidates",
-        message=f"{entry.message}; it does not preempt, because its pods would find no place on nodes: {why}",
-        quota_reserved_reason="WaitingForQuota",
-        requeue=requeue(strategy, "PreemptionNoCandidates", pending_flavors=False, backing_off=False),
-        requeue_reason="PreemptionNoCandidates",
-        tried=None,
-    )
+    said = f"it does not preempt, because its pods would find no place on nodes: {why}"
+    return put_off(entry, said, strategy, "PreemptionNoCandidates")
 
 
 def _question(workload: Workload, decision: Decision) -> _Question:
