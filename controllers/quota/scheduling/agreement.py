@@ -35,6 +35,7 @@ from quota.search.decision import Decision
 from quota.state.snapshot import Holder, QuotaSnapshot
 from quota.state.workloads import holds_quota, key_of
 from runtime.exchange.placements import Answer, NoPlace, Owner, Placed, Placements
+from runtime.work.background import Background
 
 __all__ = ["Agreement", "without_place"]
 
@@ -119,7 +120,7 @@ class Agreement:
         """By key of the Workload."""
         self._one = asyncio.Lock()
         self._moved = asyncio.Event()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._questions = Background()
 
     def is_asking(self, key: str) -> bool:
         """Whether the question about the Workload runs."""
@@ -152,9 +153,7 @@ class Agreement:
         waits = asked.waits if asked is not None and asked.question == question else FIRST_WAIT
         self._asked[key] = asked = _Asked(question, decision.queue, waits=waits)
         case = _Case(entry.workload, owner, decision, snapshot)
-        task = asyncio.get_running_loop().create_task(self._ask(key, asked, self._placements, case))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._questions.start(self._ask(key, asked, self._placements, case))
         return None
 
     def refused(self, entry: Entry) -> NoPlace | None:
@@ -201,10 +200,7 @@ class Agreement:
 
     async def close(self) -> None:
         """The term is over."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._questions.close()
 
     def _bring_back(self, placements: Placements) -> float | None:
         """Returns in how many seconds there are others to bring back; None: there are no others."""
