@@ -96,7 +96,6 @@ class Leading:
             known.scheduler,
             clock,
             self._presented,
-            offer_seconds=configuration.offer_seconds,
             gang_of=self.gang_of,
         )
         self.writes = Writes(self._write_failed)
@@ -155,8 +154,6 @@ class Leading:
             claims.stored,
             self.reporter,
             clock,
-            taken_seconds=configuration.taken_node_seconds,
-            cycle_seconds=configuration.cycle_seconds,
         )
         self.singles = Singles(clock, rules.backoff, lambda pod: self._bring_back(pod.uid))
         hands = Hands(
