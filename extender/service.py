@@ -53,8 +53,10 @@ class ExtenderService:
         controller: GangController,
         clock: Clock,
         election: Election | None = None,
+        callers: Callers | None = None,
     ) -> None:
-        """`election`: None for a process that is alone.
+        """`election`: None for a process that is alone. `callers` takes note of the schedulers that call; None: nobody
+        asks for them.
 
         Raises OSError, which names the file, if there are no CAs of clients.
         """
@@ -62,8 +64,9 @@ class ExtenderService:
         self._tls = ExtenderTLS(configuration.tls, clock) if configuration.tls else None
         self._election = election
         self._world = LiveWorld(controller, self._is_in_touch)
-        self.callers = Callers(clock)
-        self.verbs = Verbs(self._world, controller.known.promises.reservations, self.callers.saw)
+        self.verbs = Verbs(
+            self._world, controller.known.promises.reservations, (callers or Callers(clock)).saw
+        )
         self._peers: Peers | None = None
         if election is not None:
             tls = self._tls

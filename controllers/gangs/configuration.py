@@ -87,13 +87,8 @@ class PlanningConfiguration(Section):
     confirmationSeconds: how long a plan waits for the scheduler's word on a member.
     inVainSeconds: after two plans that evicted pods in vain a group evicts nobody for so long. Before that, the delay
     between such plans doubles up to it.
-    takenNodeSeconds: where pods that never came to the extender took the room that a plan had made, nobody is evicted
-    for so long. Each further time doubles it.
-    cycleSeconds: owners that evicted each other spare each other for so long. A group that evicted pods of one owner
-    three times spares this owner for so long.
     exclusionSeconds: a node on which the scheduler did not take a pod is left out for pods of its class so long, unless
     the node changes before.
-    offerSeconds: what a scheduler's call showed of a node is believed so long, unless the node changes before.
     gates: when the scheduling gate reprieve.dev/gang is removed from a gang's members. Gathering: when minCount members
     exist. UntilPlanned: when our model has found a place for the gang. Off: at once, and the webhook adds no gate. The
     webhooks read this setting from their own Configuration file.
@@ -122,10 +117,7 @@ class PlanningConfiguration(Section):
     confirmation: Confirmation = "Prefer"
     confirmation_seconds: Seconds = 5
     in_vain_seconds: Seconds = 1800
-    taken_node_seconds: Seconds = 600
-    cycle_seconds: Seconds = 600
     exclusion_seconds: Seconds = EXCLUSION_SECONDS
-    offer_seconds: Seconds = 60
     gates: GatesMode = "Gathering"
     partial_gangs: PartialGangs = "Release"
     partial_gang_seconds: Seconds = 120

@@ -58,8 +58,7 @@ class Leading:
 
         asking = waking.asking(known, writer, gangs)
         lone = self.lone = planning.lone_preemptors(known, gangs, asking, rules.backoff)
-        seconds = configuration.offer_seconds
-        evidence = self.evidence = waking.evidence(known, gangs, asking, lone, seconds)
+        evidence = self.evidence = waking.evidence(known, gangs, asking, lone)
         self.waking = waking.waking(known, gangs, asking, evidence, writes)
         self.gates = waking.gates(known, configuration.gates, writer, gangs)
 

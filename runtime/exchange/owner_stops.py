@@ -38,8 +38,7 @@ class OwnerStops:
     """Where the one finds the other. Everything runs on the event loop."""
 
     def __init__(self) -> None:
-        self.is_expected = False
-        """Whether this process has a runner, although it may not act yet."""
+        self._is_expected = False
         self._runner: Runner | None = None
 
     async def stop(self, owners: Collection[PodOwner], message: str) -> None:
@@ -49,8 +48,12 @@ class OwnerStops:
         """
         if self._runner is not None:
             await self._runner.stop(owners, message)
-        elif self.is_expected:
+        elif self._is_expected:
             raise NotStoppedError("the jobs controller does not act yet")
+
+    def will_be_served(self) -> None:
+        """This process has a runner, although it may not act yet."""
+        self._is_expected = True
 
     @contextmanager
     def served(self, runner: Runner) -> Iterator[None]:

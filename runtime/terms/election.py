@@ -72,7 +72,7 @@ class LeaseTerms:
 
     def __init__(self, lock: LeaseLock, clock: Clock) -> None:
         self._lock, self._times, self._clock = lock, lock.times, clock
-        self._leading = LEADING.labels(lock.name)
+        self._gauge = LEADING.labels(lock.name)
 
     @asynccontextmanager
     async def term(self) -> AsyncIterator[Term]:
@@ -81,11 +81,11 @@ class LeaseTerms:
         margin = MARGIN * self._times.renew_deadline
         term = Term(held.number, self._clock, holder=self._lock.identity, end=held.until, margin=margin)
         renewing = asyncio.create_task(self._renew(held, term), name="renewing")
-        self._leading.set(1)
+        self._gauge.set(1)
         try:
             yield term
         finally:
-            self._leading.set(0)
+            self._gauge.set(0)
             was_over = term.is_over
             term.end()
             renewing.cancel()

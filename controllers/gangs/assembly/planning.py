@@ -58,14 +58,7 @@ def lessons(known: Known, configuration: PlanningConfiguration, reporter: Report
     """What was learned from earlier plans."""
     roster = known.mirror.roster
     exclusions = Exclusions(roster.node_changes, known.clock, seconds=configuration.exclusion_seconds)
-    sparing = Sparing(
-        roster,
-        known.promises.stored,
-        reporter,
-        known.clock,
-        taken_seconds=configuration.taken_node_seconds,
-        cycle_seconds=configuration.cycle_seconds,
-    )
+    sparing = Sparing(roster, known.promises.stored, reporter, known.clock)
     return Lessons(roster, exclusions, sparing, known.clock)
 
 

@@ -36,23 +36,14 @@ def asking(known: Known, writer: Writer, gangs: Gangs) -> Asking:
     return Asking(writer, waker, pods.waiting, pods.parked, known.clock, asked)
 
 
-def evidence(
-    known: Known, gangs: Gangs, asking: Asking, lone: LonePreemptors, offer_seconds: float
-) -> Evidence:
+def evidence(known: Known, gangs: Gangs, asking: Asking, lone: LonePreemptors) -> Evidence:
     """Whom a scheduler presents need not be asked for, and may confirm a plan."""
 
     def presented(group: GroupKey, uid: str) -> None:
         asking.presented(group, uid)
         gangs.presented(group)
 
-    return Evidence(
-        known.mirror.roster,
-        known.scheduler,
-        known.clock,
-        presented,
-        offer_seconds=offer_seconds,
-        gang_of=lone.gang_of,
-    )
+    return Evidence(known.mirror.roster, known.scheduler, known.clock, presented, gang_of=lone.gang_of)
 
 
 def waking(known: Known, gangs: Gangs, asking: Asking, evidence: Evidence, writes: Writes) -> Waking:

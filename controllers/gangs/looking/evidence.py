@@ -20,7 +20,7 @@ from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.mirror.waiting import PULSE_NODE
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration
 from controllers.gangs.scheduler.messages import refusal
-from controllers.gangs.scheduler.offers import Offers
+from controllers.gangs.scheduler.offers import OFFER_SECONDS, Offers
 
 __all__ = ["Evidence"]
 
@@ -44,7 +44,7 @@ class Evidence:
         clock: Clock,
         on_presented: Callable[[GroupKey, str], None],
         *,
-        offer_seconds: float,
+        offer_seconds: float = OFFER_SECONDS,
         gang_of: Callable[[Pod], GroupKey | None] | None = None,
     ) -> None:
         """`on_presented` is told of each sign that a scheduler works on a member (group, UID).
