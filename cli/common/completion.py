@@ -15,6 +15,7 @@ __all__ = [
     "PODS",
     "POD_GROUPS",
     "WORKLOADS",
+    "Completed",
     "a_context",
     "a_file",
     "a_namespace",
