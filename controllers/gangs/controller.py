@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from typing import Final
 
-import structlog
-
 from api.clock import Clock
 from api.core import Pod
 from api.meta import ObjectMeta
@@ -43,8 +41,6 @@ from runtime.terms.term import Term
 from serving.ops import Check
 
 __all__ = ["GangController"]
-
-log = structlog.get_logger(__name__)
 
 OWNER_SECONDS: Final = 5.0
 """So long after its creation a pod waits for its owner to be known."""
