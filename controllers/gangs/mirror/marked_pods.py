@@ -15,9 +15,7 @@ from api.meta import Condition
 from runtime.terms.term import Term
 
 __all__ = [
-    "PARTIAL_GANG_RELEASED",
     "PREEMPTED",
-    "QUOTA_WITHDRAWN",
     "Mark",
     "MarkedPods",
     "Signature",

@@ -41,7 +41,7 @@ from quota.state.workloads import key_of
 from runtime.exchange.placements import Placed
 from runtime.mirror.watched_quota import WatchedQuota
 
-__all__ = ["ADMISSION", "Scheduling"]
+__all__ = ["Scheduling"]
 
 log = structlog.get_logger(__name__)
 
