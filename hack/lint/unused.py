@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeGuard
+from typing import Final
 
 from vulture import Vulture
 
@@ -257,5 +257,8 @@ def _last(base: ast.expr) -> str:
     return ast.unparse(base).partition("[")[0].rpartition(".")[2]
 
 
-def _is_text(node: ast.AST) -> TypeGuard[ast.Constant]:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+def _texts(node: ast.expr) -> Iterator[tuple[str, int]]:
+    """Each text in it, with its line."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Constant) and isinstance(each.value, str):
+            yield each.value, each.lineno
