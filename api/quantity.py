@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from api.words import shown
 
-__all__ = ["MILLI", "Quantity", "QuantityError", "cpu_milli", "parse", "value"]
+__all__ = ["MILLI", "Quantity", "QuantityError", "parse", "value"]
 
 NANO: Final = -9
 MILLI: Final = -3
@@ -123,23 +123,11 @@ def parse(quantity: str | int | float | None) -> Quantity:
         return _parse(trimmed)
 
 
-def cpu_milli(quantity: str | int | float | None) -> int:
-    """ParseQuantity and MilliValue: thousandths, rounded up. Raises QuantityError."""
-    if type(quantity) is str and len(quantity) <= CACHED_LENGTH:
-        return _cpu_milli(quantity)
-    return _parse(_text(quantity)).scaled(MILLI)
-
-
 def value(quantity: str | int | float | None) -> int:
     """ParseQuantity and Value: whole units, rounded up. Raises QuantityError."""
     if type(quantity) is str and len(quantity) <= CACHED_LENGTH:
         return _value(quantity)
     return _parse(_text(quantity)).scaled(0)
-
-
-@lru_cache(maxsize=1 << 14)
-def _cpu_milli(text: str) -> int:
-    return _parse(text).scaled(MILLI)
 
 
 @lru_cache(maxsize=1 << 14)

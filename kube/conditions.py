@@ -1,8 +1,8 @@
 """Writes conditions: one at a time, by server-side apply, with a field manager for each type.
 
-The API server merges `status.conditions` by type. So no condition is lost when others write at the same time. An
-earlier version of reprieve may have written a condition in another way (a merge patch, another field manager). The
-apply takes such a condition over.
+The API server merges `status.conditions` by type. So no condition is lost when others write at the same time. Somebody
+else may have written a condition of our type in another way (a merge patch, another field manager). The apply takes it
+over.
 
 The apply carries the resource version of the known state. API servers do not check the UID in a write to the status of
 a custom resource. Without the resource version, a new object could get the condition of a deleted one of its name.

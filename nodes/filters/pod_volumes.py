@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,7 +15,6 @@ from api.quantity import Quantity
 from api.storage import TopologySelectorTerm
 
 __all__ = [
-    "NO_VOLUMES",
     "AvailableVolume",
     "ClaimReference",
     "ClassStorage",
@@ -142,9 +141,6 @@ class PodVolumes:
         bound = self.refusal, self.affinity, self.zones, self.exclusive
         parts = (*bound, self.unbound, versions, self.unmodelled)
         return msgspec.json.encode(parts, order="deterministic")
-
-
-NO_VOLUMES: Final = PodVolumes()
 
 
 def claims_of(pod: Pod) -> tuple[ClaimReference, ...]:

@@ -36,7 +36,7 @@ from api.meta import ObjectMeta, OwnerReference
 from api.owner_annotations import BY_OWNER_ANNOTATION, GANG_ANNOTATION, ByOwner, parse_by_owner, parse_gang
 from nodes.groups.registry import first_said
 
-__all__ = ["OWNERS", "OwnerFacts", "OwnerKind", "by_owner_of", "facts_of", "gang_said"]
+__all__ = ["OWNERS", "OwnerFacts", "OwnerKind", "by_owner_of", "facts_of"]
 
 OURS: Final = "reprieve.dev/"
 """What annotations of ours begin with."""

@@ -26,7 +26,7 @@ from runtime.metrics import CATCH_UP_SECONDS
 from runtime.mirror.versions import UNKNOWN, Version, number_of
 from runtime.mirror.views import View
 
-__all__ = ["PAGE", "catch_up"]
+__all__ = ["catch_up"]
 
 log = structlog.get_logger(__name__)
 

@@ -26,7 +26,7 @@ from kube.client import ApiError
 from runtime.plans.plan_writer import PlanWriter
 from runtime.plans.whole_plans import WholePlans
 
-__all__ = ["PlanNotStoredError", "PlanObjects", "labels_of", "withhold"]
+__all__ = ["PlanNotStoredError", "PlanObjects", "withhold"]
 
 COMPRESS_ABOVE_PODS: Final = 500
 """Victim pods above which the stored object holds its long lists compressed (etcd's limit is 1.5 MiB a request)."""

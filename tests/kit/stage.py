@@ -253,7 +253,7 @@ class Stage:
             await self.leading.planner.step()
             await self._remove_gates()
             self._look_anew()
-            self.leading.telling.status.look_at_due()
+            self._write_group_status()
             await self.leading.waking.asking.step()
             await self.leading.strays.step()
             if self.agrees:
@@ -275,6 +275,12 @@ class Stage:
         gates._look_at_all()
         while (group := gates._queue.take()) is not None:
             await gates._work(group)
+
+    def _write_group_status(self) -> None:
+        """Look at every PodGroup whose turn it is. Changes need not be waited for."""
+        status = self.leading.telling.status
+        while (group := status._queue.take()) is not None:
+            status._look(group)
 
     def _look_anew(self) -> None:
         """What is kept of looks and proofs must be what a new look sees."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Final, NamedTuple
-
-import structlog
+from typing import NamedTuple
 
 from api.workloads import QUOTA_RESERVED, Workload
 from controllers.quota.life.life import SUSPENDED
@@ -17,10 +15,6 @@ from quota.state.workloads import effective_priority, holds_quota, local_queue_k
 from runtime.work.queue import KeyedQueue
 
 __all__ = ["Following"]
-
-log = structlog.get_logger(__name__)
-
-STRICT: Final = "StrictFIFO"
 
 
 class _Queue(NamedTuple):

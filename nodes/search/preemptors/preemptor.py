@@ -18,7 +18,6 @@ from nodes.state.columns.flags import GATED, NEVER, TERMINATING
 from nodes.state.snapshot import Snapshot
 
 __all__ = [
-    "HOSTNAME",
     "DecisionError",
     "Preemptor",
     "group_preemptor",

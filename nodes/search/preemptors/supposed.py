@@ -36,7 +36,6 @@ __all__ = [
     "priorities_of",
     "priority_of",
     "supposed",
-    "with_pods",
 ]
 
 Int64s = NDArray[np.int64]

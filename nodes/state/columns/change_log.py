@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Generic, TypeVar
 
-__all__ = ["REMEMBERED", "ChangeLog"]
+__all__ = ["ChangeLog"]
 
 T = TypeVar("T")
 

@@ -65,8 +65,9 @@ async def stopped_after_marks(stage: Stage) -> None:
     ("written", "signature"),
     [
         (condition("PodGroup d/g preempts this pod [term 7 of host_a-b]"), Signature(7, "host_a-b")),
-        (condition("PodGroup d/g preempts this pod"), Signature(0, "")),
-        (condition("the gang never ran whole", "PartialGangReleased"), Signature(0, "")),
+        (condition("the gang never ran whole [term 1 of a]", "PartialGangReleased"), Signature(1, "a")),
+        (condition("the gang has lost its quota [term 1 of a]", "QuotaWithdrawn"), Signature(1, "a")),
+        (condition("PodGroup d/g preempts this pod"), None),
         (condition("kube-scheduler: preempting to accommodate a higher priority pod"), None),
         (condition("x [term 7 of a]", "EvictionByEvictionAPI"), None),
         (condition("x [term 7 of a]", status="False"), None),
