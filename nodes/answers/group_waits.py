@@ -33,7 +33,7 @@ GATHERS: Final = ("Gathering", "SchedulingGated")
 NO_PLAN: Final = (*GATHERS, "Ungating", "Queued")
 """States in which a decision, if there is one, is about something else."""
 NOWHERE: Final = ("Unschedulable", "Blocked")
-"""Phases of plans that say why nobody goes."""
+"""Phases of plans that say why nothing is evicted."""
 ENDED: Final = ("Succeeded", "Failed")
 FROM_PLAN: Final = {
     "Planned": "ConfirmationPending",
@@ -278,7 +278,7 @@ def _from_plan(asking: Asking) -> Found | None:
 
 
 def _gathering(members: Members) -> Found | None:
-    """For a gang of which too few members exist."""
+    """For a gang that has too few members."""
     if members.exist >= members.required:
         return None
     says = f"It waits for members: {members.exist} of {members.required} exist"

@@ -93,7 +93,7 @@ def test_a_victim_that_fits_nowhere_waits_and_one_without_owner_is_gone() -> Non
     victim = pod("mid", node="full", requests={"cpu": "2"}, priority=50)
     found = evicting(full(), victim)
     (waits,) = consequences(found.after, found.spec, lambda _: True)
-    assert (waits.fits, "fits nowhere" in waits.sentence) == (False, True)
+    assert (waits.fits, "does not fit anywhere" in waits.sentence) == (False, True)
     (gone,) = consequences(found.after, found.spec, lambda _: False)
     assert gone.sentence == "It is gone for good: nobody creates it again."
 
