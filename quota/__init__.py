@@ -1,2 +1,2 @@
-"""The quota engine: which Workloads hold quota of which ClusterQueue, and which of them must give it up for another
+"""The quota engine: which Workloads hold quota of which ClusterQueue, and which of them are preempted for another
 one."""
