@@ -21,12 +21,12 @@ GroupKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """All running pods of a PodGroup must go, because its Workload was evicted."""
+    """All running pods of a PodGroup are to be evicted, because its Workload was evicted."""
 
     uid: str
     """The PodGroup's."""
     reason: str
-    """One sentence for the plan by which they go."""
+    """One sentence for the plan by which they are evicted."""
 
 
 def _nothing(pod: Pod) -> str:
@@ -43,21 +43,21 @@ class QueuedGroups:
         self.why_waits: Callable[[Pod], str] = _nothing
         """Why a pod of a group must not be scheduled yet: the group waits for quota. Empty if it may."""
         self.waits: Callable[[GroupKey], bool] = lambda _: False
-        """Whether no plan may be made for a group: it waits for quota, or must go."""
+        """Whether no plan may be made for a group: it waits for quota, or is to be evicted."""
 
     @property
     def stops(self) -> Mapping[GroupKey, Stop]:
-        """The groups that must go. This is a live view."""
+        """The groups to evict. This is a live view."""
         return MappingProxyType(self._stops)
 
     def stop(self, group: GroupKey, stop: Stop) -> None:
-        """The running pods of the group must go. They are gone when no bound pod of it is left."""
+        """The running pods of the group are to be evicted. They are gone when no bound pod of it is left."""
         if self._stops.get(group) != stop:
             self._stops[group] = stop
             self._tell()
 
     def go_on(self, group: GroupKey) -> None:
-        """The group need not go any longer."""
+        """The group need not be evicted any longer."""
         if self._stops.pop(group, None) is not None:
             self._tell()
 
@@ -67,7 +67,7 @@ class QueuedGroups:
 
     @contextmanager
     def told(self, listener: Callable[[], None]) -> Iterator[None]:
-        """Call `listener` after each change of the groups that must go, until the end of the block."""
+        """Call `listener` after each change of the groups to evict, until the end of the block."""
         self._listeners.append(listener)
         try:
             yield

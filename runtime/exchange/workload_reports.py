@@ -13,7 +13,7 @@ from dataclasses import dataclass
 __all__ = ["NOTHING", "Reported", "Reporter", "WorkloadReports"]
 
 Listener = Callable[[str], None]
-"""Called with the key (`namespace/name`) of a Workload of which something new is reported."""
+"""Called with the key (`namespace/name`) of a Workload when something new is reported of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Reporter:
     def __init__(self, reports: WorkloadReports) -> None:
         self._reports = reports
         self._uids: dict[str, str] = {}
-        """By key of a Workload: the UID of which something is reported."""
+        """By key of a Workload: the UID that the reports name."""
 
     def report(self, uid: str, key: str, reported: Reported) -> None:
         """This holds now of the Workload of that UID and key."""
