@@ -23,8 +23,8 @@ def default(request: Request) -> Object:
     """The pod with the scheduling gates that it needs, after those that it has already.
 
     Members of a gang wait for one another, and those of a group in a queue wait for quota. A pod that has a node stays
-    as it is. A gate is left out if it is known that the PodGroup needs none. The controllers remove a gate from a pod
-    of which that turns out later.
+    as it is. A gate is left out if it is known that the PodGroup needs none. If that turns
+    out later, the controllers remove the gate from the pod.
     """
     spec = request.new.get("spec")
     if request.operation != "CREATE" or request.subresource:
