@@ -168,7 +168,7 @@ cdef class Needs:
     # ---- what is needed
 
     cdef void list_candidates(self, Py_ssize_t node) noexcept nogil:
-        """The units on the node that could be evicted, each with its cost. `emptied`: the room without them."""
+        """The units on the node that could be evicted, and their costs. `emptied`: the room without them."""
         cdef Py_ssize_t k, r, piece, unit, first = self.domain.node_pieces[node]
         cdef Py_ssize_t end = self.domain.node_pieces[node + 1]
         self.spent += end - first

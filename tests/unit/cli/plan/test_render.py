@@ -176,7 +176,7 @@ def test_members_that_differ_from_their_group(capsys: pytest.CaptureFixture[str]
     first, second, *_ = shown.splitlines()
     assert first == "Unschedulable  PodGroup d/gang, priority 100: PriorityMismatch"
     assert second.strip().startswith(
-        "Nobody may go for it: pod member has priority 0, and its PodGroup has 100: create"
+        "Nothing may be evicted for it: pod member has priority 0, and its PodGroup has 100: create"
     )
 
 
