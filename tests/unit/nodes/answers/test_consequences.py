@@ -58,7 +58,7 @@ def test_members_that_exist_already_count() -> None:
 def test_more_than_min_count_take_what_is_free() -> None:
     group = gang(minimum=1)
     found = tried(sets(2, name="m", group=GANG), group, node("n", cpu="1"), group=group)
-    assert (found.running, "more than minCount" in found.why_not) == (1, True)
+    assert (found.running, "beyond minCount" in found.why_not) == (1, True)
 
 
 def evicting(*things: Thing) -> Tried:
