@@ -195,7 +195,7 @@ def _unbound(snapshot: Snapshot, rows: Sequence[int]) -> Snapshot:
 def _of_victim(after: Snapshot, victim: Victim, returns: Callable[[str], bool]) -> Consequence:
     unit = unit_text(victim)
     if not any(returns(pod.uid) for pod in victim.pods):
-        return Consequence(unit, False, "It is gone for good: nobody creates it again.")
+        return Consequence(unit, False, "It is gone for good: it is not created again.")
     try:
         spec = decide_for(after, _asking_again(after, victim))
     except DecisionError as error:

@@ -143,7 +143,7 @@ def _running(
             says += f", and for {len(preemptors) - 1} more." if len(preemptors) > 1 else "."
             fate = Fate("Nodes", *units[uid], "Preempted", "", says, tuple(preemptors))
         else:
-            fate = Fate("Nodes", *_unit_of(snapshot, row), "Stays", "", "Nobody who waits would evict it.")
+            fate = Fate("Nodes", *_unit_of(snapshot, row), "Stays", "", "Nothing that waits would evict it.")
         fates[f"running Pod {name}"] = fate
     return fates
 

@@ -21,7 +21,7 @@ __all__ = ["quota_fates"]
 
 STATES: Final[Mapping[Outcome, FateState]] = {"Admit": "Fits", "DeferredFit": "Fits", "Preempt": "Preempts"}
 """By the outcome if it is tried alone. With any other outcome it waits."""
-KEEPS: Final = "Nobody takes its quota."
+KEEPS: Final = "It keeps its quota."
 
 
 def quota_fates(state: QuotaState, now: int, options: Options, namespaces: Namespaces) -> dict[str, Fate]:

@@ -124,7 +124,7 @@ def _how_to_agree(group: PodGroup) -> str:
     """Neither the pod's priority nor the group's can be changed later."""
     name = group.spec.priority_class_name
     which = f"the PodGroup's is {name}" if name else "the PodGroup has none"
-    return f"nobody is evicted for the group unless both have one priorityClassName ({which})"
+    return f"nothing is evicted for the group unless both have one priorityClassName ({which})"
 
 
 def _class_of(group: PodGroup, facts: Facts) -> Answer[PriorityClass]:

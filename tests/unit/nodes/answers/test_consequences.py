@@ -95,7 +95,7 @@ def test_a_victim_that_fits_nowhere_waits_and_one_without_owner_is_gone() -> Non
     (waits,) = consequences(found.after, found.spec, lambda _: True)
     assert (waits.fits, "does not fit anywhere" in waits.sentence) == (False, True)
     (gone,) = consequences(found.after, found.spec, lambda _: False)
-    assert gone.sentence == "It is gone for good: nobody creates it again."
+    assert gone.sentence == "It is gone for good: it is not created again."
 
 
 def test_a_gang_that_is_evicted_is_planned_whole() -> None:
