@@ -300,8 +300,8 @@ class PreemptionPlanSpec(PlanStruct):
     pod_disruption_budget_violations: int = 0
     """Evictions beyond what the budgets allow, summed over all budgets. With the policy Ignore none is counted."""
     pod_disruption_budget_policy: BudgetPolicy | UnsetType = UNSET
-    """How far budgets counted. Ignore: not at all. Respect: nobody goes if a budget would be exceeded. Absent: a plan
-    that exceeds them less is better."""
+    """How far budgets counted. Ignore: not at all. Respect: no pod is evicted if a budget would be
+    exceeded. Absent: a plan that exceeds them less is better."""
     stopped_by_pod_disruption_budgets: list[StoppingBudget] | UnsetType = UNSET
     """The budgets that are respected and stop the preemptor. Absent if it is not they that stop it."""
     domains: list[DomainResult] = field(default_factory=list)

@@ -34,7 +34,7 @@ The low 64 bits are zero long before. A number of 10**FAR nano units or more kee
 the result of an overflow. Such a number is greater than any smaller number, but two of them cannot be compared.
 """
 CACHED_LENGTH: Final = 64
-"""Longer texts are not cached. No valid quantity is so long in practice, and such texts would fill the cache."""
+"""Longer texts are not cached. No valid quantity is longer in practice, and such texts would fill the cache."""
 
 INT64_DIGITS: Final = 19
 

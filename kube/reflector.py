@@ -81,7 +81,7 @@ class Handler(Protocol[T_contra]):
         """A list of this version is complete. Every object that is not in `keys` is gone."""
 
     def refused(self, times: int) -> None:
-        """The API server does not serve the resource, or forbids it, for so many times in a row."""
+        """The API server does not serve the resource, or forbids it, `times` times in a row."""
 
 
 @dataclass(frozen=True, slots=True)

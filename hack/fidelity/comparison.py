@@ -54,7 +54,7 @@ class Tally:
     refused: Counter[str] = field(default_factory=Counter)
     """Nodes that the scheduler refuses."""
     named: Counter[str] = field(default_factory=Counter)
-    """Verdicts on pods of which something is only named."""
+    """Verdicts on pods for which something is only named."""
     only_named: Counter[str] = field(default_factory=Counter)
     """Verdicts that differ, where something is named."""
     differences: list[tuple[Case, Difference]] = field(default_factory=list)

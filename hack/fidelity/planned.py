@@ -44,7 +44,7 @@ class Wrong:
 
 @dataclass
 class Plans:
-    """What came of the decisions."""
+    """The results of the decisions."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     """By outcome; `named` are plans that name what is not modelled."""
@@ -82,7 +82,7 @@ def judge_plans(
 
 
 def _rank(seed: int, world: World) -> None:
-    """Most pods may go for the gang. In every second world nodes are so full that some have to."""
+    """Most pods may be evicted for the gang. In every second world nodes are so full that some have to be."""
     if seed % 2:
         crowd(world)
     for pod in world.pods:

@@ -23,7 +23,7 @@ SLOT: Final = "example.com/slot"
 """A label of nodes whose values are numbers."""
 OLD_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 CLAIMS: Final = 4
-"""Claims of each namespace, some of which do not exist."""
+"""Claims of each namespace. Some do not exist."""
 
 
 def add_volumes(random: Random, world: World) -> None:

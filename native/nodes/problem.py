@@ -113,4 +113,4 @@ class Solution:
     ended: bool = False
     """Whether everything was tried in each domain that can win: no plan costs less."""
     lowest: bool = False
-    """Whether it is proven that no plan in the winning domain has a lower `highest`. False if nobody goes."""
+    """Whether it is proven that no plan in the winning domain has a lower `highest`. False if nothing is evicted."""

@@ -73,7 +73,7 @@ class OwnerFacts:
     metadata: ObjectMeta
     """Its names, its creation and annotations of ours."""
     minimum: int
-    """So many of its pods start together."""
+    """How many of its pods start together."""
     said: bool | None
     """Its annotation reprieve.dev/gang; None if it does not say it in a way that can be read."""
     by_owner: ByOwner | None
@@ -182,7 +182,7 @@ def _of_ray_cluster(cluster: RayCluster) -> int:
 
 
 def _workers(group: WorkerGroup, *, scales: bool) -> int:
-    """The replicas that its operator creates: within their bounds, of which the upper one counts more."""
+    """The replicas that its operator creates, within their bounds. The upper bound counts more than the lower one."""
     if group.suspend:
         return 0
     least = group.min_replicas or 0

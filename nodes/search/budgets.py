@@ -140,7 +140,7 @@ def _allowed(snapshot: Snapshot, row: int) -> int:
 
 
 def _stopped(budgets: Sequence[plans.StoppingBudget], namespace: str) -> str:
-    """Why nobody goes, in words that may be read in this namespace: budgets of others are only counted."""
+    """Why nothing is evicted, for readers of this namespace: budgets of other namespaces are only counted."""
     own = [f"{each.name} (allows {each.allowed})" for each in budgets if each.namespace == namespace]
     foreign = len(budgets) - len(own)
     others = [f"{counted(foreign, 'budget')} of other namespaces"] if foreign else []

@@ -12,18 +12,18 @@ from quota.search.decision import Decision, Tried
 __all__ = ["Entry", "Outcome", "put_off"]
 
 Outcome = Literal["Admit", "Preempt", "DeferredFit", "Skip", "Gated", "NoCandidates", "NoFit", "Inadmissible"]
-"""What becomes of a head.
+"""The result for a head.
 
-Admit: it gets its quota. Preempt: the targets of its decision must go. DeferredFit: it fits once the targets of other
-heads, or the victims of promises to others, are gone. Skip: other heads took what it needs. Gated: its targets stay
-while its preemption gate is closed. NoCandidates: it needs a preemption, but no workload may be preempted. NoFit: the
-quota does not suffice. Inadmissible: there was no decision about it.
+Admit: it gets its quota. Preempt: the targets of its decision are preempted. DeferredFit: it fits once the targets of
+other heads, or the victims of promises to others, are gone. Skip: other heads took what it needs. Gated: its targets
+stay while its preemption gate is closed. NoCandidates: it needs a preemption, but no workload may be preempted. NoFit:
+the quota does not suffice. Inadmissible: there was no decision about it.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What becomes of one head of a queue."""
+    """The result for one head of a queue."""
 
     workload: Workload
     outcome: Outcome

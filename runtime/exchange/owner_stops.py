@@ -44,7 +44,8 @@ class OwnerStops:
     async def stop(self, owners: Collection[PodOwner], message: str) -> None:
         """Return when none of these creates pods any longer. Those that are not managed here are passed over.
 
-        `message`: why their pods go. Raises NotStoppedError: nobody may be evicted then, and it is asked again.
+        `message`: why their pods are evicted. Raises NotStoppedError: then no pod may be evicted, and the call is
+        repeated.
         """
         if self._runner is not None:
             await self._runner.stop(owners, message)

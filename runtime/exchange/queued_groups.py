@@ -22,12 +22,12 @@ GroupKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """All running pods of a PodGroup must go, because its Workload was evicted."""
+    """All running pods of a PodGroup are to be evicted, because its Workload was evicted."""
 
     uid: str
     """The PodGroup's."""
     reason: str
-    """One sentence for the plan by which they go."""
+    """One sentence for the plan by which they are evicted."""
 
 
 class Queues(Protocol):
@@ -43,7 +43,7 @@ class Queues(Protocol):
 class QueuedGroups(Listenable[[]]):
     """The facts of one process. Everything runs on the event loop.
 
-    Listeners are told of each change of the groups that must go.
+    Listeners are called after each change of the groups to evict.
     """
 
     def __init__(self) -> None:
@@ -60,22 +60,22 @@ class QueuedGroups(Listenable[[]]):
         return self._queues.why_waits(pod) if self._queues is not None else ""
 
     def waits(self, key: GroupKey) -> bool:
-        """Whether no plan may be made for a group: it waits for quota, or must go."""
+        """Whether no plan may be made for a group: it waits for quota, or is to be evicted."""
         return self._queues is not None and self._queues.waits(key)
 
     @property
     def stops(self) -> Mapping[GroupKey, Stop]:
-        """The groups that must go. This is a live view."""
+        """The groups to evict. This is a live view."""
         return MappingProxyType(self._stops)
 
     def stop(self, group: GroupKey, stop: Stop) -> None:
-        """The running pods of the group must go. They are gone when no bound pod of it is left."""
+        """The running pods of the group are to be evicted. They are gone when no bound pod of it is left."""
         if self._stops.get(group) != stop:
             self._stops[group] = stop
             self._tell()
 
     def go_on(self, group: GroupKey) -> None:
-        """The group need not go any longer."""
+        """The group need not be evicted any longer."""
         if self._stops.pop(group, None) is not None:
             self._tell()
 

@@ -64,7 +64,7 @@ class Reporter:
     def __init__(self, reports: WorkloadReports) -> None:
         self._reports = reports
         self._uids: dict[str, str] = {}
-        """By key of a Workload: the UID of which something is reported."""
+        """By key of a Workload: the UID that the reports name."""
 
     def report(self, uid: str, key: str, reported: Reported) -> None:
         """This holds now of the Workload of that UID and key."""

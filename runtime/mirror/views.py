@@ -35,7 +35,8 @@ __all__ = ["ObjectHook", "Store", "View", "Views"]
 log = structlog.get_logger(__name__)
 
 REFUSALS: Final = 4
-"""So many refusals in a row empty an optional resource. An API server refuses everybody when it has just started."""
+"""The number of refusals in a row that empties an optional resource. An API server refuses everybody when it has just
+started."""
 REMEMBERED: Final = 10_000
 """How many deleted objects a view remembers. It forgets the oldest first."""
 

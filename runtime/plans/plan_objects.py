@@ -55,7 +55,7 @@ class PlanObjects:
     def __init__(
         self, writer: PlanWriter, whole: WholePlans, apply: Callable[[PreemptionPlan], object]
     ) -> None:
-        """`apply` is told of every object that the API server answers with: it is newer than what the watch shows."""
+        """`apply` gets every object that the API server answers with: it is newer than what the watch shows."""
         self._writer, self.whole, self._apply = writer, whole, apply
 
     async def store(self, spec: PreemptionPlanSpec, *, finalizer: str | None = None) -> PlanKey:

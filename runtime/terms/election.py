@@ -38,10 +38,10 @@ MARGIN: Final = 0.2
 class LeaderElectionConfiguration(Section):
     """Which of several processes acts. The names are those of kube-scheduler's `leaderElection`.
 
-    leaderElect: false for a single process that never has a second one beside it. leaseDurationSeconds: a Lease that
-    others have not seen renewed for so long may be taken. renewDeadlineSeconds: a process that could not renew the
-    Lease stops to act so long after its last successful attempt began. retryPeriodSeconds: between two attempts.
-    resourceNamespace, resourceName: the Lease.
+    leaderElect: false for a single process that never has a second one beside it. leaseDurationSeconds: how
+    long others must not have seen a Lease renewed before they may take it. renewDeadlineSeconds: how long after the
+    beginning of its last successful attempt a process acts if it cannot renew the Lease. retryPeriodSeconds: between
+    two attempts. resourceNamespace, resourceName: the Lease.
     """
 
     leader_elect: bool = True

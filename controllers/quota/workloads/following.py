@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from api.workloads import QUOTA_RESERVED, Workload
 from controllers.quota.life.life import SUSPENDED

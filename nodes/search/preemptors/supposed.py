@@ -252,7 +252,7 @@ def _standing(
     """The row of the PodGroup that all pods belong to (-1 without one), their priority, and whether they may evict.
 
     A group's priority and policy replace those of its pods. Otherwise the lowest priority of a pod counts, and one pod
-    that may evict nobody is enough. Nobody goes for a gang of another kind whose pods differ in their priority.
+    that may evict nobody is enough. A gang of another kind evicts nothing if its pods differ in their priority.
     """
     group = _group_of(snapshot, sets)
     known = snapshot.groups[group] if group >= 0 else None

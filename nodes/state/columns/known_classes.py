@@ -15,7 +15,7 @@ from nodes.state.columns.classes import PodClass, pod_class
 __all__ = ["KnownClasses"]
 
 REMEMBERED: Final = 1 << 12
-"""So many kinds of pods. When there are more, all of them are forgotten."""
+"""The most kinds of pods that are remembered. When there are more, all of them are forgotten."""
 BOUND: Final = "bound"
 """Stands for the name of any node."""
 NO_METADATA: Final = ObjectMeta()

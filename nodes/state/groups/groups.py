@@ -100,7 +100,7 @@ class GroupTable:
         self.columns.note(row, group)
 
     def count_unbound(self, row: int, pod_class: int, pods: int, *, gated: bool) -> None:
-        """Count so many pods more that are not bound. `gated`: by a scheduling gate that is not ours."""
+        """Count `pods` more pods that are not bound. `gated`: by a scheduling gate that is not ours."""
         if gated:
             self.gated[row] += pods
         else:

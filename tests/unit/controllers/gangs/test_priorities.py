@@ -38,7 +38,7 @@ async def test_a_gang_whose_members_differ_evicts_nobody_and_says_why(
         assert stage.api.deleted == []
         assert stage.phases() == ["Unschedulable"]
         assert stage.api.reasons == {"gang": reason, "m0": "Unschedulable", "m1": "Unschedulable"}
-        assert "nobody may go for it" in stage.api.group_said["gang"]
+        assert "nothing may be evicted for it" in stage.api.group_said["gang"]
         (plan,) = stage.api.plans.values()
         assert plan["spec"]["mismatch"] == reason
 

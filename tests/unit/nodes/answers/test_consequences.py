@@ -58,7 +58,7 @@ def test_members_that_exist_already_count() -> None:
 def test_more_than_min_count_take_what_is_free() -> None:
     group = gang(minimum=1)
     found = tried(sets(2, name="m", group=GANG), group, node("n", cpu="1"), group=group)
-    assert (found.running, "more than minCount" in found.why_not) == (1, True)
+    assert (found.running, "beyond minCount" in found.why_not) == (1, True)
 
 
 def evicting(*things: Thing) -> Tried:
@@ -93,9 +93,9 @@ def test_a_victim_that_fits_nowhere_waits_and_one_without_owner_is_gone() -> Non
     victim = pod("mid", node="full", requests={"cpu": "2"}, priority=50)
     found = evicting(full(), victim)
     (waits,) = consequences(found.after, found.spec, lambda _: True)
-    assert (waits.fits, "fits nowhere" in waits.sentence) == (False, True)
+    assert (waits.fits, "does not fit anywhere" in waits.sentence) == (False, True)
     (gone,) = consequences(found.after, found.spec, lambda _: False)
-    assert gone.sentence == "It is gone for good: nobody creates it again."
+    assert gone.sentence == "It is gone for good: it is not created again."
 
 
 def test_a_gang_that_is_evicted_is_planned_whole() -> None:

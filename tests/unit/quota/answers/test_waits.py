@@ -78,9 +78,9 @@ RETRIED = with_status(
         (JOB, [local_queue("q", "gone")], "Misconfigured", "there is no ClusterQueue 'gone'"),
         (JOB, [cluster_queue("q", cpu(4), stop="Hold")], "Suspended", "is inactive"),
         (JOB, [QUEUE], "Fits", "in flavor default when it is its turn"),
-        (JOB, [QUEUE, LOW], "Preempts", "1 Workload must go"),
+        (JOB, [QUEUE, LOW], "Preempts", "once 1 Workload is preempted"),
         (with_spec(workload("job", "q", 3, gates=["g"])), [QUEUE, LOW], "PreemptionGated", "gate is closed"),
-        (JOB, [QUEUE, EQUAL], "NoCandidates", "too few of those"),
+        (JOB, [QUEUE, EQUAL], "NoCandidates", "too few of the Workloads"),
         (workload("job", "q", 5), [QUEUE], "ExceedsMaxQuota", "more than there would be"),
     ],
 )  # fmt: skip
