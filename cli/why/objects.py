@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from api.compression import expand
 from api.core import Pod
@@ -26,9 +26,10 @@ from nodes.groups.creators import (
     creator_of_set,
 )
 from nodes.groups.registry import GroupKey
-from nodes.state.pods import ENDED
 
 __all__ = ["World"]
+
+K = TypeVar("K")
 
 
 class World(Planes):
@@ -106,22 +107,27 @@ class World(Planes):
         return self.nodes.tables.owners.unit_of(pod)
 
     def pods_of(self, uid: str) -> list[Pod]:
-        """The pods of the namespace that the owner of this UID controls."""
-        return self._chosen(self.nodes.tables.controlled(uid), lambda pod: _owner_of(pod) == uid)
+        """The pods of the namespace that the owner of this UID controls, by name."""
+        return self._by_owner.get(uid, [])
 
     def members(self, key: GroupKey) -> list[Pod]:
         """The pods of a group of the namespace, by name."""
-        return self._chosen(self.nodes.tables.members(key), lambda pod: self.unit_of(pod) == key)
-
-    def _chosen(self, rows: Iterable[int], is_one: Callable[[Pod], bool]) -> list[Pod]:
-        """The pods in these rows of the tables, and those that have ended, which have no rows."""
-        names, spaces = self.nodes.tables.pods.names, self.nodes.tables.pods.namespaces
-        live = [self.pods[names[row]] for row in rows if spaces[row] == self._namespace]
-        return sorted([*live, *filter(is_one, self._ended)], key=lambda pod: pod.metadata.name)
+        return self._by_unit.get(key, [])
 
     @cached_property
-    def _ended(self) -> list[Pod]:
-        return [pod for pod in self.pods.values() if pod.status.phase in ENDED]
+    def _by_owner(self) -> Mapping[str, list[Pod]]:
+        return self._sorted_by(_owner_of)
+
+    @cached_property
+    def _by_unit(self) -> Mapping[GroupKey | None, list[Pod]]:
+        return self._sorted_by(self.unit_of)
+
+    def _sorted_by(self, key_of: Callable[[Pod], K]) -> dict[K, list[Pod]]:
+        """The pods of the namespace by this key, each list by name. Pods without a priority have no rows yet."""
+        found: dict[K, list[Pod]] = {}
+        for _, pod in sorted(self.pods.items()):
+            found.setdefault(key_of(pod), []).append(pod)
+        return found
 
     def workload_of(self, uid: str) -> Workload | None:
         """The Workload that belongs to the owner of this UID; the newest one of several."""
