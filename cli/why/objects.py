@@ -60,7 +60,10 @@ class World(Planes):
         self._whole: dict[str, PreemptionPlanSpec] = {}
 
     def keep(self, thing: Any, place: str) -> None:
-        """See `Reader`. Objects of other namespaces are kept only as far as the search needs them."""
+        """See `Reader`. Objects of other namespaces are kept only as far as the search needs them.
+
+        Raises ValueError for a plan whose compressed victims are damaged.
+        """
         near = thing.metadata.namespace == self._namespace
         if isinstance(thing, Pod):  # most objects are pods
             if near:
@@ -71,7 +74,9 @@ class World(Planes):
             case ClusterPreemptionPlan():
                 self._whole[thing.metadata.name] = expand(thing.spec)
             case PreemptionPlan():
-                self._plans += [thing] if near else []
+                if near:
+                    thing.spec = expand(thing.spec)
+                    self._plans.append(thing)
             case Event():
                 self.events += [thing] if near else []
             case ReplicaSet():
@@ -95,7 +100,7 @@ class World(Planes):
         """The stored plans of the namespace, with the names that it may not read, if they were read."""
         for plan in self._plans:
             name = whole_plan_name(plan.metadata.namespace, plan.metadata.name)
-            plan.spec = self._whole.get(name) or expand(plan.spec)
+            plan.spec = self._whole.get(name, plan.spec)
         return self._plans
 
     def group(self, key: tuple[str, str]) -> PodGroup | None:
