@@ -38,7 +38,7 @@ class Thing(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class Example:
     """Files that are read together as a cluster."""
 
     paths: tuple[str, ...]
@@ -57,34 +57,34 @@ class World:
 
 
 OWNED: Final = tuple(
-    World(("groups/cluster", f"groups/{path.stem}"))
+    Example(("groups/cluster", f"groups/{path.stem}"))
     for path in sorted((ROOT / "examples" / "groups").glob("*.yaml"))
     if path.stem != "cluster"
 )
-TRAINING: Final = World(("training-cluster",))
-SUBMITTED_TO: Final = World(("what-if/cluster",))
-QUEUED: Final = World(("why/queue",))
-BOTH_PLANES: Final = World(("why/members", "quota-teams", "why/queue", "diff/lease", "questions/evicted"))
+TRAINING: Final = Example(("training-cluster",))
+SUBMITTED_TO: Final = Example(("what-if/cluster",))
+QUEUED: Final = Example(("why/queue",))
+BOTH_PLANES: Final = Example(("why/members", "quota-teams", "why/queue", "diff/lease", "questions/evicted"))
 QUOTA: Final = (
-    World(("quota-teams",)),
-    World(("quota-turns",)),
-    World(("quota-monopoly",)),
-    World(("jobs/setup", "jobs/genome", "jobs/simulation")),
-    World(("queues/setup", "queues/genome", "queues/simulation", "queues/analysis")),
-    World(("webhooks/kueue-cohorts", "webhooks/kueue-flavors", "webhooks/kueue-admission")),
-    World(("webhooks/kueue-single-queue", "webhooks/kueue-checks", "webhooks/kueue-workloads")),
+    Example(("quota-teams",)),
+    Example(("quota-turns",)),
+    Example(("quota-monopoly",)),
+    Example(("jobs/setup", "jobs/genome", "jobs/simulation")),
+    Example(("queues/setup", "queues/genome", "queues/simulation", "queues/analysis")),
+    Example(("webhooks/kueue-cohorts", "webhooks/kueue-flavors", "webhooks/kueue-admission")),
+    Example(("webhooks/kueue-single-queue", "webhooks/kueue-checks", "webhooks/kueue-workloads")),
     QUEUED,
     SUBMITTED_TO,
     BOTH_PLANES,
 )
 NODES: Final = (
     TRAINING,
-    World(("too-large",)),
-    World(("too-large",), overlays=("another-node",)),
-    World(("training-cluster",), overlays=("diff/nodes",)),
-    World(("training-cluster", "questions/evicted")),
-    World(("why/members",)),
-    World(("groups/cluster", "groups/pytorchjob", "diff/lease")),
+    Example(("too-large",)),
+    Example(("too-large",), overlays=("another-node",)),
+    Example(("training-cluster",), overlays=("diff/nodes",)),
+    Example(("training-cluster", "questions/evicted")),
+    Example(("why/members",)),
+    Example(("groups/cluster", "groups/pytorchjob", "diff/lease")),
     *OWNED,
 )
 WORLDS: Final = tuple(dict.fromkeys([*NODES, *QUOTA]))
@@ -113,8 +113,8 @@ TARGETS: Final = (
     SUBMITTED_TO,
     TRAINING,
     QUEUED,
-    World(("groups/cluster",)),
-    World(("jobs/setup",)),
+    Example(("groups/cluster",)),
+    Example(("jobs/setup",)),
     BOTH_PLANES,
 )
 
@@ -139,7 +139,7 @@ def _in_formats(*arguments: str) -> Iterator[Case]:
         yield Case((*arguments, *options))
 
 
-def _why(world: World) -> Iterator[Case]:
+def _why(world: Example) -> Iterator[Case]:
     asked = [(KINDS[thing.kind], thing.whole) for thing in world.things() if thing.kind in KINDS]
     for kind, name in [*asked, ("pod", "research/missing"), ("workload", "missing")]:
         for options in FORMATS:
@@ -149,7 +149,7 @@ def _why(world: World) -> Iterator[Case]:
                 yield Case(("why", kind, name, *world.options, *NOW, "--groups-by-owner", setting))
 
 
-def _plan(world: World) -> Iterator[Case]:
+def _plan(world: Example) -> Iterator[Case]:
     for thing in world.things():
         if thing.kind not in ("Pod", "PodGroup"):
             continue
@@ -168,7 +168,7 @@ def _plan(world: World) -> Iterator[Case]:
     yield Case(("plan", "--for", "research/missing", *world.options))
 
 
-def _quota(world: World) -> Iterator[Case]:
+def _quota(world: Example) -> Iterator[Case]:
     for thing in world.things():
         if thing.kind != "Workload":
             continue
@@ -182,7 +182,7 @@ def _quota(world: World) -> Iterator[Case]:
             yield Case((*asked, *options))
 
 
-def _queue(world: World) -> Iterator[Case]:
+def _queue(world: Example) -> Iterator[Case]:
     yield from _in_formats("queue", *world.options, *NOW)
     yield Case(("queue", *world.options, *NOW, "--fair-sharing"))
     yield Case(("queue", *world.options, *NOW, "--priority", "0"))
@@ -194,14 +194,14 @@ def _queue(world: World) -> Iterator[Case]:
                 yield Case(("queue", name, *world.options, *NOW, *options))
 
 
-def _evicted(world: World) -> Iterator[Case]:
+def _evicted(world: Example) -> Iterator[Case]:
     names = [thing.whole for thing in world.things() if thing.kind in ("Pod", "PodGroup", "Workload")]
     plans = any(thing.kind == "PreemptionPlan" for thing in world.things())
     for name in [*(names if plans else names[:1]), "research/sweep-2", "research/sweep", "batch/notebook"]:
         yield from _in_formats("who-evicted", name, *world.options)
 
 
-def _diff(world: World) -> Iterator[Case]:
+def _diff(world: Example) -> Iterator[Case]:
     for changes in CHANGES:
         changed = [f"examples/{path}.yaml" for path in changes]
         for options in FORMATS:
@@ -215,7 +215,7 @@ def _diff(world: World) -> Iterator[Case]:
             )
 
 
-def _what_if(world: World) -> Iterator[Case]:
+def _what_if(world: Example) -> Iterator[Case]:
     for submission in SUBMISSIONS:
         submitted = [f"examples/{path}.yaml" for path in submission]
         for options in FORMATS:
