@@ -233,9 +233,9 @@ def _queued(workload: Workload, known: Wait, around: Around) -> Wait:
 
 def _place(workload: Workload, queue: Queue, snapshot: QuotaSnapshot, state: QuotaState) -> tuple[int, int]:
     """Its place in the ClusterQueue, from 1, and how many wait there. One whose times cannot be read is not counted."""
-    mine, before, others = precedence(workload), 0, 0
-    for other in state.workloads.values():
-        if other is workload or not is_queued(other):
+    own, mine, before, others = key_of(workload), precedence(workload), 0, 0
+    for key, other in state.workloads.items():
+        if key == own or not is_queued(other):
             continue
         try:
             if snapshot.queue_of(other).name == queue.name:

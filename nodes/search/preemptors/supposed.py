@@ -258,10 +258,11 @@ def _standing(
     known = snapshot.groups[group] if group >= 0 else None
     evicts = True
     if known is not None:
+        own = None if by_its_pods(known) else priority_of_group(snapshot, known)
         evicts = preemption_policy(known, snapshot.priority_classes) != "Never"
         evicts = evicts and known.spec.scheduling_policy.gang is not None
-        if not by_its_pods(known):
-            return group, priority_of_group(snapshot, known), evicts
+        if own is not None:
+            return group, own, evicts
     found = [_of_pod(snapshot, workload, each) for each in sets if each.count]
     priorities = {priority for priority, _ in found}
     evicts = evicts and all(may for _, may in found) and (known is None or len(priorities) <= 1)

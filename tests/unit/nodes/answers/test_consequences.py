@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from api.core import Node, Pod
 from api.groups import PodGroup
 from nodes.answers.consequences import Tried, consequences, submit, without_pods
+from nodes.search.preemptors.preemptor import DecisionError
 from nodes.search.preemptors.supposed import SupposedPods, WorkloadName
 from nodes.state.snapshot import Snapshot
 from tests.kit.objects import GANG, gang, node, pod, tables
@@ -42,6 +45,15 @@ def test_a_gang_runs_whole_or_not_at_all() -> None:
     assert tried(members, group, node("n", cpu="2"), group=group).running == 0
     found = tried(members, group, node("n", cpu="3"), group=group)
     assert (found.running, found.spec.preemptor.kind) == (3, "PodGroup")
+
+
+def test_a_gang_whose_priority_class_does_not_exist_is_refused_with_its_field() -> None:
+    group = gang(minimum=1)
+    group.spec.priority, group.spec.priority_class_name = None, "none"
+    with pytest.raises(
+        DecisionError, match=r"PodGroup default/.*spec.priorityClassName: there is no .* 'none'"
+    ):
+        tried(sets(1, name="m", group=GANG), group, node("n", cpu="3"), group=group)
 
 
 def test_members_that_exist_already_count() -> None:

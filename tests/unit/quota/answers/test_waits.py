@@ -108,6 +108,14 @@ def test_the_place_in_the_queue_is_by_priority_and_time() -> None:
     assert answer.tried_again.startswith("In its turn")
 
 
+def test_a_copy_of_a_workload_counts_once() -> None:
+    state = QuotaState(partial=True, deactivated_hold=False)
+    for each in completed([JOB, QUEUE]):
+        state.apply(each)
+    answer = why_workload_waits(msgspec.structs.replace(JOB), Around(state, us(100)))
+    assert (answer.numbers["position"], answer.numbers["waitingInClusterQueue"]) == (1, 1)
+
+
 def test_who_stays_is_said_with_the_reason() -> None:
     answer = ask(JOB, QUEUE, EQUAL)
     assert answer.stays == ("1 Workload of ClusterQueue q: the priority is not low enough",)
