@@ -299,7 +299,7 @@ class Leftover:
     def _compute(self, table: _Table, level: _Level, row: int) -> None:
         node, reservations = table.names[row], self._reservations
         level.forget(row)
-        level.holds.array[row] = bool(reservations.holders(node, at_least=level.priority))
+        level.holds.array[row] = reservations.is_reserved(node, at_least=level.priority)
         if not level.holds.array[row]:
             return
         taken = reservations.promised(node, at_least=level.priority)

@@ -131,9 +131,11 @@ class Reservations:
         """Nodes with claimed room."""
         return self._claims.nodes
 
-    def is_reserved(self, node: str) -> bool:
-        """Whether there is claimed room on the node."""
-        return node in self._claims
+    def is_reserved(self, node: str, *, at_least: int | None = None) -> bool:
+        """Whether groups of priority `at_least` or more have claims on the node; None: any group."""
+        if at_least is None:
+            return node in self._claims
+        return any(self._priorities[group] >= at_least for group, _ in self._claims.on(node))
 
     def claimed(self, node: str, resource: str, *, at_least: int | None = None) -> int:
         """How much of `resource` groups of priority `at_least` or more claim on `node`."""
@@ -143,23 +145,16 @@ class Reservations:
             if at_least is None or self._priorities[group] >= at_least
         )
 
-    def holders(self, node: str, *, at_least: int) -> set[GroupKey]:
-        """Groups of priority `at_least` or more that have claims on `node`."""
-        return {group for group, _ in self._claims.on(node) if self._priorities[group] >= at_least}
-
     def claimants(self, node: str) -> set[GroupKey]:
         """Groups that have claims on `node`."""
         return {group for group, _ in self._claims.on(node)}
 
-    def awaits(self, pod: str, *, at_least: int) -> bool:
-        """Whether `pod` is to leave for a reservation of priority `at_least` or more."""
+    def awaits(self, pod: str, *, at_least: int | None = None) -> bool:
+        """Whether `pod` is to leave for a reservation of priority `at_least` or more; None: for any."""
         return any(
-            pod in victims and self._priorities[group] >= at_least for group, victims in self._awaited.items()
+            pod in victims and (at_least is None or self._priorities[group] >= at_least)
+            for group, victims in self._awaited.items()
         )
-
-    def is_awaited(self, pod: str) -> bool:
-        """Whether `pod` is to leave for any reservation."""
-        return any(pod in victims for victims in self._awaited.values())
 
     def owner(self, uid: str, *, among: Set[GroupKey]) -> GroupKey | None:
         """Which of the groups the room of this victim counts for: that of the highest priority, then the first name."""
