@@ -7,13 +7,13 @@ from concurrent.futures import Executor
 from typing import Final
 
 from api.clock import Clock
-from api.core import Pod
 from api.meta import ObjectMeta
 from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration
 from controllers.gangs.gauges import Gauges
 from controllers.gangs.known import Known
 from controllers.gangs.leading import Leading
 from controllers.gangs.lifecycle.life import GroupKey
+from controllers.gangs.pod_events import PodEvents
 from controllers.gangs.promised.workload_places import WorkloadPlaces
 from controllers.gangs.searching import SearchThread
 from controllers.gangs.waking.waking import Waking
@@ -63,6 +63,7 @@ class GangController:
         )
         self._begun: Leading | None = None
         """What hears of pods in this term. It acts once it has taken over."""
+        self._pod_events = PodEvents(self.known.hearers())
         self._stepped_down: list[Callable[[], None]] = []
         self._ended = float("-inf")
         """When this process ceased to lead last, in monotonic seconds."""
@@ -73,7 +74,7 @@ class GangController:
             clock,
             configuration.plan_deadline_seconds,
         ).export()
-        mirror.watched.on_pod(self._pod_changed)
+        mirror.watched.on_pod(self._pod_events.changed)
         mirror.watched.on_owner(self._owner_changed)
         mirror.watched.on_change(self._changed)
         mirror.tables.groups.on_touch(self._group_touched)
@@ -99,8 +100,7 @@ class GangController:
     def begin(self, term: Term) -> Leading:
         """All that acts in this term. It hears of pods from now on, and does nothing yet."""
         self._begun = Leading(self.known, self._configuration, self._client, self._search, self.quota, term)
-        for uid, pod in self.known.waiters:
-            self._begun.pod_changed(uid, pod)
+        self._pod_events.begin(self._begun.hearers(), self.known.waiters)
         return self._begun
 
     async def take_over(self, leading: Leading) -> None:
@@ -111,6 +111,7 @@ class GangController:
     async def step_down(self, leading: Leading) -> None:
         """Nothing acts any longer, and other processes may."""
         self._begun = None
+        self._pod_events.end()
         for hook in self._stepped_down:
             hook()
         try:
@@ -147,21 +148,6 @@ class GangController:
         return deciding.lessons.prepared(snapshot, namespace) if deciding is not None else None
 
     # ---- what is watched
-
-    def _pod_changed(self, uid: str, pod: Pod | None) -> None:
-        if self._begun is not None:
-            self._begun.arrivals.pod_changed(uid, pod)  # while its grant and claim still stand
-        known = self.known
-        known.promises.claims.pod_changed(uid, pod)
-        known.promises.workloads.pod_changed(uid, pod)
-        known.waiters.waiting.pod_changed(uid, pod)
-        known.waiters.pending.pod_changed(uid, pod)
-        known.marked.pod_changed(uid, pod)
-        ungated = known.waiters.gated.pod_changed(uid, pod)
-        if self._begun is not None:
-            self._begun.pod_changed(uid, pod)
-            if ungated is not None:
-                self._begun.gates_removed(ungated)
 
     def _owner_changed(self, api_version: str, kind: str, uid: str, meta: ObjectMeta | None) -> None:
         fault, leading = self.known.misread.seen(api_version, kind, uid, meta), self.leading

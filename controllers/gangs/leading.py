@@ -20,6 +20,7 @@ from controllers.gangs.planning.arrivals import Arrivals
 from controllers.gangs.planning.outcomes import Outcomes
 from controllers.gangs.planning.stopped_gangs import StoppedGangs
 from controllers.gangs.planning.turns import Waits
+from controllers.gangs.pod_events import Hear
 from controllers.gangs.resuming import Resuming
 from controllers.gangs.scheduler.callers import Callers
 from controllers.gangs.searching import SearchThread
@@ -46,7 +47,8 @@ class Leading:
         quota: QuotaPlane,
         term: Term,
     ) -> None:
-        self._quota, self._term, self._has_taken_over = quota, term, False
+        self._gated, self._quota, self._term = known.waiters.gated, quota, term
+        self._has_taken_over = False
         sender, nudged, rules = Sender(client, fence=term), asyncio.Event(), configuration.rules()
         groups, roster, clock = known.mirror.watched.groups, known.mirror.roster, known.clock
         writer = self.writer = Writer(client, clock, sender=sender, group_written=groups.apply)
@@ -132,17 +134,23 @@ class Leading:
 
     # ---- what happens
 
-    def pod_changed(self, uid: str, pod: Pod | None) -> None:
-        """Keep what is known of pods that wait in step with the mirror."""
-        self.evidence.pod_changed(uid, pod)
-        self.strays.pod_changed(uid)
-        self.lone.pod_changed(uid, pod)
-        self.gates.pod_changed(uid)
-        self.waking.pod_changed(uid, pod)
+    def hearers(self) -> Mapping[str, Hear]:
+        """Who hears of pods in a term, by name in `pod_events.ORDER`."""
+        return {
+            "arrivals": self.arrivals.pod_changed,
+            "evidence": self.evidence.pod_changed,
+            "strays": lambda uid, _: self.strays.pod_changed(uid),
+            "lone preemptors": self.lone.pod_changed,
+            "gates": lambda uid, _: self.gates.pod_changed(uid),
+            "waking": self.waking.pod_changed,
+            "gates removed": lambda uid, _: self._gate_removed(uid),
+        }
 
-    def gates_removed(self, group: GroupKey) -> None:
-        """No pod of the group has our scheduling gate any longer."""
-        self.gangs.report(group, GatesRemoved())
+    def _gate_removed(self, uid: str) -> None:
+        """If the pod was the last one of its group with our scheduling gate, the gang hears that."""
+        group = self._gated.ungated_by(uid)
+        if group is not None:
+            self.gangs.report(group, GatesRemoved())
 
     def group_touched(self, group: GroupKey) -> None:
         """The group has changed, or a member of it has."""
