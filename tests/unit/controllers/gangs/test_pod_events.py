@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -25,7 +25,7 @@ MARK: Final = {
 }
 
 
-def member(**fields: object) -> Pod:
+def member(**fields: Any) -> Pod:
     return pod("m0", group="gang", requests={"cpu": "6"}, **fields)
 
 
