@@ -7,15 +7,16 @@ from concurrent.futures import Executor
 from typing import Final
 
 from api.clock import Clock
-from api.core import Pod
 from api.meta import ObjectMeta
 from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration
 from controllers.gangs.gauges import Gauges
 from controllers.gangs.known import Known
 from controllers.gangs.leading import Leading
 from controllers.gangs.lifecycle.life import GroupKey
+from controllers.gangs.pod_events import PodEvents
 from controllers.gangs.promised.workload_places import WorkloadPlaces
 from controllers.gangs.searching import SearchThread
+from controllers.gangs.waking.waking import Waking
 from kube.client import ApiClient
 from nodes.state.snapshot import Snapshot
 from runtime.exchange.quota_plane import QuotaPlane
@@ -60,21 +61,20 @@ class GangController:
             self._nudge,
             lambda: mirror.watched.synced,
         )
-        self._acting: Leading | None = None
-        self.leading: Leading | None = None
-        """What acts now; None while this process does not lead, or does not know its plans yet."""
-        self._term: Term | None = None
+        self._begun: Leading | None = None
+        """What hears of pods in this term. It acts once it has taken over."""
+        self._pod_events = PodEvents(self.known.hearers())
         self._stepped_down: list[Callable[[], None]] = []
         self._ended = float("-inf")
         """When this process ceased to lead last, in monotonic seconds."""
         Gauges(
-            lambda: self.in_charge,
+            lambda: self.leading,
             promises.stored,
             mirror.roster,
             clock,
             configuration.plan_deadline_seconds,
         ).export()
-        mirror.watched.on_pod(self._pod_changed)
+        mirror.watched.on_pod(self._pod_events.changed)
         mirror.watched.on_owner(self._owner_changed)
         mirror.watched.on_change(self._changed)
         mirror.tables.groups.on_touch(self._group_touched)
@@ -99,24 +99,19 @@ class GangController:
 
     def begin(self, term: Term) -> Leading:
         """All that acts in this term. It hears of pods from now on, and does nothing yet."""
-        self._term = term
-        self._acting = Leading(self.known, self._configuration, self._client, self._search, self.quota, term)
-        for uid, pod in self.known.waiters:
-            self._acting.pod_changed(uid, pod)
-        return self._acting
+        self._begun = Leading(self.known, self._configuration, self._client, self._search, self.quota, term)
+        self._pod_events.begin(self._begun.hearers(), self.known.waiters)
+        return self._begun
 
     async def take_over(self, leading: Leading) -> None:
         """Go on from what a former process or term left. The mirror must be synced."""
-        leading.resume()
-        self.leading = leading
-        for fault in self.known.misread:
-            leading.telling.reporter.misread(*fault)
-        leading.waking.begin()
+        leading.take_over(self.known.misread)
         self.places.taken_over()
 
     async def step_down(self, leading: Leading) -> None:
         """Nothing acts any longer, and other processes may."""
-        self.leading = self._acting = self._term = None
+        self._begun = None
+        self._pod_events.end()
         for hook in self._stepped_down:
             hook()
         try:
@@ -130,52 +125,42 @@ class GangController:
         self._stepped_down.append(hook)
 
     @property
-    def in_charge(self) -> Leading | None:
-        """What acts now; None also if the term is over and nobody has noticed, as in a process that stood still."""
-        return self.leading if self._term is not None and not self._term.is_over else None
+    def leading(self) -> Leading | None:
+        """What acts now, if this process leads: it has taken over, and its term is not over.
+
+        A process that stood still may not have noticed yet that its term is over.
+        """
+        return self._begun if self._begun is not None and self._begun.acts else None
 
     @property
-    def acting(self) -> Leading | None:
-        """Who remembers pods that filter turns down, also before it acts; None while this process does not lead."""
-        return self._acting
+    def deciding(self) -> Leading | None:
+        """The same, if the mirror may be trusted as well: without that, nobody is evicted, and pods of gangs wait."""
+        return self.leading if self.known.mirror.is_trusted() else None
+
+    @property
+    def waking(self) -> Waking | None:
+        """Where pods are remembered that filter turns down. It is there before this process leads: from the moment on
+        at which its term has begun."""
+        return self._begun.waking if self._begun is not None else None
 
     def _prepared(self, snapshot: Snapshot, namespace: str) -> Snapshot | None:
-        leading = self.in_charge
-        return (
-            leading.prepared(snapshot, namespace)
-            if leading is not None and self.known.mirror.is_trusted()
-            else None
-        )
+        deciding = self.deciding
+        return deciding.lessons.prepared(snapshot, namespace) if deciding is not None else None
 
     # ---- what is watched
 
-    def _pod_changed(self, uid: str, pod: Pod | None) -> None:
-        if self._acting is not None:
-            self._acting.arrivals.pod_changed(uid, pod)  # while its grant and claim still stand
-        known = self.known
-        known.promises.claims.pod_changed(uid, pod)
-        known.promises.workloads.pod_changed(uid, pod)
-        known.waiters.waiting.pod_changed(uid, pod)
-        known.waiters.pending.pod_changed(uid, pod)
-        known.marked.pod_changed(uid, pod)
-        ungated = known.waiters.gated.pod_changed(uid, pod)
-        if self._acting is not None:
-            self._acting.pod_changed(uid, pod)
-            if ungated is not None:
-                self._acting.gates_removed(ungated)
-
     def _owner_changed(self, api_version: str, kind: str, uid: str, meta: ObjectMeta | None) -> None:
-        fault = self.known.misread.seen(api_version, kind, uid, meta)
-        if fault is not None and self.leading is not None:
-            self.leading.telling.reporter.misread(*fault)
+        fault, leading = self.known.misread.seen(api_version, kind, uid, meta), self.leading
+        if fault is not None and leading is not None:
+            leading.telling.misread(fault)
 
     def _group_touched(self, group: GroupKey) -> None:
-        if self._acting is not None:
-            self._acting.group_touched(group)
+        if self._begun is not None:
+            self._begun.group_touched(group)
 
     def _nudge(self) -> None:
-        if self._acting is not None:
-            self._acting.gangs.nudge()
+        if self._begun is not None:
+            self._begun.gangs.nudge()
 
     def _changed(self) -> None:
         self._nudge()

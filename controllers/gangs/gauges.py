@@ -32,7 +32,7 @@ class Gauges:
         clock: Clock,
         plan_seconds: float,
     ) -> None:
-        """`leading`: what acts now; None while this process does not lead. `plan_seconds`: planDeadlineSeconds."""
+        """`leading`: see `GangController.leading`. `plan_seconds`: planDeadlineSeconds."""
         self._leading, self._stored, self._roster = leading, stored, roster
         self._clock, self._plan_seconds = clock, plan_seconds
 

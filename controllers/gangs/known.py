@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from api.clock import Clock
@@ -11,6 +12,7 @@ from controllers.gangs.mirror.marked_pods import MarkedPods
 from controllers.gangs.mirror.mirror import Mirror
 from controllers.gangs.mirror.misread import Misread
 from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.pod_events import Hear
 from controllers.gangs.promised.promises import Promises
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration, load
 from controllers.gangs.waking.waiters import Waiters
@@ -48,3 +50,14 @@ class Known:
         self.waiters: Final = Waiters(roster, clock)
         self.marked: Final = MarkedPods()
         self.misread: Final = Misread()
+
+    def hearers(self) -> Mapping[str, Hear]:
+        """Who hears of pods in every process, by name in `pod_events.ORDER`."""
+        return {
+            "claims": self.promises.claims.pod_changed,
+            "workload claims": self.promises.workloads.pod_changed,
+            "waiting": self.waiters.waiting.pod_changed,
+            "pending": self.waiters.pending.pod_changed,
+            "marked": self.marked.pod_changed,
+            "gated": self.waiters.gated.pod_changed,
+        }

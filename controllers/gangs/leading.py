@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from api.core import Pod
 from controllers.gangs.assembly import evicting, planning, telling, waking
@@ -13,12 +13,14 @@ from controllers.gangs.gangs import Gangs
 from controllers.gangs.keys import key_of_pod
 from controllers.gangs.known import Known
 from controllers.gangs.lifecycle.life import GroupKey
-from controllers.gangs.lifecycle.observations import Failed, GatesRemoved
+from controllers.gangs.lifecycle.observations import Failed, GatesRemoved, Observation
 from controllers.gangs.mirror.marked_pods import Signature
+from controllers.gangs.mirror.misread import Fault
 from controllers.gangs.planning.arrivals import Arrivals
 from controllers.gangs.planning.outcomes import Outcomes
 from controllers.gangs.planning.stopped_gangs import StoppedGangs
 from controllers.gangs.planning.turns import Waits
+from controllers.gangs.pod_events import Hear
 from controllers.gangs.resuming import Resuming
 from controllers.gangs.scheduler.callers import Callers
 from controllers.gangs.searching import SearchThread
@@ -27,7 +29,6 @@ from controllers.gangs.writing.writer import Writer
 from controllers.gangs.writing.writes import Writes
 from kube.client import ApiClient
 from kube.sender import Sender
-from nodes.state.snapshot import Snapshot
 from runtime.exchange.quota_plane import QuotaPlane
 from runtime.terms.term import Term
 
@@ -46,7 +47,8 @@ class Leading:
         quota: QuotaPlane,
         term: Term,
     ) -> None:
-        self._quota = quota
+        self._gated, self._quota, self._term = known.waiters.gated, quota, term
+        self._has_taken_over = False
         sender, nudged, rules = Sender(client, fence=term), asyncio.Event(), configuration.rules()
         groups, roster, clock = known.mirror.watched.groups, known.mirror.roster, known.clock
         writer = self.writer = Writer(client, clock, sender=sender, group_written=groups.apply)
@@ -105,10 +107,22 @@ class Leading:
                 tasks.create_task(self.telling.run(), name="group status")
                 tasks.create_task(self.strays.run(), name="strays")
 
-    def resume(self) -> None:
-        """Go on from the plans that a former process was carrying out."""
+    @property
+    def acts(self) -> bool:
+        """Whether it has taken over, and its term is not over."""
+        return self._has_taken_over and not self._term.is_over
+
+    def take_over(self, faults: Iterable[Fault]) -> None:
+        """Go on from what a former process or term left. The mirror must be synced.
+
+        `faults`: annotations that cannot be read. Users are told again.
+        """
         self._resuming.resume()
         self.strays.begin()
+        self._has_taken_over = True
+        for fault in faults:
+            self.telling.misread(fault)
+        self.waking.begin()
 
     async def close(self) -> None:
         """Stop acting; write the events that wait."""
@@ -119,17 +133,23 @@ class Leading:
 
     # ---- what happens
 
-    def pod_changed(self, uid: str, pod: Pod | None) -> None:
-        """Keep what is known of pods that wait in step with the mirror."""
-        self.evidence.pod_changed(uid, pod)
-        self.strays.pod_changed(uid)
-        self.lone.pod_changed(uid, pod)
-        self.gates.pod_changed(uid)
-        self.waking.pod_changed(uid, pod)
+    def hearers(self) -> Mapping[str, Hear]:
+        """Who hears of pods in a term, by name in `pod_events.ORDER`."""
+        return {
+            "arrivals": self.arrivals.pod_changed,
+            "evidence": self.evidence.pod_changed,
+            "strays": lambda uid, _: self.strays.pod_changed(uid),
+            "lone preemptors": self.lone.pod_changed,
+            "gates": lambda uid, _: self.gates.pod_changed(uid),
+            "waking": self.waking.pod_changed,
+            "gates removed": lambda uid, _: self._gate_removed(uid),
+        }
 
-    def gates_removed(self, group: GroupKey) -> None:
-        """No pod of the group has our scheduling gate any longer."""
-        self.gangs.report(group, GatesRemoved())
+    def _gate_removed(self, uid: str) -> None:
+        """If the pod was the last one of its group with our scheduling gate, the gang hears that."""
+        group = self._gated.ungated_by(uid)
+        if group is not None:
+            self.gangs.report(group, GatesRemoved())
 
     def group_touched(self, group: GroupKey) -> None:
         """The group has changed, or a member of it has."""
@@ -140,6 +160,14 @@ class Leading:
         """A scheduler asked us about a pod of any kind."""
         if self.callers.called(pod):
             self.gangs.caller_came()
+        self.telling.asked_about(pod)
+
+    def report(self, pod: Pod, observation: Observation) -> None:
+        """Something has happened to the pod's gang, if it is of any."""
+        key = self.lone.gang_of(pod)
+        gang = self.gangs.report(key, observation) if key is not None else None
+        if gang is not None and gang.life.plan is not None and gang.life.plan.turned_down:
+            self.gangs.nudge()
 
     def preempts_alone(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> bool:
         """The scheduler would evict for a pod that is no member of a gang: victims (UIDs) by node.
@@ -151,7 +179,3 @@ class Leading:
         self.evidence.preempt_called(pod, candidates)
         self.gangs.touch(key_of_pod(pod))
         return True
-
-    def prepared(self, snapshot: Snapshot, namespace: str) -> Snapshot:
-        """The snapshot as plans in this namespace may use it: see `Lessons.prepared`."""
-        return self.lessons.prepared(snapshot, namespace)

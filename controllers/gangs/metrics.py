@@ -16,6 +16,7 @@ __all__ = [
     "GANGS_NOT_ASKED_ABOUT",
     "GATES_REMOVED",
     "IN_PIECES_SECONDS",
+    "PARKED",
     "PHASE_SECONDS",
     "PLANNING_SECONDS",
     "PLANS",
@@ -74,6 +75,10 @@ CONFIRMATIONS = Counter(
     "reprieve_member_confirmations_total",
     "Planned members before evictions, by who said that they fit: scheduler, model; or contradicted.",
     ["by"],
+)
+PARKED = Counter(
+    "reprieve_extender_parked_pods_total",
+    "Preempt calls answered with no node: the pod waits for a pod deleted, a node changed, or the periodic flush.",
 )
 WAKES = Counter("reprieve_wakes_total", "Conditions written to pods that were held back.", ["reason"])
 ASKED = Counter(

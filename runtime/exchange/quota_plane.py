@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from api.core import Pod
 from runtime.exchange.owner_stops import OwnerStops
 from runtime.exchange.queued_groups import QueuedGroups
 
@@ -17,3 +18,7 @@ class QuotaPlane:
         """`groups`: which PodGroups wait for quota or have lost it. `stops`: whoever runs the Jobs whose pods go."""
         self.groups: Final = groups or QueuedGroups()
         self.stops: Final = stops or OwnerStops()
+
+    def why_waits(self, pod: Pod) -> str:
+        """Why a pod of a group must not be scheduled yet; empty if it may."""
+        return self.groups.why_waits(pod)

@@ -32,6 +32,7 @@ class GatedPods:
         self._clock = clock
         self._pods: dict[str, GatedPod] = {}
         self._groups: dict[GroupKey, dict[str, GatedPod]] = {}
+        self._ungated: tuple[str, GroupKey] | None = None
 
     def __contains__(self, uid: object) -> bool:
         return uid in self._pods
@@ -62,7 +63,7 @@ class GatedPods:
 
         Returns the group if no pod of it is gated any longer.
         """
-        before = self._pods.pop(uid, None)
+        before, self._ungated = self._pods.pop(uid, None), None
         if before is not None:
             del self._groups[before.group][uid]
         if pod is not None and _is_gated(pod):
@@ -73,7 +74,12 @@ class GatedPods:
         if before is None or self._groups[before.group]:
             return None
         del self._groups[before.group]
+        self._ungated = uid, before.group
         return before.group
+
+    def ungated_by(self, uid: str) -> GroupKey | None:
+        """The group of which no pod is gated any longer since the last event, if that was about this pod (UID)."""
+        return self._ungated[1] if self._ungated is not None and self._ungated[0] == uid else None
 
 
 def _is_gated(pod: Pod) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from api.core import Pod
 from controllers.gangs.lifecycle.life import ActivePlan, GroupKey
 from controllers.gangs.lifecycle.observations import PlanSeen
+from controllers.gangs.mirror.misread import Fault
 from controllers.gangs.telling.events import Reporter
 from controllers.gangs.telling.group_status import GroupStatusWriter
 from controllers.gangs.writing.writes import Writes
@@ -28,6 +30,23 @@ class Telling:
     def mixed_priorities(self, key: GroupKey) -> None:
         """The running pods of a group of another kind have come to have several priorities."""
         self.reporter.mixed_priorities(key)
+
+    def asked_about(self, pod: Pod) -> None:
+        """A scheduler asked us about the pod: its user hears of what is ambiguous in it, or cannot be read."""
+        self.reporter.ambiguous_group(pod)
+        self.reporter.misread_pod(pod)
+
+    def misread(self, fault: Fault) -> None:
+        """Annotations of an owner or a namespace cannot be read."""
+        self.reporter.misread(*fault)
+
+    def unknown_group(self, pod: Pod, group: GroupKey) -> None:
+        """The pod's label names a group that does not exist."""
+        self.reporter.unknown_group(pod, group)
+
+    def nothing_to_evict(self, pod: Pod, reasons: list[str]) -> None:
+        """The scheduler may evict nobody for the pod (a reason for each node)."""
+        self.reporter.nothing_to_evict(pod, reasons)
 
     def forget(self, key: GroupKey) -> None:
         """The group is gone."""

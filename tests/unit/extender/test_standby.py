@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from api.core import Pod
+from controllers.gangs.answering import Answering, Hold, Offer
 from controllers.gangs.mirror.group_members import Claim
 from controllers.gangs.scheduler.rejections import RESERVED
 from controllers.gangs.waking.parked import TurnedDown, Why
-from extender.verbs import Hold, Offer, Verbs
-from extender.world import LiveWorld
+from extender.verbs import Verbs
 from runtime.terms.term import Term
 from tests.kit.objects import gang, node, pod
 from tests.kit.stage import Stage, staged
@@ -123,9 +123,7 @@ async def test_who_does_not_know_what_others_did_evicts_nobody_and_holds_pods_of
     """Its mirror looks new, but a leader may have made plans that it does not show."""
     async with staged(node("n0"), gang("basic", minimum=0), pod("v", node="n0", priority=1)) as stage:
         await followed(stage)
-        stage.verbs = Verbs(
-            LiveWorld(stage.controller, lambda: False), stage.controller.known.promises.reservations
-        )
+        stage.verbs = Verbs(Answering(stage.controller, lambda: False))
         assert stage.preempt(pod("p", priority=100), n0=["uid-default-v"]) == []
         assert stage.filter(member("b", group="basic"), "n0") == []
         assert stage.filter(pod("p"), "n0") == ["n0"]
@@ -135,13 +133,11 @@ async def test_a_process_that_stood_still_gives_away_nothing_when_it_goes_on() -
     """Its term is over, and nothing in it has noticed yet."""
     async with staged(node("n0"), gang(minimum=1), member()) as stage:
         await stage.settle()
-        world = LiveWorld(stage.controller, lambda: True)
-        assert world.verdict(member()) == Offer("n0")
-        term = stage.controller._term
-        assert term is not None
-        term.end()
-        assert isinstance(world.verdict(member()), Hold)
-        assert not world.leads
+        face = Answering(stage.controller, lambda: True)
+        assert face.verdict(member()) == Offer("n0")
+        stage.leading._term.end()
+        assert isinstance(face.verdict(member()), Hold)
+        assert not face.leads
         assert stage.filter(pod("late"), "n0") == []
 
 
