@@ -24,7 +24,7 @@ from nodes.groups.keys import is_foreign, short_name
 
 __all__ = [
     "HOLD_MARK",
-    "PASSING",
+    
     "RESERVED",
     "ROOM_IS_RESERVED",
     "UNKNOWN_VICTIM",

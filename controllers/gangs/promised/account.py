@@ -27,7 +27,7 @@ from controllers.gangs.promised.reservations import Reservations, Room
 from nodes.state.columns.flags import STAYING, is_leaving
 from nodes.state.snapshot import Snapshot
 
-__all__ = ["Account", "asks_with", "is_counted", "pod_asks_with", "subtract"]
+__all__ = ["Account", "asks_with", "pod_asks_with", "subtract"]
 
 Int64s = NDArray[np.int64]
 
@@ -89,7 +89,7 @@ class Account:
         return (
             nominee
             for nominee in self._roster.nominees(node, at_least=priority)
-            if not is_counted(self._reservations, nominee.uid, nominee.group, priority, own)
+            if not _is_counted(self._reservations, nominee.uid, nominee.group, priority, own)
         )
 
     def _free(self, priority: int, group: GroupKey | None) -> Room:
@@ -101,7 +101,7 @@ class Account:
         return sum(nominee.requests.get(resource, 0) for nominee in self.nominees(node, priority, own))
 
 
-def is_counted(
+def _is_counted(
     reservations: Reservations, uid: str, group: GroupKey | None, priority: int, own: GroupKey | None
 ) -> bool:
     """Whether a nominated pod takes no more room than is counted already: it is the asking group's, or has a claim."""
@@ -134,7 +134,7 @@ def subtract(
         (pod, node)
         for pod, node in {**_rows_of(coming, snapshot), **snapshot.nominated}.items()
         if snapshot.pod_priority[pod] >= priority
-        and not is_counted(reservations, snapshot.pod_uids[pod], _group_of(snapshot, pod), priority, group)
+        and not _is_counted(reservations, snapshot.pod_uids[pod], _group_of(snapshot, pod), priority, group)
     ]
     if not others and not nominated:
         return snapshot

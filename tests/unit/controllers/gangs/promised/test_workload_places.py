@@ -132,4 +132,4 @@ def test_pods_of_another_namespace_are_no_owners(stage: Stage, namespace: str, c
     stage.put(pod("theirs-0", namespace=namespace, node="n0", requests=FULL, controller="theirs"))
     assert isinstance(stage.find("first", [victim]), Placed) is counts
     assert stage.places.hold(asking("first"), [Place("main-0", "n0")], [victim])
-    assert stage.reservations.is_awaited(f"uid-{namespace}-theirs-0") is counts
+    assert stage.reservations.awaits(f"uid-{namespace}-theirs-0") is counts
