@@ -15,7 +15,7 @@ from controllers.gangs.scheduler.rejections import HOLD_MARK
 from controllers.gangs.waking.parked import Why
 from extender.metrics import PARKED
 from extender.verbs import PASSING, UNKNOWN_VICTIM, BoundPod, Hold, Offer, Within
-from nodes.groups.keys import is_foreign, short_name
+from nodes.groups.keys import is_foreign, is_owned, short_name
 
 __all__ = ["LiveWorld"]
 
@@ -69,7 +69,7 @@ class LiveWorld:
         if key is None:
             return None
         if is_foreign(key[1]) and self._roster.minimum(key) is None:
-            return self._by_owner(pod, key)
+            return self._without_object(pod, key)
         if self._roster.group(key) is None:
             leading.reporter.unknown_group(pod, key)
             return Hold(f"{HOLD_MARK}there is no PodGroup {'/'.join(key)}")
@@ -88,18 +88,19 @@ class LiveWorld:
         if key is None:
             return None
         if is_foreign(key[1]) and self._roster.minimum(key) is None:
-            return self._by_owner(pod, key)
+            return self._without_object(pod, key)
         is_basic = self._roster.group(key) is not None and self._roster.minimum(key) is None
         return None if is_basic and self.follows else Hold(STARTING)
 
-    def _by_owner(self, pod: Pod, key: GroupKey) -> Hold | None:
+    def _without_object(self, pod: Pod, key: GroupKey) -> Hold | None:
         """For a group of another kind that is no gang, or of which its own controller knows nothing either.
 
-        If its owner is about to come, the pod is held, and brought back within a second.
+        If its object is about to come, the pod is held, and brought back within a second.
         """
-        if not self._controller.awaits_owner(pod, key):
+        if not self._controller.awaits_object(pod, key):
             return None
-        return Hold(f"{HOLD_MARK}the owner of pod group {key[0]}/{short_name(key[1])} is not known yet")
+        what = "the owner of pod group" if is_owned(key[1]) else "the object of pod group"
+        return Hold(f"{HOLD_MARK}{what} {key[0]}/{short_name(key[1])} is not known yet")
 
     def _beside_the_gang(self, key: GroupKey) -> Within | None:
         nodes = self._roster.domains.nodes(key)

@@ -46,8 +46,8 @@ __all__ = ["GangController"]
 
 log = structlog.get_logger(__name__)
 
-OWNER_SECONDS: Final = 5.0
-"""So long after its creation a pod waits for its owner to be known."""
+OBJECT_SECONDS: Final = 5.0
+"""So long after its creation a pod waits for its owner or its PodGroup to be known."""
 
 
 class GangController:
@@ -135,15 +135,20 @@ class GangController:
         """Whether the mirror may be trusted. Without it nobody is evicted, and pods of groups wait."""
         return self._not_synced() is None and self._too_old() is None
 
-    def awaits_owner(self, pod: Pod, key: GroupKey) -> bool:
-        """Whether the pod is new, and the owner that would make its group a gang is not known yet.
+    def awaits_object(self, pod: Pod, key: GroupKey) -> bool:
+        """Whether the pod is new, and the object that would make its group a gang is not known yet.
 
-        A scheduler may hear of a pod before we hear of its owner. An owner that does not come holds nobody for long.
+        A scheduler may hear of a pod before we hear of its owner or PodGroup, or of their kind, if that has just been
+        installed. An object that does not come holds nobody for long.
         """
         created = pod.metadata.creation_timestamp
-        if created is None or not self.mirror.awaits_owner(key):
+        if created is None:
             return False
-        return self.clock.wall() - parse_rfc3339(created) < OWNER_SECONDS
+        age = self.clock.wall() - parse_rfc3339(created)
+        if age >= OBJECT_SECONDS:
+            return False
+        # The object came before the pod. Times of creation have whole seconds.
+        return self.mirror.awaits_object(key, self.clock.monotonic() - age + 1.0)
 
     def tell_time(self) -> bool:
         """Have the tables know which pods are overdue; whether that has changed for any pod."""
