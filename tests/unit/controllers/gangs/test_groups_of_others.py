@@ -176,7 +176,7 @@ async def test_others_are_not_waited_for(why: str) -> None:
         asked = newborn(stage)
         if why == "native":
             asked = pod(
-                "m0", schedulingGroup={"podGroupName": "mpi"}, created=asked.metadata.creation_timestamp
+                "m0", schedulingGroup={"podGroupName": "mpi"}, created=str(asked.metadata.creation_timestamp)
             )
         stage.clock += 10.0 if why == "old" else 0.0
         await stage.settle()
