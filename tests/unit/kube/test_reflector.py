@@ -288,6 +288,19 @@ async def test_whoever_asks_about_a_refusal_gets_an_answer_soon() -> None:
     assert store.log[:2] == ["refused 1", "refused 1"]
 
 
+async def test_refusals_count_although_somebody_asks_all_the_time() -> None:
+    """Objects of a kind that was removed count as gone after some refusals."""
+    script, often = Script(), Timing(refused=Backoff(0.05, 0.05), asked=0.001)
+    script.lists = [script.json(status(404, "NotFound"), code=404)] * 100_000
+    async with reflecting(script, often) as (store, reflector):
+
+        def is_counted() -> bool:
+            reflector.refusals.ask()
+            return "refused 4" in store.log
+
+        await until(is_counted)
+
+
 async def test_it_is_known_for_how_long_there_is_no_watch() -> None:
     script = Script()
     script.lists = [script.json(page([], 10))]

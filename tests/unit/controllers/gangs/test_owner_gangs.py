@@ -108,6 +108,19 @@ async def test_a_new_pod_waits_a_moment_for_its_owner() -> None:
         assert stage.leading.gangs.get(KEY) is not None
 
 
+async def test_a_new_pod_makes_us_ask_for_a_kind_that_was_not_served() -> None:
+    """The CRD of its owner may have been installed since we last asked."""
+    async with staged(node("n0"), by_owner="Gangs") as stage:
+        await call(stage)
+        stage.refuse(JobSet, 404)
+        first = newborn(stage, 0)
+        assert stage.filter(first, "n0") == []
+        assert stage.asked(JobSet)
+        stage.clock += 2.0
+        stage.refuse(JobSet, 404)
+        assert stage.filter(first, "n0") == ["n0"]
+
+
 @pytest.mark.parametrize("by_owner", ["Victims", "Gangs", "forbidden"])
 async def test_an_owner_that_does_not_come_holds_nobody(by_owner: str) -> None:
     async with staged(node("n0"), by_owner="Victims" if by_owner == "Victims" else "Gangs") as stage:
