@@ -20,11 +20,10 @@ from controllers.gangs.metrics import PARKED
 from controllers.gangs.promised.account import pod_asks_with
 from controllers.gangs.scheduler.rejections import HOLD_MARK, RESERVED
 from controllers.gangs.waking.parked import TurnedDown
-from nodes.groups.keys import is_foreign, short_name
+from nodes.groups.keys import is_foreign, is_owned, short_name
 
 __all__ = [
     "HOLD_MARK",
-    
     "RESERVED",
     "ROOM_IS_RESERVED",
     "UNKNOWN_VICTIM",
@@ -127,7 +126,7 @@ class Answering:
         if key is None:
             return None
         if is_foreign(key[1]) and self._roster.minimum(key) is None:
-            return self._by_owner(pod, key)
+            return self._without_object(pod, key)
         if self._roster.group(key) is None:
             deciding.telling.unknown_group(pod, key)
             return Hold(f"{HOLD_MARK}there is no PodGroup {'/'.join(key)}")
@@ -146,18 +145,19 @@ class Answering:
         if key is None:
             return None
         if is_foreign(key[1]) and self._roster.minimum(key) is None:
-            return self._by_owner(pod, key)
+            return self._without_object(pod, key)
         is_basic = self._roster.group(key) is not None and self._roster.minimum(key) is None
         return None if is_basic and self.follows else Hold(STARTING)
 
-    def _by_owner(self, pod: Pod, key: GroupKey) -> Hold | None:
+    def _without_object(self, pod: Pod, key: GroupKey) -> Hold | None:
         """For a group of another kind that is no gang, or of which its own controller knows nothing either.
 
-        If its owner is about to come, the pod is held, and brought back within a second.
+        If its object is about to come, the pod is held, and brought back within a second.
         """
-        if not self._mirror.awaits_owner(pod, key):
+        if not self._mirror.awaits_object(pod, key):
             return None
-        return Hold(f"{HOLD_MARK}the owner of pod group {key[0]}/{short_name(key[1])} is not known yet")
+        what = "the owner of pod group" if is_owned(key[1]) else "the object of pod group"
+        return Hold(f"{HOLD_MARK}{what} {key[0]}/{short_name(key[1])} is not known yet")
 
     def _beside_the_gang(self, key: GroupKey) -> Within | None:
         nodes = self._roster.domains.nodes(key)

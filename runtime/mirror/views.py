@@ -149,6 +149,18 @@ class View(Generic[T]):
         """Whether it is optional, and not served or forbidden."""
         return self._resource.optional and self._reflector.refusal is not None
 
+    def may_have_come(self, since: float) -> bool:
+        """Whether an object that has existed since then (monotonic seconds), and that we do not know, may exist.
+
+        A watch may be behind. If the resource was not served when it was last asked for, it is asked for again soon.
+        """
+        if not self.is_refused:
+            return self.synced
+        if not self.is_absent or self._reflector.refusals.since >= since:
+            return False
+        self._reflector.refusals.ask()
+        return True
+
     def age(self) -> float:
         """Seconds since the API server last sent something. On a quiet cluster this grows to a minute (bookmarks)."""
         return self._reflector.last_event_age()

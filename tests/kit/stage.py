@@ -27,7 +27,7 @@ from controllers.gangs.lifecycle.settings import GatesMode
 from extender.configuration import ExtenderConfiguration
 from extender.service import ExtenderService
 from extender.wire import filter_decoder, preemption_decoder
-from kube.client import ApiClient
+from kube.client import ApiClient, ApiError
 from kube.reflector import Resource
 from runtime.mirror.resources import (
     BUDGETS,
@@ -199,6 +199,16 @@ class Stage:
     def _hear(self) -> None:
         for view in self._views.values():
             view._reflector._heard = self.clock - self._silent
+
+    def refuse(self, kind: type, status: int) -> None:
+        """The API server has just answered a list of this kind with the status: it does not serve it, or forbids it."""
+        reflector = self._views[KINDS[kind].kind]._reflector
+        reflector.refusal = ApiError(status, "", "refused")
+        reflector.refusals.since = self.clock
+
+    def asked(self, kind: type) -> bool:
+        """Whether somebody has asked for another list of this kind, which was refused."""
+        return self._views[KINDS[kind].kind]._reflector.refusals._asked.is_set()
 
     def restart(self) -> Stage:
         """A new process, whose mirror is still empty."""

@@ -17,8 +17,8 @@ from serving.ops import Check
 
 __all__ = ["Mirror"]
 
-OWNER_SECONDS: Final = 5.0
-"""So long after its creation a pod waits for its owner to be known."""
+OBJECT_SECONDS: Final = 5.0
+"""How long after its creation a pod waits for its owner or its PodGroup to be known."""
 
 
 class Mirror:
@@ -66,12 +66,17 @@ class Mirror:
                 hook(uid)
         return bool(changed)
 
-    def awaits_owner(self, pod: Pod, key: GroupKey) -> bool:
-        """Whether the pod is new, and the owner that would make its group a gang is not known yet.
+    def awaits_object(self, pod: Pod, key: GroupKey) -> bool:
+        """Whether the pod is new, and the object that would make its group a gang is not known yet.
 
-        A scheduler may hear of a pod before we hear of its owner. An owner that does not come holds nobody for long.
+        A scheduler may hear of a pod before we hear of its owner or PodGroup, or of their kind, if that has just been
+        installed. An object that does not come holds nobody for long.
         """
         created = pod.metadata.creation_timestamp
-        if created is None or not self.watched.awaits_owner(key):
+        if created is None:
             return False
-        return self._clock.wall() - parse_rfc3339(created) < OWNER_SECONDS
+        age = self._clock.wall() - parse_rfc3339(created)
+        if age >= OBJECT_SECONDS:
+            return False
+        # The object came before the pod. Times of creation have whole seconds.
+        return self.watched.awaits_object(key, self._clock.monotonic() - age + 1.0)

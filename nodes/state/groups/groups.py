@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from api.disruption import budget_policy, disruption_cost
 from api.groups import PodGroup, goes_whole, has_run
-from nodes.groups.forms import asking, implied
-from nodes.groups.keys import is_foreign
+from nodes.groups.forms import asking, implied, may_ask
+from nodes.groups.keys import is_foreign, is_owned, source_of
 from nodes.groups.registry import GroupKey
 from nodes.state.columns.change_log import ChangeLog
 from nodes.state.columns.columns import Register
@@ -69,6 +69,15 @@ class GroupTable:
         """The group, if it exists."""
         row = self.keys.get((namespace, name))
         return self.objects[row] if row is not None else None
+
+    def awaits_object(self, key: GroupKey) -> str:
+        """The source of the object that may make this group of another kind a gang; empty if the object is known.
+
+        Empty also if no object makes it a gang that we plan for, or if that is its owner's.
+        """
+        name, row = key[1], self.keys.get(key)
+        is_known = row is not None and row in self._read
+        return "" if is_known or is_owned(name) or not may_ask(name) else source_of(name)
 
     def hold(self, key: GroupKey) -> int:
         """Count one more reference to the group, which need not exist. Returns its row."""

@@ -60,6 +60,7 @@ async def test_an_ordinary_pod_is_nobodys_business() -> None:
 async def test_pods_of_groups_of_others_pass_like_ordinary_pods() -> None:
     """Their own schedulers and controllers bring them together."""
     async with staged() as stage:
+        stage.clock += 10.0  # they are not new
         await stage.settle()
         assert face(stage).verdict(pod("p", owner=("kubeflow.org/v1", "TFJob", "train"))) is None
         assert face(stage).verdict(pod("p", labels={"scheduling.x-k8s.io/pod-group": "a"})) is None
