@@ -122,9 +122,7 @@ def _read(file: Path, path: str) -> Module:
     for statement in ast.parse(module.text).body:
         names = list(_names(statement))
         if "__all__" in names and isinstance(statement, ast.Assign):
-            module.exported = {
-                each.value: each.lineno for each in ast.walk(statement.value) if _is_text(each)
-            }
+            module.exported = dict(_texts(statement.value))
             continue
         module.defined |= {name: statement for name in names if not name.startswith("__")}
         for each in ast.walk(statement):
