@@ -12,7 +12,8 @@ from typing import Any
 
 from hack.fidelity.ours import Said, judge
 from hack.fidelity.probe import Answer
-from hack.fidelity.worlds import World, random_world
+from hack.fidelity.world import World
+from hack.fidelity.worlds import random_world
 
 __all__ = ["Case", "Difference", "Tally", "compare", "differences", "make_cases", "shrink"]
 

@@ -14,7 +14,8 @@ from api.plans import PreemptionPlanSpec
 from hack.fidelity.ours import tables_of
 from hack.fidelity.probe import Answer
 from hack.fidelity.volumes import crowd
-from hack.fidelity.worlds import GROUP, Step, World, random_world
+from hack.fidelity.world import Step, World
+from hack.fidelity.worlds import GROUP, random_world
 from nodes.filters.node_volume_limits import DETACHED
 from nodes.search.cluster import Cluster, lay_out
 from nodes.search.decision import decide_group

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hack.fidelity.selectors import HOSTNAME, NAMESPACES, RACK, ZONE, Json
-
-if TYPE_CHECKING:
-    from hack.fidelity.worlds import World
+from hack.fidelity.world import World
 
 __all__ = ["add_volumes", "crowd"]
 
