@@ -46,11 +46,11 @@ def under(snapshot: Snapshot, policy: BudgetPolicy) -> Snapshot:
             label_budgets=[()] * len(snapshot.label_budgets),
             label_budget=np.full_like(snapshot.label_budget, UNSELECTED),
         )
-    stays = _never_goes(snapshot)
+    stays = _never_evicted(snapshot)
     return replace(snapshot, pod_flags=np.where(stays, snapshot.pod_flags | STAYING, snapshot.pod_flags))
 
 
-def _never_goes(snapshot: Snapshot) -> Bools:
+def _never_evicted(snapshot: Snapshot) -> Bools:
     """[P], pods of units that exceed a budget alone, and pods of several budgets, which the API server never evicts."""
     runs = snapshot.pod_live & (snapshot.pod_node >= 0) & (snapshot.pod_flags & TERMINATING == 0)
     several = np.array([len(rows) > 1 for rows in snapshot.label_budgets], np.bool_)
