@@ -1,1 +1,1 @@
-"""The kube-scheduler side: verbs, gangs, domains, plans, reservations, eviction."""
+"""The filter and preempt verbs for kube-scheduler: what they answer, their listener, and calls of other replicas."""

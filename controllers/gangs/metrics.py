@@ -78,9 +78,12 @@ CONFIRMATIONS = Counter(
 )
 PARKED = Counter(
     "reprieve_extender_parked_pods_total",
-    "Preempt calls answered with no node: the pod waits for a pod deleted, a node changed, or the periodic flush.",
+    "Preempt calls answered with no node: the pod is parked until a pod is deleted, a node changes, a pulse comes, or "
+    "the scheduler's periodic flush.",
 )
-WAKES = Counter("reprieve_wakes_total", "Conditions written to pods that were held back.", ["reason"])
+WAKES = Counter(
+    "reprieve_wakes_total", "Conditions that bring back pods which were held or kept out.", ["reason"]
+)
 ASKED = Counter(
     "reprieve_gangs_asked_total", "Gangs whose members were brought back to the scheduler to be asked."
 )
