@@ -56,6 +56,14 @@ def rendered(folder: Path) -> list[Json]:
     return render(binaries(["kubectl"])["kubectl"], folder)
 
 
+@pytest.mark.parametrize("folder", folders("Kustomization"))
+def test_kustomize_renders_what_kubectl_renders(folder: str) -> None:
+    """The demo has no kubectl."""
+    if folder == "install":
+        pytest.skip("its certificates are not there")
+    assert render(binaries(["kustomize"])["kustomize"], MANIFESTS / folder) == rendered(MANIFESTS / folder)
+
+
 def is_reprieves(body: Json) -> bool:
     """Whether the object bears reprieve's name or is in reprieve's namespace."""
     metadata = body["metadata"]
