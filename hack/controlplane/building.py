@@ -38,7 +38,8 @@ LISTED: Final = "\t".join(
 )
 """A package that must be compiled is stale."""
 MEMORY: Final = {"GOGC": "off", "GOMEMLIMIT": "1GiB"}
-"""For Go's compiler and linker: no garbage is collected below this limit. It takes an eighth of the CPU time off."""
+"""For Go's compiler and linker: no garbage is collected below this limit. It saves an eighth of the CPU
+time (measured on etcd)."""
 
 
 def check_go(modules: Collection[Module], names: Collection[str]) -> None:
@@ -61,7 +62,7 @@ def fetch(module: Module, names: Collection[str]) -> list[Piece]:
     packages = [module.packages[name] for name in names]
     listed = _go(["list", "-deps", "-f", LISTED, *_flags(module), *packages], module.directory)
     pieces = [piece for line in listed.splitlines() if (piece := _piece(*line.split("\t"))) is not None]
-    return pieces + [Piece(f"link {name}", module.version, LINK_WEIGHT) for name in names]
+    return pieces + [Piece(f"link {name}", module.version, LINK_WEIGHT, linked=True) for name in names]
 
 
 def build(module: Module, names: Sequence[str], folder: Path, started: Callable[[str], None]) -> None:
@@ -75,7 +76,7 @@ def build(module: Module, names: Sequence[str], folder: Path, started: Callable[
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         output = Path(scratch) / names[0] if len(names) == 1 else Path(scratch)
         packages = [module.packages[name] for name in names]
-        command = ["go", "build", "-v", *_flags(module), "-o", output, *packages]
+        command: list[str | Path] = ["go", "build", "-v", *_flags(module), "-o", output, *packages]
         said: deque[str] = deque(maxlen=SAID_LINES)
         with subprocess.Popen(
             command, cwd=module.directory, env=_environment(), stderr=subprocess.PIPE, text=True

@@ -48,7 +48,7 @@ WEBHOOK_KINDS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfig
 
 def render(program: Path, folder: Path = BASE) -> list[Json]:
     """The objects that kubectl or our kustomize prints for a folder, in the same order."""
-    command = [program, "kustomize", folder] if program.name == "kubectl" else [program, folder]
+    command: list[str | Path] = [program, *(["kustomize"] if program.name == "kubectl" else []), folder]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise RuntimeError(f"{program.name} of {folder}:\n{result.stderr}")

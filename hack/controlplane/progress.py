@@ -37,6 +37,8 @@ class Piece:
     """The version of its module; "" if it has none. Another version of the same package is another piece."""
     weight: float
     """How long it takes, in any unit that is the same for all pieces."""
+    linked: bool = False
+    """Whether this is a binary. Go does not say when it begins to link."""
 
 
 class Work:
@@ -94,7 +96,8 @@ class Work:
     def counts(self) -> tuple[int, int]:
         """How many packages are compiled, and how many there are."""
         with self._lock:
-            return len(self._done), len(self._done) + len(self._left)
+            done, left = (sum(not each.linked for each in pieces) for pieces in (self._done, self._left))
+        return done, done + left
 
     @property
     def share(self) -> float:
@@ -105,12 +108,18 @@ class Work:
 
     @property
     def seconds_left(self) -> float | None:
-        """The estimate, if the rest goes at the rate so far. None if too little is known for one."""
+        """The estimate, if the rest goes at the rate so far. None if too little is known for one, and at the end, when
+        nothing begins any more that would show the rate."""
         share = self.share
-        if not self.complete or share < KNOWN_SHARE:
+        if not self.complete or share < KNOWN_SHARE or self._only_links_are_left:
             return None
         with self._lock:
             return self._elapsed() * (1 - share) / share
+
+    @property
+    def _only_links_are_left(self) -> bool:
+        with self._lock:
+            return all(each.linked for each in self._left.difference(self._running))
 
     def _elapsed(self) -> float:
         return self._seconds + (self._clock() - self._since if self._since is not None else 0.0)
@@ -122,8 +131,10 @@ class Work:
     def __str__(self) -> str:
         done, of = self.counts
         left = self.seconds_left
-        packages = f": {done} of {of} packages" if of else ""
-        return f"{self.doing}{packages}" + (f", about {in_words(left)} left" if left is not None else "")
+        text = f"{self.doing}: {done} of {of} packages" if of else self.doing
+        if left is not None:
+            return f"{text}, about {in_words(left)} left"
+        return f"{text}, then it is linked" if self.complete and of and self._only_links_are_left else text
 
 
 def in_words(seconds: float) -> str:

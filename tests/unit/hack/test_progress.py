@@ -48,7 +48,7 @@ def test_the_estimate_is_what_is_left_at_the_rate_so_far(clock: Clock) -> None:
         clock.now += 35
         work.started("p1")
         assert work.seconds_left == pytest.approx(60)
-    assert work.seconds_left == 0
+    assert work.seconds_left is None
     assert work.counts == (3, 3)
 
 
@@ -84,11 +84,14 @@ def test_there_is_no_estimate_while_sources_are_fetched_or_hardly_anything_is_co
         work.started("p0")
         work.complete = True
         assert work.seconds_left is None
-        work.started("p1")
+    more = pieces(99, 100, version="v2")
+    work.expect(more)
+    with work.building(more):
+        clock.now += 5
         work.complete = False
         assert work.seconds_left is None
         work.complete = True
-        assert work.seconds_left == 0
+        assert work.seconds_left is not None
 
 
 def test_only_the_time_in_which_something_is_compiled_counts(clock: Clock) -> None:
@@ -117,6 +120,18 @@ def test_what_another_process_has_built_is_not_taken_for_fast_work(clock: Clock)
     work.forget(first)
     assert work.counts == (0, 1)
     assert work.seconds_left is None
+
+
+def test_there_is_no_estimate_while_go_only_links(clock: Clock) -> None:
+    parts = [*pieces(10, 10), Piece("etcd", "v1", 10, linked=True)]
+    work = work_of(clock, *parts, parallel=1)
+    work.doing = "compiling etcd"
+    with work.building(parts):
+        work.started("p0")
+        clock.now += 1
+        work.started("p1")
+        assert work.seconds_left is None
+        assert str(work) == "compiling etcd: 1 of 2 packages, then it is linked"
 
 
 def test_what_go_says_besides_packages_is_ignored(clock: Clock) -> None:
