@@ -45,7 +45,6 @@ lint: build ## Formatting, types, Cython, the direction of imports, and checks o
 	$(BIN)/mypy
 	PYTHONPATH=. $(BIN)/lint-imports
 	$(BIN)/python -m hack.lint
-	$(BIN)/python -m hack.lint
 
 # Each process takes the next file, in the order of collection: tests of one file share what they start. Files that share
 # a control plane are taken together (tests/e2e/order.py).
