@@ -16,14 +16,16 @@ from controllers.gangs.lifecycle.life import GroupKey
 from controllers.gangs.lifecycle.observations import Failed, GatesRemoved, Observation
 from controllers.gangs.mirror.marked_pods import Signature
 from controllers.gangs.mirror.misread import Fault
+from controllers.gangs.planner import Planner
 from controllers.gangs.planning.arrivals import Arrivals
 from controllers.gangs.planning.outcomes import Outcomes
+from controllers.gangs.planning.partial_gangs import PartialGangs
 from controllers.gangs.planning.stopped_gangs import StoppedGangs
 from controllers.gangs.planning.turns import Waits
 from controllers.gangs.pod_events import Hear
-from controllers.gangs.resuming import Resuming
 from controllers.gangs.scheduler.callers import Callers
 from controllers.gangs.searching import SearchThread
+from controllers.gangs.timekeeping import Timekeeper
 from controllers.gangs.writing.plan_store import PlanStore
 from controllers.gangs.writing.writer import Writer
 from controllers.gangs.writing.writes import Writes
@@ -47,21 +49,21 @@ class Leading:
         quota: QuotaPlane,
         term: Term,
     ) -> None:
-        self._gated, self._quota, self._term = known.waiters.gated, quota, term
-        self._has_taken_over = False
-        sender, nudged, rules = Sender(client, fence=term), asyncio.Event(), configuration.rules()
-        groups, roster, clock = known.mirror.watched.groups, known.mirror.roster, known.clock
+        self._known, self._quota, self._term, self._has_taken_over = known, quota, term, False
+        roster, clock, rules = known.mirror.roster, known.clock, configuration.rules()
+        self._nudged = asyncio.Event()
+        groups, sender = known.mirror.watched.groups, Sender(client, fence=term)
         writer = self.writer = Writer(client, clock, sender=sender, group_written=groups.apply)
         self.callers = Callers()
-        gangs = self.gangs = Gangs(roster, rules, clock, nudged.set, self.callers.has_called)
-        writes = self.writes = Writes(lambda key: gangs.report(key, Failed()))
+        gangs = self.gangs = Gangs(roster, rules, clock, self._nudged.set, self.callers.has_called)
+        self.writes = Writes(lambda key: gangs.report(key, Failed()))
         self.telling = telling.telling(known, writer, gangs)
         reporter = self.telling.reporter
 
         asking = waking.asking(known, writer, gangs)
-        lone = self.lone = planning.lone_preemptors(known, gangs, asking, rules.backoff)
-        evidence = self.evidence = waking.evidence(known, gangs, asking, lone)
-        self.waking = waking.waking(known, gangs, asking, evidence, writes)
+        self.lone = planning.lone_preemptors(known, gangs, asking, rules.backoff)
+        self.evidence = waking.evidence(known, gangs, asking, self.lone)
+        self.waking = waking.waking(known, gangs, asking, self.evidence, self.writes)
         self.gates = waking.gates(known, configuration.gates, writer, gangs)
 
         store = PlanStore(writer, known.promises.stored, known.plans.apply, clock)
@@ -69,33 +71,35 @@ class Leading:
         self.evictions = evicting.evictions(known, writer, store, reporter, gangs, marking, quota.stops)
         self.strays = evicting.strays(known, marking, self.evictions)
         retention = configuration.retention()
-        acts = evicting.plan_acts(known, store, self.evictions, gangs, writes, retention)
+        self._acts = evicting.plan_acts(known, store, self.evictions, gangs, self.writes, retention)
 
         self.arrivals = Arrivals(roster, known.promises.has_asked)
-        lessons = self.lessons = planning.lessons(known, configuration, reporter)
-        verdicts = planning.verdicts(known, store, lessons, self.arrivals)
-        seconds = configuration.plan_deadline_seconds
-        self._resuming = Resuming(
-            known.promises.claims, roster, gangs, self.evictions, verdicts, clock, plan_seconds=seconds
-        )
-        outcomes = Outcomes(lessons, verdicts, lone.singles)
-        performer = planning.performer(known, acts, self.waking, outcomes, reporter, gangs, writes)
-        turns = planning.turns(
-            known, gangs, lessons, verdicts, evidence, lone.singles, search, quota.groups.waits
+        self.lessons = planning.lessons(known, configuration, reporter)
+        self._verdicts = planning.verdicts(known, store, self.lessons, self.arrivals)
+        self._resuming = evicting.resuming(
+            known, gangs, self.evictions, self._verdicts, configuration.plan_deadline_seconds
         )
         rule = configuration.pieces()
-        timed = (
-            evidence,
-            lessons,
-            Waits(gangs, verdicts, lone.singles),
-            self.waking,
-            acts,
-            StoppedGangs(quota.groups, gangs, roster, clock),
-            planning.partial_gangs(known, rule, client, gangs, evidence, self.callers, self.waking, writes),
+        inquiry = planning.inquiry(known, client, rule, self.evidence, self.callers)
+        pieces = planning.partial_gangs(known, inquiry, rule, gangs, self.waking, self.writes)
+        self.planner = self._planner(search, pieces)
+
+    def _planner(self, search: SearchThread, pieces: PartialGangs) -> Planner:
+        """The loop over all of these."""
+        known, gangs, lessons, verdicts = self._known, self.gangs, self.lessons, self._verdicts
+        evidence, singles, groups = self.evidence, self.lone.singles, self._quota.groups
+        outcomes = Outcomes(lessons, verdicts, singles)
+        performer = planning.performer(
+            known, self._acts, self.waking, outcomes, self.telling.reporter, gangs, self.writes
         )
-        self.planner = planning.planner(
-            known, gangs, turns, performer, self.waking, self.telling, evidence, timed, nudged
-        )
+        decider = planning.decider(known, lessons, evidence, singles, search)
+        turns = planning.turns(known, gangs, decider, verdicts, evidence, singles, groups.waits)
+        following = planning.following(known, gangs, evidence, turns, performer, self.waking, self.telling)
+        stopped = StoppedGangs(groups, gangs, known.mirror.roster, known.clock)
+        waits = Waits(gangs, verdicts, singles)
+        timekeeper = Timekeeper((evidence, lessons, waits, self.waking, self._acts, stopped, pieces))
+        mirror, clock = known.mirror, known.clock
+        return Planner(mirror, following, turns, self.waking, timekeeper, clock, self._nudged)
 
     async def run(self) -> None:
         """Act until cancelled."""
@@ -147,7 +151,7 @@ class Leading:
 
     def _gate_removed(self, uid: str) -> None:
         """If the pod was the last one of its group with our scheduling gate, the gang hears that."""
-        group = self._gated.ungated_by(uid)
+        group = self._known.waiters.gated.ungated_by(uid)
         if group is not None:
             self.gangs.report(group, GatesRemoved())
 

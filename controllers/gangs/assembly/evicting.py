@@ -10,6 +10,8 @@ from controllers.gangs.evicting.strays import Strays
 from controllers.gangs.gangs import Gangs
 from controllers.gangs.known import Known
 from controllers.gangs.plan_acts import PlanActs
+from controllers.gangs.planning.verdicts import Verdicts
+from controllers.gangs.resuming import Resuming
 from controllers.gangs.telling.events import Reporter
 from controllers.gangs.writing.housekeeping import Housekeeping
 from controllers.gangs.writing.plan_store import PlanStore
@@ -18,7 +20,7 @@ from controllers.gangs.writing.writes import Writes
 from runtime.exchange.owner_stops import OwnerStops
 from runtime.plans.plan_retention import Retention
 
-__all__ = ["evictions", "plan_acts", "strays"]
+__all__ = ["evictions", "plan_acts", "resuming", "strays"]
 
 
 def evictions(
@@ -54,3 +56,11 @@ def plan_acts(
     promises = known.promises
     housekeeping = Housekeeping(promises.stored, store, writes, retention, known.clock)
     return PlanActs(store, housekeeping, evictions, promises.reservations, gangs, writes)
+
+
+def resuming(
+    known: Known, gangs: Gangs, evictions: Evictions, verdicts: Verdicts, plan_seconds: float
+) -> Resuming:
+    """What goes on with the plans that a former process was carrying out."""
+    claims, roster = known.promises.claims, known.mirror.roster
+    return Resuming(claims, roster, gangs, evictions, verdicts, known.clock, plan_seconds=plan_seconds)

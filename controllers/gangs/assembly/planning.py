@@ -1,9 +1,8 @@
-"""What decides: what was learned from earlier plans, whose turn it is, and the planner that asks all of them."""
+"""What decides: what was learned from earlier plans, whose turn it is, and what moves gangs through their lives."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from api.backoff import Backoff
 from controllers.gangs.configuration import PlanningConfiguration
@@ -16,7 +15,6 @@ from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.looking.look import Looks
 from controllers.gangs.performing import Performer
 from controllers.gangs.plan_acts import PlanActs
-from controllers.gangs.planner import Planner
 from controllers.gangs.planning.arrivals import Arrivals
 from controllers.gangs.planning.candidates import Candidates
 from controllers.gangs.planning.decide import Decider
@@ -37,7 +35,6 @@ from controllers.gangs.scheduler.callers import Callers
 from controllers.gangs.searching import SearchThread
 from controllers.gangs.telling.events import Reporter
 from controllers.gangs.telling.telling import Telling
-from controllers.gangs.timekeeping import Timed, Timekeeper
 from controllers.gangs.waking.asking import Asking
 from controllers.gangs.waking.waking import Waking
 from controllers.gangs.writing.plan_store import PlanStore
@@ -45,7 +42,17 @@ from controllers.gangs.writing.writes import Writes
 from kube.client import ApiClient
 from nodes.state.slots import Slots
 
-__all__ = ["lessons", "lone_preemptors", "partial_gangs", "performer", "planner", "turns", "verdicts"]
+__all__ = [
+    "decider",
+    "following",
+    "inquiry",
+    "lessons",
+    "lone_preemptors",
+    "partial_gangs",
+    "performer",
+    "turns",
+    "verdicts",
+]
 
 
 def lone_preemptors(known: Known, gangs: Gangs, asking: Asking, backoff: Backoff) -> LonePreemptors:
@@ -68,39 +75,43 @@ def verdicts(known: Known, store: PlanStore, lessons: Lessons, arrivals: Arrival
     return Verdicts(known.mirror.roster, stored, store, exclusions, arrivals, known.clock)
 
 
+def decider(
+    known: Known, lessons: Lessons, evidence: Evidence, singles: Singles, search: SearchThread
+) -> Decider:
+    """Runs the search."""
+    reservations, gated = known.promises.reservations, known.waiters.gated
+    return Decider(known.mirror, reservations, lessons, evidence, singles, gated, search)
+
+
 def turns(
     known: Known,
     gangs: Gangs,
-    lessons: Lessons,
+    decider: Decider,
     verdicts: Verdicts,
     evidence: Evidence,
     singles: Singles,
-    search: SearchThread,
     waits: Callable[[GroupKey], bool],
 ) -> Turns:
     """Whose turn it is. `waits`: whether a group waits for quota."""
-    mirror, clock = known.mirror, known.clock
-    reservations, gated = known.promises.reservations, known.waiters.gated
-    decider = Decider(mirror, reservations, lessons, evidence, singles, gated, search)
-    queue = PlanningQueue(Slots(mirror.tables), clock, Share())
-    candidates = Candidates(mirror.roster, evidence, singles, clock, waits)
-    return Turns(queue, candidates, decider, verdicts, singles, gangs, clock)
+    queue = PlanningQueue(Slots(known.mirror.tables), known.clock, Share())
+    candidates = Candidates(known.mirror.roster, evidence, singles, known.clock, waits)
+    return Turns(queue, candidates, decider, verdicts, singles, gangs, known.clock)
+
+
+def inquiry(
+    known: Known, client: ApiClient, rule: PiecesRule, evidence: Evidence, callers: Callers
+) -> Inquiry:
+    """What the rule about gangs in pieces asks."""
+    stored, clock = known.promises.stored, known.clock
+    return Inquiry(Reader(client), known.mirror, stored, evidence, callers, rule, clock)
 
 
 def partial_gangs(
-    known: Known,
-    rule: PiecesRule,
-    client: ApiClient,
-    gangs: Gangs,
-    evidence: Evidence,
-    callers: Callers,
-    waking: Waking,
-    writes: Writes,
+    known: Known, inquiry: Inquiry, rule: PiecesRule, gangs: Gangs, waking: Waking, writes: Writes
 ) -> PartialGangs:
     """Gangs in pieces."""
-    mirror, stored, clock = known.mirror, known.promises.stored, known.clock
-    inquiry = Inquiry(Reader(client), mirror, stored, evidence, callers, rule, clock)
-    return PartialGangs(inquiry, gangs, mirror.roster, writes, rule.seconds, clock, waking.ask)
+    roster, clock = known.mirror.roster, known.clock
+    return PartialGangs(inquiry, gangs, roster, writes, rule.seconds, clock, waking.ask)
 
 
 def performer(
@@ -118,20 +129,18 @@ def performer(
     return Performer(promising, acts, waking, outcomes, reporter, gangs, writes)
 
 
-def planner(
+def following(
     known: Known,
     gangs: Gangs,
+    evidence: Evidence,
     turns: Turns,
     performer: Performer,
     waking: Waking,
     telling: Telling,
-    evidence: Evidence,
-    timed: Sequence[Timed],
-    nudged: asyncio.Event,
-) -> Planner:
-    """The loop. `timed`: what waits for the clock, in order. `nudged` has it look again."""
-    mirror, reservations, gated = known.mirror, known.promises.reservations, known.waiters.gated
-    looks = Looks(mirror.roster, reservations, evidence, gated)
-    following = Following(mirror, gangs, looks, turns, performer, waking, telling)
-    performer.promising.on_change(following.promised)
-    return Planner(mirror, following, turns, waking, Timekeeper(timed), known.clock, nudged)
+) -> Following:
+    """What moves gangs through their lives. It hears of promised room at once."""
+    mirror, gated = known.mirror, known.waiters.gated
+    looks = Looks(mirror.roster, known.promises.reservations, evidence, gated)
+    made = Following(mirror, gangs, looks, turns, performer, waking, telling)
+    performer.promising.on_change(made.promised)
+    return made
