@@ -182,7 +182,7 @@ def _pods(asking: Asking, tables: Tables) -> list[SupposedPods]:
 def _search(snapshot: Snapshot, asking: Asking, pods: list[SupposedPods], limits: Limits) -> Answer:
     """On the search's thread. A fault of ours is an answer that evicts nobody."""
     try:
-        found = workload_decision(snapshot, _name(asking), pods, budget=limits.budget, effort=limits.effort)
+        found = workload_decision(snapshot, _name(asking), pods, limits=limits)
     except (DecisionError, ValueError) as error:
         return NoPlace(str(error))
     except Exception as error:
