@@ -21,7 +21,7 @@ from api.core import Node, Pod, PodDisruptionBudget
 from api.groups import PodGroup
 from hack.controlplane import objects
 from hack.controlplane.client import Json
-from nodes.search.decision import EFFORT, decide_group
+from nodes.search.decision import EFFORT, Limits, decide_group
 from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
 
@@ -124,7 +124,7 @@ def _measured(table: Table, case: Case) -> bool:
 
 
 def _decide(snapshot: Snapshot, effort: int = EFFORT) -> object:
-    return decide_group(snapshot, "default", "hero", effort=effort)
+    return decide_group(snapshot, "default", "hero", limits=Limits(effort=effort))
 
 
 def _median(act: Callable[[], object]) -> float:

@@ -12,7 +12,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -180,41 +180,20 @@ class ApiClient:
         `user` and `groups`: as whom the requests are made (impersonation); by default as whoever is authenticated.
         Raises ApiError (status 0) if the configuration is unusable.
         """
-        from kubernetes_asyncio import client, config  # noqa: PLC0415 - takes over a second, and only serving needs it
+        async with _library(kubeconfig, context) as (api_client, load):
 
-        # What the library logs of a credential plugin is in the error that follows.
-        logging.getLogger(config.__name__).addHandler(logging.NullHandler())
-        configuration = client.Configuration()
+            async def credentials(headers: dict[str, str]) -> None:
+                await api_client.update_params_for_auth(headers, [], ["BearerToken"])
 
-        async def load() -> None:
-            try:
-                if kubeconfig is None:
-                    config.load_incluster_config(client_configuration=configuration)
-                else:
-                    await config.load_kube_config(str(kubeconfig), context, configuration)
-            except Exception as error:
-                # The library raises many types of errors for an invalid file.
-                raise ApiError(0, "Configuration", f"{kubeconfig or 'in-cluster'}: {error}") from error
-
-        await load()
-        try:
-            api_client = client.ApiClient(configuration)
-        except OSError as error:
-            raise ApiError(0, "Configuration", f"{kubeconfig or 'in-cluster'}: {error}") from error
-
-        async def credentials(headers: dict[str, str]) -> None:
-            await api_client.update_params_for_auth(headers, [], ["BearerToken"])
-
-        # The library's own session looks up ~/.netrc and the environment's proxies in two threads for each request.
-        # What it finds in ~/.netrc would also fail requests that have a token.
-        connector = api_client.rest_client.pool_manager.connector
-        try:
+            # The library's own session looks up ~/.netrc and the environment's proxies in two threads for each
+            # request. What it finds in ~/.netrc would also fail requests that have a token.
             async with aiohttp.ClientSession(
-                connector=connector,
+                connector=api_client.rest_client.pool_manager.connector,
                 connector_owner=False,
                 read_bufsize=READ_BUFFER_BYTES,
                 headers=_impersonating(user, groups),
             ) as session:
+                configuration = api_client.configuration
                 yield cls(
                     session,
                     configuration.host,
@@ -225,8 +204,6 @@ class ApiClient:
                     cluster=cluster,
                     clock=clock,
                 )
-        finally:
-            await api_client.close()
 
     async def request(
         self,
@@ -340,6 +317,38 @@ async def get_or_none(
         if error.status == 404:
             return None
         raise
+
+
+@asynccontextmanager
+async def _library(
+    kubeconfig: str | Path | None, context: str | None
+) -> AsyncIterator[tuple[Any, Callable[[], Awaitable[None]]]]:
+    """The library's client, and what reads its configuration again. Raises ApiError (status 0)."""
+    from kubernetes_asyncio import client, config  # noqa: PLC0415 - takes over a second, and only serving needs it
+
+    # What the library logs of a credential plugin is in the error that follows.
+    logging.getLogger(config.__name__).addHandler(logging.NullHandler())
+    configuration = client.Configuration()
+
+    async def load() -> None:
+        try:
+            if kubeconfig is None:
+                config.load_incluster_config(client_configuration=configuration)
+            else:
+                await config.load_kube_config(str(kubeconfig), context, configuration)
+        except Exception as error:
+            # The library raises many types of errors for an invalid file.
+            raise ApiError(0, "Configuration", f"{kubeconfig or 'in-cluster'}: {error}") from error
+
+    await load()
+    try:
+        api_client = client.ApiClient(configuration)
+    except OSError as error:
+        raise ApiError(0, "Configuration", f"{kubeconfig or 'in-cluster'}: {error}") from error
+    try:
+        yield api_client, load
+    finally:
+        await api_client.close()
 
 
 def _impersonating(user: str | None, groups: Sequence[str]) -> list[tuple[str, str]]:

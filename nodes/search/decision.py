@@ -68,10 +68,15 @@ NAMED: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What bounds a search: counts, not times."""
+    """What bounds a search: counts, not times (see `native`)."""
 
     budget: int = BUDGET
+    """Steps of one exact packing."""
     effort: int = EFFORT
+    """Work that makes a first plan better."""
+
+
+USUAL: Final = Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +93,12 @@ def decide_group(
     namespace: str,
     name: str,
     *,
-    budget: int = BUDGET,
-    effort: int = EFFORT,
+    limits: Limits = USUAL,
     strict: bool = True,
     barred: str = "",
 ) -> plans.PreemptionPlanSpec:
     """The plan of `group_decision`, which takes the same arguments and raises the same errors."""
-    return group_decision(
-        snapshot, namespace, name, budget=budget, effort=effort, strict=strict, barred=barred
-    ).spec
+    return group_decision(snapshot, namespace, name, limits=limits, strict=strict, barred=barred).spec
 
 
 def group_decision(
@@ -104,19 +106,17 @@ def group_decision(
     namespace: str,
     name: str,
     *,
-    budget: int = BUDGET,
-    effort: int = EFFORT,
+    limits: Limits = USUAL,
     strict: bool = True,
     barred: str = "",
 ) -> Decision:
     """The decision for a PodGroup. `barred`: why it may not evict for now; empty if it may.
 
     Raises DecisionError if the group or its PriorityClass does not exist. With `strict`, it also raises DecisionError
-    if the PriorityClass of another group does not exist; otherwise the pods of that group stay. `budget` and `effort`
-    are counts, not times: see `native`.
+    if the PriorityClass of another group does not exist; otherwise the pods of that group stay.
     """
     preemptor = _barred(group_preemptor(snapshot, namespace, name), barred)
-    return _decide(snapshot, preemptor, budget, effort, strict)
+    return _decide(snapshot, preemptor, limits, strict)
 
 
 def decide_pod(
@@ -124,12 +124,11 @@ def decide_pod(
     namespace: str,
     name: str,
     *,
-    budget: int = BUDGET,
-    effort: int = EFFORT,
+    limits: Limits = USUAL,
     strict: bool = True,
 ) -> plans.PreemptionPlanSpec:
     """The plan of `pod_decision`, which takes the same arguments and raises the same errors."""
-    return pod_decision(snapshot, namespace, name, budget=budget, effort=effort, strict=strict).spec
+    return pod_decision(snapshot, namespace, name, limits=limits, strict=strict).spec
 
 
 def pod_decision(
@@ -137,8 +136,7 @@ def pod_decision(
     namespace: str,
     name: str,
     *,
-    budget: int = BUDGET,
-    effort: int = EFFORT,
+    limits: Limits = USUAL,
     strict: bool = True,
     barred: str = "",
     among: frozenset[str] | None = None,
@@ -148,7 +146,7 @@ def pod_decision(
     `barred`, and what is raised, as in `group_decision`.
     """
     preemptor = replace(pod_preemptor(snapshot, namespace, name), among=among)
-    return _decide(snapshot, _barred(preemptor, barred), budget, effort, strict)
+    return _decide(snapshot, _barred(preemptor, barred), limits, strict)
 
 
 def workload_decision(
@@ -156,8 +154,7 @@ def workload_decision(
     workload: WorkloadName,
     sets: Sequence[SupposedPods],
     *,
-    budget: int = BUDGET,
-    effort: int = EFFORT,
+    limits: Limits = USUAL,
 ) -> Decision:
     """What it would take to place all pods of a Workload, which do not exist yet. They are named after their pod sets.
 
@@ -167,12 +164,12 @@ def workload_decision(
     asked = supposed(snapshot, workload, sets)
     if not asked.preemptor.unbound:
         return Decision(spec_for(asked.preemptor, "Fits", "it has no pods"))
-    return _decide(asked.snapshot, asked.preemptor, budget, effort, strict=False)
+    return _decide(asked.snapshot, asked.preemptor, limits, strict=False)
 
 
 def decide_for(snapshot: Snapshot, preemptor: Preemptor) -> plans.PreemptionPlanSpec:
     """The plan for a preemptor that the caller has made, of pods that need not be a group in the cluster."""
-    return _decide(snapshot, preemptor, BUDGET, EFFORT, strict=False).spec
+    return _decide(snapshot, preemptor, USUAL, strict=False).spec
 
 
 def _barred(preemptor: Preemptor, why: str) -> Preemptor:
@@ -182,18 +179,18 @@ def _barred(preemptor: Preemptor, why: str) -> Preemptor:
     return replace(preemptor, evicts=False, mismatch=Mismatch("EvictedInVain", why))
 
 
-def _decide(snapshot: Snapshot, preemptor: Preemptor, budget: int, effort: int, strict: bool) -> Decision:
+def _decide(snapshot: Snapshot, preemptor: Preemptor, limits: Limits, strict: bool) -> Decision:
     """The decision with budgets as the preemptor's policy says. If they stop it, the plan names them."""
-    decision = _decide_under(under(snapshot, preemptor.budgets), preemptor, budget, effort, strict)
+    decision = _decide_under(under(snapshot, preemptor.budgets), preemptor, limits, strict)
     if may_be_stopped(preemptor, decision.spec):
-        would = _decide_under(snapshot, replace(preemptor, budgets="Prefer"), budget, 0, strict)
+        would = _decide_under(
+            snapshot, replace(preemptor, budgets="Prefer"), replace(limits, effort=0), strict
+        )
         name_stopping(decision.spec, snapshot, would.spec)
     return decision
 
 
-def _decide_under(
-    snapshot: Snapshot, preemptor: Preemptor, budget: int, effort: int, strict: bool
-) -> Decision:
+def _decide_under(snapshot: Snapshot, preemptor: Preemptor, limits: Limits, strict: bool) -> Decision:
     members = len(preemptor.bound) + len(preemptor.unbound)
     if not members and preemptor.policy == "gang" and not preemptor.minimum:
         return Decision(spec_for(preemptor, "Fits", "no member exists, and none has to run any longer"))
@@ -216,10 +213,8 @@ def _decide_under(
             else "no nodes"
         )
         return Decision(spec_for(preemptor, "Unschedulable", reason))
-    if preemptor.required:
-        decision = _with_victims(cluster, budget, effort, strict)
-    else:
-        decision = Decision(without_victims(cluster))
+    needs = bool(preemptor.required)
+    decision = _with_victims(cluster, limits, strict) if needs else Decision(without_victims(cluster))
     list_excluded(cluster, decision.spec)
     if cluster.layout.astray:
         decision.spec.reason += f"; {cluster.layout.astray}"
@@ -229,9 +224,9 @@ def _decide_under(
 # ---- plans from a search
 
 
-def _with_victims(cluster: Cluster, budget: int, effort: int, strict: bool) -> Decision:
-    cluster, built, found = _search(cluster, budget, effort, strict)
-    comparison = compare(cluster, built, found, budget)
+def _with_victims(cluster: Cluster, limits: Limits, strict: bool) -> Decision:
+    cluster, built, found = _search(cluster, limits, strict)
+    comparison = compare(cluster, built, found, limits.budget)
     if found.winner < 0:
         spec = spec_for(cluster.preemptor, comparison.listed[0].outcome, comparison.why_none)
         spec.not_modelled = not_modelled(cluster, list(cluster.preemptor.required), [])
@@ -241,11 +236,11 @@ def _with_victims(cluster: Cluster, budget: int, effort: int, strict: bool) -> D
     else:
         spec, broken = _placed(cluster, built, found)
         if broken:
-            better = _in_cells(cluster, built, found, budget, effort, strict)
+            better = _in_cells(cluster, built, found, limits, strict)
             if better is not None:
                 spec, built, found = better
                 comparison = replace(
-                    comparison, listed=_with_winner(comparison, compare(cluster, built, found, budget))
+                    comparison, listed=_with_winner(comparison, compare(cluster, built, found, limits.budget))
                 )
     spec.domains, spec.other_domains = comparison.listed, comparison.others
     uids = cluster.snapshot.pod_uids
@@ -253,7 +248,7 @@ def _with_victims(cluster: Cluster, budget: int, effort: int, strict: bool) -> D
     return Decision(spec, alike if found.winner >= 0 else ())
 
 
-def _search(cluster: Cluster, budget: int, effort: int, strict: bool) -> tuple[Cluster, Built, Solution]:
+def _search(cluster: Cluster, limits: Limits, strict: bool) -> tuple[Cluster, Built, Solution]:
     """The search for the oldest members that are needed. If they fit nowhere, for others: see `others`.
 
     All searches for others together have the budget of the first one. If one of them spends its part, and no other one
@@ -261,14 +256,16 @@ def _search(cluster: Cluster, budget: int, effort: int, strict: bool) -> tuple[C
     """
     built = build(cluster, strict=strict)
     preemptor = cluster.preemptor
-    answer = cluster, built, bounded(search(built.problem, budget, effort), preemptor.budgets)
+    answer = cluster, built, bounded(search(built.problem, limits.budget, limits.effort), preemptor.budgets)
     work = answer[2].work
     if _decides(answer[2]) or len(preemptor.unbound) == preemptor.needed:
         return answer
     for other in others(cluster, strict=strict):
         asking = cluster.asking_with(other)
         built = build(asking, strict=strict)
-        found = bounded(search(built.problem, max(1, budget // TRIES), effort), preemptor.budgets)
+        found = bounded(
+            search(built.problem, max(1, limits.budget // TRIES), limits.effort), preemptor.budgets
+        )
         work += found.work
         if found.winner >= 0:
             return asking, built, replace(found, work=work)
@@ -283,7 +280,7 @@ def _decides(found: Solution) -> bool:
 
 
 def _in_cells(
-    cluster: Cluster, built: Built, found: Solution, budget: int, effort: int, strict: bool
+    cluster: Cluster, built: Built, found: Solution, limits: Limits, strict: bool
 ) -> tuple[plans.PreemptionPlanSpec, Built, Solution] | None:
     """A plan in the same domain that the filters take, though members look at one another; None if none is found."""
     work = found.work
@@ -291,7 +288,7 @@ def _in_cells(
     nodes = cluster.layout.of(found.winner)
     for within in dealt(cluster, _required_nodes(built, found), gone, nodes):
         narrow = build(cluster, strict=strict, within=within)
-        other = bounded(search(narrow.problem, budget, effort), cluster.preemptor.budgets)
+        other = bounded(search(narrow.problem, limits.budget, limits.effort), cluster.preemptor.budgets)
         work += other.work
         if other.winner >= 0:
             # That no plan costs less is true of these cells, and not of the whole domain.

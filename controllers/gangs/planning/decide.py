@@ -122,21 +122,12 @@ def _decide(
                 snapshot,
                 pod.namespace,
                 pod.name,
-                budget=limits.budget,
-                effort=limits.effort,
+                limits=limits,
                 strict=False,
                 barred=barred,
                 among=among,
             )
-        return group_decision(
-            snapshot,
-            namespace,
-            name,
-            budget=limits.budget,
-            effort=limits.effort,
-            strict=False,
-            barred=barred,
-        )
+        return group_decision(snapshot, namespace, name, limits=limits, strict=False, barred=barred)
     except DecisionError as error:
         return error
     except Exception as error:

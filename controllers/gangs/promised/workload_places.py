@@ -203,7 +203,7 @@ def _bounded(pod: Pod, classes: Mapping[str, PriorityClass]) -> Pod:
 def _search(snapshot: Snapshot, asking: Asking, pods: list[SupposedPods], limits: Limits) -> Answer:
     """On the search's thread. A fault of ours is an answer that evicts nobody."""
     try:
-        found = workload_decision(snapshot, _name(asking), pods, budget=limits.budget, effort=limits.effort)
+        found = workload_decision(snapshot, _name(asking), pods, limits=limits)
     except (DecisionError, ValueError) as error:
         return NoPlace(str(error))
     except Exception as error:

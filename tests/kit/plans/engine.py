@@ -18,7 +18,7 @@ from api.foreign_groups import (
     VolcanoPodGroup,
 )
 from api.groups import PodGroup
-from nodes.search.decision import BUDGET, EFFORT, decide_group
+from nodes.search.decision import EFFORT, Limits, decide_group
 from nodes.state.costs import CostRules
 from nodes.state.snapshot import Exclusion, Snapshot
 from nodes.state.tables import Tables
@@ -107,7 +107,6 @@ def alike(objects: Iterable[Object], excluded: Iterable[tuple[Key, str]]) -> set
 def plan_for(
     objects: Iterable[Object],
     preemptor: str,
-    budget: int = BUDGET,
     effort: int = EFFORT,
     excluded: Collection[tuple[Key, str]] = (),
     costs: CostRules = DEFAULT,
@@ -115,6 +114,6 @@ def plan_for(
     """The decision for `namespace/name`, as it is written; see `excluding`."""
     namespace, _, name = preemptor.partition("/")
     snapshot = excluding(replace(snapshot_of(objects), costs=costs), excluded)
-    decided = decide_group(snapshot, namespace, name, budget=budget, effort=effort)
+    decided = decide_group(snapshot, namespace, name, limits=Limits(effort=effort))
     spec: dict[str, Any] = msgspec.to_builtins(decided)
     return spec

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from api.plan_names import plan_name
 from api.plans import PreemptionPlanSpec, SearchReport
-from nodes.search.decision import EFFORT, DecisionError, decide_group, decide_pod, pod_decision
+from nodes.search.decision import EFFORT, DecisionError, Limits, decide_group, decide_pod, pod_decision
 from tests.kit.objects import budget, gang, node, pod, priority_class, tables
 from tests.unit.nodes.search.support import NS, decide, names
 
@@ -32,7 +32,7 @@ def test_exactly_the_needed_victims_go() -> None:
 def test_the_plan_says_how_far_its_search_went() -> None:
     full = [pod(f"v{i}", node=f"n{i}", requests={"cpu": "4"}, priority=1) for i in range(3)]
     cluster = (gang(), *members(2), *(node(f"n{i}") for i in range(3)), *full)
-    whole, first = decide(*cluster), decide(*cluster, effort=0)
+    whole, first = decide(*cluster), decide(*cluster, limits=Limits(effort=0))
     assert whole.search is not UNSET
     assert first.search is not UNSET
     assert whole.search == SearchReport(whole.search.work_microseconds, ended=True, lowest_cutoff=True)
@@ -47,7 +47,7 @@ def test_a_cutoff_that_spares_a_budget_is_not_proven_to_be_the_lowest() -> None:
     kept = budget("kept", selector={"matchLabels": {"app": "kept"}})
     cluster = (gang(minimum=1), *members(1), node("n0"), node("n1"), low, high, kept)
     for effort, proven in ((0, False), (EFFORT, True)):
-        plan = decide(*cluster, effort=effort)
+        plan = decide(*cluster, limits=Limits(effort=effort))
         assert (names(plan), plan.priority_cutoff) == (["high"], 2)
         assert plan.search is not UNSET
         assert (plan.search.ended, plan.search.lowest_cutoff) == (proven, proven)
