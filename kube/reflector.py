@@ -123,7 +123,7 @@ class Timing:
     refused: Backoff = DEFAULT_REFUSED
     """The delays while the API server refuses: it does not serve the resource, or forbids it."""
     asked: float = 1.0
-    """If somebody asks whether it still refuses, this is the delay at least."""
+    """The shortest of these delays if somebody asks whether it still refuses."""
 
 
 class ExpiredError(Exception):
@@ -208,7 +208,7 @@ class Reflector(Generic[T]):
                     await self._refused(error, began)
 
     async def _refused(self, error: ApiError, since: float) -> None:
-        """Note the refusal of a request that was not sent before `since`, and wait."""
+        """Note the refusal of a request that was sent at `since` or later, and wait."""
         REFLECTOR_STREAM_ENDS.labels(self._cluster, self.kind, "refused").inc()
         self.resource_version = ""
         if self.refusal is None or self.refusal.status != error.status:

@@ -1,4 +1,4 @@
-"""When a request that the API server refuses is sent again: after a while, or soon if somebody asks."""
+"""When a refused request is sent again: after a while, or soon if somebody asks."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Refusals:
     """Counts the refusals in a row. Their cause is a missing CRD or a missing right, not an outage or overload."""
 
     def __init__(self, backoff: Backoff, least: float) -> None:
-        """`backoff`: the delays. `least`: the shortest wait after a refusal, in seconds, also if somebody asks."""
+        """`backoff`: the delays while nobody asks. `least`: the shortest delay, in seconds, if somebody asks."""
         self._backoff, self._least = backoff, least
         self.times = 0
         """How often it has refused in a row. Requests that are sent because somebody asks do not count."""
         self.since = NEVER
-        """The newest request that was refused was not sent before, in monotonic seconds."""
+        """The newest refused request was sent at this time or later, in monotonic seconds."""
         self._due = NEVER
         """When the next request is sent that counts, in seconds of the event loop."""
         self._asked = asyncio.Event()
@@ -36,7 +36,7 @@ class Refusals:
         self._asked.clear()
 
     def note(self, since: float) -> None:
-        """A request was refused that was not sent before `since`, in monotonic seconds."""
+        """A request was refused that was sent at `since` or later, in monotonic seconds."""
         self.since, now = since, asyncio.get_running_loop().time()
         if now >= self._due:
             self.times += 1

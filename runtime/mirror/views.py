@@ -150,7 +150,7 @@ class View(Generic[T]):
         return self._resource.optional and self._reflector.refusal is not None
 
     def may_have_come(self, since: float) -> bool:
-        """Whether an object that has existed since then (monotonic seconds), and that we do not know, may exist.
+        """Whether an object that the view lacks may exist. It was created before `since`, in monotonic seconds.
 
         A watch may be behind. If the resource was not served when it was last asked for, it is asked for again soon.
         """

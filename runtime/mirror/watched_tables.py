@@ -153,7 +153,7 @@ class WatchedTables:
     def awaits_object(self, key: GroupKey, since: float) -> bool:
         """Whether an object that we read would make this group a gang, and has not come yet.
 
-        `since`: since when it exists, if it does, in monotonic seconds.
+        `since`: if the object exists, it was created before this time, in monotonic seconds.
         """
         source = self.tables.owners.awaits_owner(key) or self.tables.groups.awaits_object(key)
         return any(view.may_have_come(since) for view in self._by_source.get(source, ()))

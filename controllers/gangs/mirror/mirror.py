@@ -18,7 +18,7 @@ from serving.ops import Check
 __all__ = ["Mirror"]
 
 OBJECT_SECONDS: Final = 5.0
-"""How long after its creation a pod waits for its owner or its PodGroup to be known."""
+"""How long after its creation a pod waits at most until its owner or PodGroup is known."""
 
 
 class Mirror:
@@ -70,7 +70,7 @@ class Mirror:
         """Whether the pod is new, and the object that would make its group a gang is not known yet.
 
         A scheduler may hear of a pod before we hear of its owner or PodGroup, or of their kind, if that has just been
-        installed. An object that does not come holds nobody for long.
+        installed. An object that does not come delays no pod for long.
         """
         created = pod.metadata.creation_timestamp
         if created is None:
