@@ -15,6 +15,7 @@ from kube.client import ApiError
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.objects import gang, group, node, pod
 from tests.kit.stage import Stage, staged
+from tests.kit.waiting import beside
 
 BIG = {"cpu": "4"}
 PLANS = "/preemptionplans"
@@ -156,12 +157,10 @@ async def test_a_step_that_fails_is_not_the_last_one(monkeypatch: pytest.MonkeyP
             return more
 
         monkeypatch.setattr(stage.leading.planner, "step", failing_once)
-        running = asyncio.create_task(stage.leading.planner.run())
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            await planned.wait()
-        assert not running.done()
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+        async with beside(stage.leading.planner.run()) as running:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await planned.wait()
+            assert not running.done()
 
 
 async def test_an_eviction_that_fails_is_tried_until_it_succeeds(monkeypatch: pytest.MonkeyPatch) -> None:
