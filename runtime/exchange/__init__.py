@@ -1,1 +1,4 @@
-"""What the planes ask and tell each other."""
+"""What the planes ask and tell each other.
+
+Tests: placements in tests/unit/controllers/quota/scheduling/test_agreement.py.
+"""

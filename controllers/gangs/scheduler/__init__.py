@@ -1,1 +1,4 @@
-"""What kube-scheduler says of pods, what it offers, and how it is set up."""
+"""What kube-scheduler says of pods, what it offers, and how it is set up.
+
+Tests: rejections in test_messages.py.
+"""

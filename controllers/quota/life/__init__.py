@@ -1,1 +1,5 @@
-"""The lives of Workloads and of plans as pure functions."""
+"""The lives of Workloads and of plans as pure functions.
+
+Tests: admitting, draft, preempting and retries in test_life.py; endings in
+tests/unit/controllers/quota/plans/test_plans.py; plan_life in tests/property/test_quota_plan_lives.py.
+"""

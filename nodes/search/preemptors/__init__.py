@@ -1,1 +1,5 @@
-"""Who asks for room: the group or pod, its members, and pods that are only supposed."""
+"""Who asks for room: the group or pod, its members, and pods that are only supposed.
+
+Tests: demand in tests/property/test_slots.py; mismatch in tests/unit/nodes/search/test_priorities.py; preemptor in
+tests/unit/nodes/search/test_decision.py.
+"""
