@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from api.core import Pod
@@ -11,15 +9,10 @@ from controllers.gangs.scheduler.rejections import is_ours
 from extender.verbs import BoundPod, Hold, Offer
 from extender.world import LiveWorld
 from kube.client import ApiError
-from tests.kit.objects import gang, node, pod, priority_class
+from tests.kit.objects import BIG, gang, member, node, pod, priority_class
 from tests.kit.stage import Stage, staged
 
-BIG = {"cpu": "4"}
 EVENTS = "/apis/events.k8s.io/v1/events"
-
-
-def member(name: str = "m0", group: str = "gang", **fields: Any) -> Pod:
-    return pod(name, group=group, requests=BIG, **fields)
 
 
 def victim() -> Pod:

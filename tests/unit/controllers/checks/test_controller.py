@@ -14,7 +14,7 @@ from runtime.mirror.resources import ADMISSION_CHECKS, CLUSTER_QUEUES
 from runtime.mirror.views import Views
 from runtime.terms.term import Term
 from tests.kit.apiserver import Api
-from tests.kit.quota import cluster_queue, cpu
+from tests.kit.quota.objects import cluster_queue, cpu
 from tests.kit.views import unconnected
 from tests.kit.waiting import beside, until
 

@@ -17,7 +17,7 @@ from controllers.quota import observing
 from controllers.quota.observing import Observing
 from quota.search.decision import Options
 from runtime.mirror.watched_quota import WatchedQuota
-from tests.kit.quota import Object, cluster_queue, completed, condition, cpu, evicted, held, workload
+from tests.kit.quota.objects import Object, cluster_queue, completed, condition, cpu, evicted, held, workload
 from tests.kit.views import unconnected
 from tests.kit.waiting import beside, until
 

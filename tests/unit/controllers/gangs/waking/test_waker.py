@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from api.core import Pod
 from kube.client import ApiError
-from tests.kit.objects import gang, group, node, pod
+from tests.kit.objects import BIG, gang, group, member, node, pod
 from tests.kit.stage import Stage, staged
 
-BIG = {"cpu": "4"}
 HELD = [{"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available: 1 reprieve: wait."}]
-
-
-def member(name: str, group: str = "gang", node: str = "", **fields: object) -> Pod:
-    return pod(name, group=group, node=node, requests=BIG, **fields)  # type: ignore[arg-type]
 
 
 async def reserving(stage: Stage) -> None:

@@ -17,7 +17,7 @@ from controllers.quota.plans.stored_plans import StoredPlans
 from kube.client import ApiError
 from quota.state.workloads import key_of
 from runtime.mirror.resources import PLANS, WORKLOADS
-from tests.kit.quota import (
+from tests.kit.quota.objects import (
     cluster_queue,
     cohort,
     condition,

@@ -22,7 +22,16 @@ from quota.state.remains import Remains
 from quota.state.statuses import Tally
 from runtime.mirror.watched_quota import WatchedQuota
 from tests.kit.apiserver import Api, Written
-from tests.kit.quota import cluster_queue, cohort, cpu, flavor, held, local_queue, set_condition, workload
+from tests.kit.quota.objects import (
+    cluster_queue,
+    cohort,
+    cpu,
+    flavor,
+    held,
+    local_queue,
+    set_condition,
+    workload,
+)
 from tests.kit.views import unconnected
 from tests.kit.waiting import beside
 

@@ -15,7 +15,7 @@ from quota.search.decision import Options
 from quota.state.workloads import key_of
 from runtime.exchange.placements import Answer, Asking, NoPlace, Owner, Place, Placed
 from tests.kit.clock import ManualClock
-from tests.kit.quota import cluster_queue, cpu, held, owned, snapshot, us, workload
+from tests.kit.quota.objects import cluster_queue, cpu, held, owned, snapshot, us, workload
 from tests.kit.waiting import beside
 
 NOW: Final = us(1000)

@@ -11,7 +11,7 @@ from controllers.quota.workloads.facts import Facts
 from controllers.quota.workloads.writer import WorkloadWriter
 from quota.state.state import QuotaState
 from runtime.exchange.workload_reports import WorkloadReports
-from tests.kit.quota import workload
+from tests.kit.quota.objects import workload
 from tests.kit.waiting import beside, until
 
 
