@@ -1,4 +1,17 @@
 """Kubernetes and reprieve objects as typed structs, quantities, and the CRD schemas made from the structs.
 
 This package imports no other package of reprieve.
+
+Tests: backoff in tests/unit/kube/test_retry.py; checks in tests/unit/quota/state/test_activity.py; clock in
+tests/unit/runtime/terms/test_process.py; devices in tests/unit/nodes/search/test_device_classes.py; disruption in
+tests/property/test_costs.py; foreign_groups in tests/unit/nodes/groups/test_forms.py; foreign_owners in
+tests/unit/nodes/groups/test_owner_objects.py; groups in test_priority.py; integration in
+tests/unit/controllers/jobs/batch/test_workload_of.py; jobs in
+tests/unit/controllers/gangs/lifecycle/test_job_limits.py; limits in tests/unit/quota/search/test_adjusted.py; meta
+in test_selectors.py; names in test_syntax.py; owner_annotations in
+tests/unit/nodes/state/groups/test_owner_groups.py; plan_names in tests/unit/nodes/search/test_decision.py; plans in
+test_compression.py; podsets in tests/unit/quota/cycle/test_pod_set_infos.py; published in
+tests/unit/cli/serve/test_notes.py; storage in tests/property/test_claims.py; stored_plans in
+tests/unit/cli/why/test_queues.py; usage in tests/unit/quota/state/test_statuses.py; waits in
+tests/unit/nodes/answers/test_group_waits.py; workloads in test_kueue.py.
 """

@@ -3,6 +3,9 @@
 It uses the schemas of `api.crds`, with their CEL rules. Tests compare the verdicts with those of a real API server.
 
 See docs/decisions/0018.
+
+Tests: correlation, labels, lists, metadata, nodes, paths and verdict in test_judge.py; decoding in
+test_completed.py.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@
 
 Types, bounds and defaults come from the structs. Descriptions are the docstrings of the structs and the sentences below
 their fields. Two modules add what types cannot express: `api.crds.rules` (CEL) and `api.crds.lists` (how lists merge).
+
+Tests: __main__, kinds, lists, rule, rules, schema and workload_rules in tests/unit/api/test_crds.py; fixed in
+tests/unit/hack/test_podtemplate.py.
 """
 
 from __future__ import annotations

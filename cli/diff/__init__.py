@@ -1,1 +1,4 @@
-"""`reprieve diff`."""
+"""`reprieve diff`.
+
+Tests: answer, command, objects and render in test_diff.py.
+"""

@@ -1,1 +1,5 @@
-"""`reprieve doctor`."""
+"""`reprieve doctor`.
+
+Tests: checks, command, findings, gangs, installation, kinds, objects, render, rights and schedulers in
+test_doctor.py.
+"""

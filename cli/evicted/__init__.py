@@ -1,1 +1,4 @@
-"""`reprieve who-evicted`."""
+"""`reprieve who-evicted`.
+
+Tests: command, plans and render in test_who_evicted.py.
+"""

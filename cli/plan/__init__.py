@@ -1,1 +1,4 @@
-"""`reprieve plan`."""
+"""`reprieve plan`.
+
+Tests: command and offline in test_plan.py.
+"""

@@ -1,1 +1,4 @@
-"""`reprieve queue`."""
+"""`reprieve queue`.
+
+Tests: command, objects, plain and render in test_queue.py.
+"""

@@ -1,1 +1,4 @@
-"""`reprieve quota`."""
+"""`reprieve quota`.
+
+Tests: command, plain and render in test_quota.py.
+"""

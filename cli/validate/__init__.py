@@ -1,1 +1,4 @@
-"""`reprieve validate`."""
+"""`reprieve validate`.
+
+Tests: command, objects and verdicts in test_validate.py.
+"""

@@ -1,1 +1,4 @@
-"""`reprieve why`."""
+"""`reprieve why`.
+
+Tests: answers and command in test_queues.py; objects and render in test_doc.py.
+"""

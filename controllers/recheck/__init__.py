@@ -1,1 +1,4 @@
-"""Checks stored objects again with the rules of admission."""
+"""Checks stored objects again with the rules of admission.
+
+Tests: metrics in test_recheck.py.
+"""

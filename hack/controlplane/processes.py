@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
 
-__all__ = ["Process", "ProcessFailedError", "Record", "stop_recorded", "wait_until", "write_records"]
+__all__ = ["Process", "ProcessFailedError", "Record", "pause", "stop_recorded", "wait_until", "write_records"]
 
 LAUNCHER: Final = Path(__file__).with_name("launch.py")
-POLL_SECONDS: Final = 0.01
+POLL_SECONDS: Final = 0.02
+MOST_POLL_SECONDS: Final = 0.25
 TAIL_LINES: Final = 25
 STOP_SECONDS: Final = 10.0
 
@@ -142,13 +143,22 @@ def _is_stopped(task: Path) -> bool:
     return stat.rpartition(")")[2].split()[0] == "T"
 
 
+def pause(waited: float, least: float = POLL_SECONDS) -> float:
+    """Seconds until the next look, after `waited` seconds of looking: a tenth of them, within bounds.
+
+    A look is a request. Where many processes wait on few processors, looks slow down what is waited for.
+    """
+    return min(max(waited / 10, least), MOST_POLL_SECONDS)
+
+
 def wait_until(check: Callable[[], bool], seconds: float, complaint: Callable[[], str]) -> None:
     """Poll until the check passes. Raises ProcessFailedError with the complaint after `seconds`."""
-    deadline = time.monotonic() + seconds
+    began = time.monotonic()
     while not check():
-        if time.monotonic() > deadline:
+        waited = time.monotonic() - began
+        if waited > seconds:
             raise ProcessFailedError(f"{complaint()}\n(waited {seconds} s)")
-        time.sleep(POLL_SECONDS)
+        time.sleep(pause(waited))
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,4 @@
-"""Who leads, and what runs in the process."""
+"""Who leads, and what runs in the process.
+
+Tests: controller and term in test_process.py.
+"""

@@ -2,6 +2,8 @@
 
 An expression is parsed once and becomes Python functions. If a rule uses anything else, reading the schema fails. No
 rule is skipped.
+
+Tests: evaluation, parser and values in tests/unit/schema/test_cel.py.
 """
 
 from __future__ import annotations

@@ -1,1 +1,4 @@
-"""Certificates of listeners: how they are served, renewed and read again while the listener runs."""
+"""Certificates of listeners: how they are served, renewed and read again while the listener runs.
+
+Tests: keeping and live_context in test_files.py.
+"""

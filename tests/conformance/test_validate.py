@@ -13,7 +13,7 @@ import msgspec
 from cli.common.lines import answer_each
 from cli.validate.stream import judge_line
 from cli.validate.verdicts import Context
-from tests.kit.webhook_cases import DEPARTURES, UNREADABLE, Case, Cause, cases
+from tests.kit.webhooks.cases import DEPARTURES, UNREADABLE, Case, Cause, cases
 
 TWICE: Final = {"localqueue-2213"}
 """An API server says what is wrong with labels three times, we once."""

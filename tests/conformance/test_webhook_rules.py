@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from schema import Prepared, prepare
-from tests.kit.webhook_cases import DEPARTURES, UNREADABLE, Case, cases
+from tests.kit.webhooks.cases import DEPARTURES, UNREADABLE, Case, cases
 from webhooks.rules import Request, default, validate
 
 PASSED: Final = [case for case in cases() if case.expect.stage != "schema"]

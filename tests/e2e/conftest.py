@@ -217,9 +217,9 @@ def sandboxes(numbers: Iterator[int]) -> Iterator[Callable[[ControlPlane | Clien
 
 
 @pytest.fixture(scope="module")
-def plane_without_reprieve(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
-    """A plane that knows reprieve, which does not run: `reprieve_with` starts it."""
-    return start_plane(Options(reprieve=True, start_reprieve=False))
+def plane_without_reprieve(running: Planes) -> ControlPlane:
+    """A plane that knows reprieve, which does not run: `reprieve_with` starts it. Shared by files."""
+    return running.shared("plane_without_reprieve", Options(reprieve=True, start_reprieve=False))
 
 
 @pytest.fixture

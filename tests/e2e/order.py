@@ -18,6 +18,10 @@ SHARING: Final = {
         "jobs",
         "waits",
         "tenant",
+        "pod_filters",
+        "respecting",
+        "singles",
+        "volumes",
     ),
     "webhook_plane": ("webhook_vectors", "validate", "webhook_rules", "job_webhooks", "webhook_metrics"),
     "control_plane": (
@@ -31,7 +35,7 @@ SHARING: Final = {
         "questions",
         "page_commands",
     ),
-    "api_plane": ("schema", "crds", "conditions", "queues", "quota_plans", "load"),
+    "api_plane": ("schema", "crds", "conditions", "queues", "quota_plans"),
     "quota_plane": (
         "quota_admission",
         "quota_preemption",
@@ -41,21 +45,25 @@ SHARING: Final = {
         "queue_tutorial",
         "queued_jobs",
         "job_tutorial",
+        "queued_groups",
+        "stopped_jobs",
+        "agreement",
+        "load",
     ),
 }
 """By the fixture of a shared plane: the files that use it. One process runs them in a row. So it starts once, and
 stops after the last of them, because even an idle plane needs the processor."""
 
 LONGEST: Final = (
+    "reprieve_plane",
     "stress",
+    "quota_plane",
     "failures",
     "rolling",
     "standbys",
-    "reprieve_plane",
     "webhook_plane",
     "disagreement",
     "control_plane",
-    "quota_plane",
     "quota_stress",
     "quota_crashes",
     "quota_leaders",

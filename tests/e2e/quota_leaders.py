@@ -18,8 +18,8 @@ from hack.controlplane.plane import ControlPlane
 from tests.e2e.quota_recorder import QuotaRecorder
 from tests.e2e.quota_sandbox import KUEUE, QUOTA, QuotaSandbox
 from tests.e2e.support import REPRIEVE, condition, wait_for
-from tests.kit.quota_history import QuotaHistory
-from tests.kit.quota_rules import CHECKS
+from tests.kit.quota.history import QuotaHistory
+from tests.kit.quota.rules import CHECKS
 
 __all__ = ["OPTIONS", "WAYS", "TwentyVictims", "Way"]
 

@@ -11,7 +11,7 @@ from typing import Final
 from hack.controlplane.client import ApiError, Client, Json, Watch, path_of
 from hack.controlplane.processes import wait_until
 from tests.kit.clock import PATIENCE_SECONDS
-from tests.kit.quota_history import KINDS, QuotaHistory
+from tests.kit.quota.history import KINDS, QuotaHistory
 
 __all__ = ["QuotaRecorder"]
 

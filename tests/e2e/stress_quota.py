@@ -30,8 +30,8 @@ from tests.e2e.quota_orders import run_order
 from tests.e2e.quota_recorder import QuotaRecorder
 from tests.e2e.quota_sandbox import QUOTA, QuotaSandbox
 from tests.kit.clock import PATIENCE_SECONDS
-from tests.kit.quota_rest import stuck
-from tests.kit.quota_rules import CHECKS
+from tests.kit.quota.rest import stuck
+from tests.kit.quota.rules import CHECKS
 
 __all__ = ["OPTIONS", "Result", "on_plane", "stress"]
 

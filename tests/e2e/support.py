@@ -20,7 +20,7 @@ from hack.controlplane import objects
 from hack.controlplane.client import ApiError, Client, Json, Watch
 from hack.controlplane.nodes import wait_for_nodes
 from hack.controlplane.plane import ControlPlane
-from hack.controlplane.processes import ProcessFailedError
+from hack.controlplane.processes import ProcessFailedError, pause
 from tests.kit.clock import PATIENCE_SECONDS
 
 __all__ = [
@@ -58,11 +58,12 @@ def wait_for(
     what: str | Callable[[], object] = "it does not happen",
 ) -> T:
     """Look until what is seen is true, and return it. Fails the test with `what` after the given time."""
-    deadline = time.monotonic() + seconds
+    began = time.monotonic()
     while not (seen := look()):
-        if time.monotonic() > deadline:
+        waited = time.monotonic() - began
+        if waited > seconds:
             pytest.fail(f"{what() if callable(what) else what} (waited {seconds} s)")
-        time.sleep(POLL_SECONDS)
+        time.sleep(pause(waited, POLL_SECONDS))
     return seen
 
 

@@ -20,7 +20,7 @@ from hack.controlplane.plane import ControlPlane
 from hack.podtemplate import FILE, pod_template
 from tests.e2e.webhook_requests import STRICT, Sender
 from tests.kit.manifests import group, kueue
-from tests.kit.webhook_cases import cases
+from tests.kit.webhooks.cases import cases
 
 Json = dict[str, Any]
 Change = Callable[[Json], None]

@@ -294,7 +294,11 @@ def test_a_gang_that_needs_a_filter_we_lack_goes_on_where_it_fits(sandbox: Sandb
     """notModelled and Fits: the scheduler's own filters decide."""
     sandbox.nodes(2, cpu="1")
     members = sandbox.gang("hero", 2, priority=100, **sandbox.claim())
+    spec = sandbox.wait_plan("hero")["spec"]
+    assert (spec["outcome"], spec["notModelled"]) == ("Fits", ["resource claims (DRA)"])
     sandbox.wait_bound(*members)
+    assert sandbox.events("Blocked", "hero") == []
+    assert sandbox.history.evictions() == {}
 
 
 def test_a_label_that_names_no_group_holds_the_pod_until_there_is_one(sandbox: Sandbox) -> None:
@@ -318,6 +322,9 @@ def test_members_of_a_basic_group_are_never_held(sandbox: Sandbox) -> None:
     sandbox.group("loose", priority=100)
     sandbox.pods("loose", 2, priority=100, group="loose")
     sandbox.wait_bound("loose-0", "loose-1")
+    assert sandbox.plans("loose") == []
+    said = [condition(pod, "PodScheduled") or {} for _, pod in sandbox.history.states]
+    assert [each["message"] for each in said if "reprieve" in each.get("message", "")] == []
 
 
 def test_a_later_member_joins_when_the_gang_runs(sandbox: Sandbox) -> None:

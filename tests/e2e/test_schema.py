@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hack.controlplane.plane import ControlPlane
 from schema import DECODE_ERROR, Prepared, judge, prepare
 from tests.e2e.webhook_requests import Sender
-from tests.kit.webhook_cases import Case
-from tests.kit.webhook_mutations import mutated, seeds
+from tests.kit.webhooks.cases import Case
+from tests.kit.webhooks.mutations import mutated, seeds
 
 SEEDS = seeds()
 REQUESTS = 400

@@ -12,9 +12,9 @@ from hack.controlplane.plane import ControlPlane
 from schema import DECODE_ERROR
 from schema.verdict import Verdict
 from tests.e2e.webhook_requests import Answer, Sender
-from tests.kit.webhook_cases import Case
-from tests.kit.webhook_edges import edge
-from tests.kit.webhook_mutations import mutated, seeds
+from tests.kit.webhooks.cases import Case
+from tests.kit.webhooks.edges import edge
+from tests.kit.webhooks.mutations import mutated, seeds
 from webhooks.facts import KnownFacts
 from webhooks.registrations import CHECKED_STATUS
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.webhook_requests import Sender
-from tests.kit.webhook_cases import DEPARTURES, cases
+from tests.kit.webhooks.cases import DEPARTURES, cases
 
 NOT_ASKED: Final = {
     "workload-5137": "only unhealthyNodes change, which nobody checks: the webhook is not asked",

@@ -16,7 +16,7 @@ from hack.controlplane.components import HOST
 from hack.controlplane.plane import ControlPlane
 from schema import KNOWN
 from tests.kit.clock import PATIENCE_SECONDS
-from tests.kit.webhook_cases import Case, Cause
+from tests.kit.webhooks.cases import Case, Cause
 
 __all__ = ["Answer", "Sender"]
 

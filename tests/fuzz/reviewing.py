@@ -10,9 +10,9 @@ from typing import Any, Final
 from api.times import parse_rfc3339
 from tests.kit.clock import ManualClock
 from tests.kit.manifests import CLASSES, NOW
-from tests.kit.reviews import BY_KIND, review
 from tests.kit.spoiled import SOUND
-from tests.kit.webhook_cases import cases
+from tests.kit.webhooks.cases import cases
+from tests.kit.webhooks.reviews import BY_KIND, review
 from webhooks.registrations import REGISTRATIONS, Registration
 from webhooks.review import MUTATE, VALIDATE, Purpose, Reviewer
 from webhooks.settings import Settings

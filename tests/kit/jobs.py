@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
 
 from api.integration import QUEUE_NAME_LABEL
 from api.jobs import TemplatedJob
+from api.validation import convert
 from api.workloads import Workload
+from tests.kit.manifests import kueue
 
-__all__ = ["CLEAN", "UID", "condition", "job", "merge", "read_job", "read_workload"]
+__all__ = ["CLEAN", "UID", "condition", "group_workload", "job", "merge", "read_job", "read_workload"]
 
 UID: Final = "0000-job"
 Json = dict[str, Any]
@@ -53,6 +55,20 @@ def condition(kind: str, status: str = "True", message: str = "") -> Json:
         "message": message,
         "lastTransitionTime": "2026-01-01T00:00:00Z",
     }
+
+
+def group_workload(true: Iterable[str], counts: Mapping[str, int], uid: str, **metadata: Any) -> Workload:
+    """The Workload of a PodGroup in `team`: the conditions that are True, and how many pods each pod set has."""
+    template: Any = {"spec": {"containers": []}}
+    pod_sets = [
+        {"name": name, "count": count, "template": template} for name, count in sorted(counts.items())
+    ]
+    spec = {"queueName": "q", "priority": 0, "podSets": pod_sets}
+    status = {"conditions": [condition(kind, message="because") for kind in true]}
+    body: Any = kueue("Workload", "w", "team", spec=spec, status=status)
+    body["metadata"] |= {"uid": uid, **metadata}
+    made: Workload = convert(body, Workload)
+    return made
 
 
 def read_job(body: Json) -> TemplatedJob:

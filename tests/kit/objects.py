@@ -17,8 +17,22 @@ T = TypeVar("T")
 
 GANG: Final = "gang"
 GANG_PRIORITY: Final = 100
+BIG: Final = {"cpu": "4"}
+"""All that a `node()` has, if nothing else is said of it."""
 
-__all__ = ["budget", "gang", "group", "make", "node", "pod", "priority_class", "tables"]
+__all__ = [
+    "BIG",
+    "GANG",
+    "budget",
+    "gang",
+    "group",
+    "make",
+    "member",
+    "node",
+    "pod",
+    "priority_class",
+    "tables",
+]
 
 
 def make(kind: type[T], value: dict[str, Any]) -> T:
@@ -120,6 +134,12 @@ def pod(
         "deletionTimestamp": "2026-01-01T01:00:00Z" if deleting is True else deleting or None,
     }
     return _typed(Pod, body, uid, version, **times)
+
+
+def member(which: int | str = 0, **fields: Any) -> Pod:
+    """A member of `gang()` that needs a whole `node()`: m0, m1 and so on by number, or by its name. See `pod`."""
+    name = f"m{which}" if isinstance(which, int) else which
+    return pod(name, **{"group": GANG, "requests": BIG, **fields})
 
 
 def group(

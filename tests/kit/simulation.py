@@ -18,7 +18,7 @@ from quota.cycle.queues import heads
 from quota.search.decision import Options
 from quota.state.state import QuotaState
 from quota.state.workloads import key_of
-from tests.kit.quota import EPOCH, Object, completed, condition, held, seconds, set_condition, us
+from tests.kit.quota.objects import EPOCH, Object, completed, condition, held, seconds, set_condition, us
 from tests.twins.quota.equals import equals
 
 __all__ = ["Stay", "World"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from api.kueue import ClusterQueue, FlavorFungibility
 from api.workloads import Workload
 from quota.search.decision import Options
-from tests.kit.quota import Object, cluster_queue, cohort, evicted, held, us, workload
+from tests.kit.quota.objects import Object, cluster_queue, cohort, evicted, held, us, workload
 
 __all__ = ["NOW", "OPTIONS", "heads", "holders", "worlds"]
 

@@ -13,8 +13,9 @@ from api.validation import convert
 from api.workloads import Workload
 from quota.search.adjusted import adjusted
 from quota.state.amounts import QuotaError
-from quota.state.surroundings import KnownSurroundings, Surroundings
+from quota.state.surroundings import Surroundings
 from quota.state.workloads import pod_set_requests
+from tests.kit.quota.surroundings import around, workload
 
 NAMES = st.sampled_from(["cpu", "memory", "example.com/gpu"])
 AMOUNTS = st.dictionaries(NAMES, st.integers(0, 6), max_size=3)
@@ -28,35 +29,19 @@ CONTAINERS = st.lists(st.fixed_dictionaries({"requests": AMOUNTS, "limits": AMOU
 OVERHEADS = st.none() | AMOUNTS
 
 
-def around(ranges: list[Any], overhead: Any) -> Surroundings:
-    known = KnownSurroundings()
-    for name, items in ranges:
-        body: Any = {"metadata": {"name": name, "namespace": "team"}, "spec": {"limits": items}}
-        known.apply(convert(body, LimitRange))
-    if overhead is not None:
-        body = {"metadata": {"name": "kata"}, "overhead": {"podFixed": overhead}}
-        known.apply(convert(body, RuntimeClass))
-    return known.now
+def known(ranges: list[Any], overhead: Any) -> Surroundings:
+    metas: Any = [({"name": name, "namespace": "team"}, items) for name, items in ranges]
+    limits = [convert({"metadata": meta, "spec": {"limits": items}}, LimitRange) for meta, items in metas]
+    kata: Any = {"metadata": {"name": "kata"}, "overhead": {"podFixed": overhead}}
+    return around(*limits, *([] if overhead is None else [convert(kata, RuntimeClass)]))
 
 
 def named(ranges: list[Any]) -> list[Any]:
     return [(f"r{number}", items) for number, items in enumerate(ranges)]
 
 
-def workload(containers: list[Any], runtime: bool) -> Workload:
-    pods: dict[str, Any] = {
-        "containers": [{"name": f"c{i}", "resources": r} for i, r in enumerate(containers)]
-    }
-    if runtime:
-        pods["runtimeClassName"] = "kata"
-    body: Any = {
-        "apiVersion": "kueue.x-k8s.io/v1beta2",
-        "kind": "Workload",
-        "metadata": {"name": "w", "namespace": "team"},
-        "spec": {"podSets": [{"name": "main", "count": 2, "template": {"spec": pods}}]},
-    }
-    made: Workload = convert(body, Workload)
-    return made
+def made_of(containers: list[Any], runtime: bool) -> Workload:
+    return workload(*containers, **({"runtimeClassName": "kata"} if runtime else {}))
 
 
 def model(containers: list[Any], ranges: list[Any], overhead: Any, runtime: bool) -> dict[str, int] | None:
@@ -102,9 +87,9 @@ def model(containers: list[Any], ranges: list[Any], overhead: Any, runtime: bool
 def test_requests_are_those_of_the_rules(
     containers: list[Any], ranges: list[Any], overhead: Any, runtime: bool
 ) -> None:
-    made, expected = workload(containers, runtime), model(containers, named(ranges), overhead, runtime)
+    made, expected = made_of(containers, runtime), model(containers, named(ranges), overhead, runtime)
     try:
-        (pods,) = pod_set_requests(adjusted(made, around(named(ranges), overhead)))
+        (pods,) = pod_set_requests(adjusted(made, known(named(ranges), overhead)))
     except QuotaError:
         assert expected is None
         return
@@ -118,7 +103,7 @@ def test_requests_are_those_of_the_rules(
 def test_what_is_written_stays_and_a_second_time_adds_nothing(
     containers: list[Any], ranges: list[Any], overhead: Any
 ) -> None:
-    made, where = workload(containers, overhead is not None), around(named(ranges), overhead)
+    made, where = made_of(containers, overhead is not None), known(named(ranges), overhead)
     try:
         once = adjusted(made, where)
     except QuotaError:
@@ -136,5 +121,5 @@ def test_what_is_written_stays_and_a_second_time_adds_nothing(
 @given(RANGES, OVERHEADS)
 @settings(max_examples=50, deadline=None)
 def test_the_order_in_which_objects_come_does_not_matter(ranges: list[Any], overhead: Any) -> None:
-    found = [around(list(order), overhead) for order in permutations(named(ranges))]
+    found = [known(list(order), overhead) for order in permutations(named(ranges))]
     assert all(each == found[0] for each in found)

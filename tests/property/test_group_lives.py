@@ -17,7 +17,7 @@ from controllers.jobs.pod_groups.life import Around, GroupStep, Seen, next_step
 from controllers.jobs.pod_groups.members import Member
 from hack.controlplane import objects
 from quota.cycle.pod_set_infos import PodSetInfo
-from tests.kit.manifests import kueue
+from tests.kit.jobs import group_workload
 
 UID, WISH, SETS = "w-uid", Wish("q", 0, None, None), ("a", "b")
 LOOKS = 7
@@ -52,16 +52,7 @@ class World:
             "Evicted": self.evicted,
             "Finished": self.finished,
         }
-        conditions = [
-            {"type": k, "status": "True", "reason": "R", "message": ""} for k, v in true.items() if v
-        ]
-        template: Any = {"spec": {"containers": []}}
-        pod_sets = [{"name": k, "count": v, "template": template} for k, v in sorted(self.counts.items())]
-        spec = {"queueName": "q", "priority": 0, "podSets": pod_sets}
-        body: Any = kueue("Workload", "w", spec=spec, status={"conditions": conditions})
-        body["metadata"] |= {"namespace": "team", "uid": UID}
-        made: Workload = convert(body, Workload)
-        return made
+        return group_workload((kind for kind, is_true in true.items() if is_true), self.counts, UID)
 
     def step(self) -> GroupStep:
         infos = [PodSetInfo(name, count, {}, {}, {}, ()) for name, count in self.counts.items()]

@@ -12,7 +12,7 @@ from controllers.quota.life.admitting import admission_of
 from quota.cycle.cycle import cycle
 from quota.cycle.entries import Entry
 from quota.search.decision import Options
-from tests.kit.quota import Object, snapshot
+from tests.kit.quota.objects import Object, snapshot
 from tests.property.quota_worlds import NOW, OPTIONS, heads, holders, worlds
 
 FLAVORS = ("first", "second")

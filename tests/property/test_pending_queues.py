@@ -34,7 +34,7 @@ from quota.state.amounts import QuotaError
 from quota.state.state import QuotaState
 from quota.state.workloads import key_of, requeue_at
 from tests.kit.examples import examples
-from tests.kit.quota import (
+from tests.kit.quota.objects import (
     Object,
     at,
     cluster_queue,

@@ -19,7 +19,7 @@ from quota.state.snapshot import QuotaSnapshot
 from quota.state.state import QuotaState
 from quota.state.statuses import Tally, cluster_queue_status
 from tests.kit.examples import examples
-from tests.kit.quota import Object, cluster_queue, cohort, completed, cpu, held, snapshot, workload
+from tests.kit.quota.objects import Object, cluster_queue, cohort, completed, cpu, held, snapshot, workload
 from tests.property.quota_worlds import NOW, OPTIONS, heads, holders, worlds
 
 PAIR = ("default", "cpu")

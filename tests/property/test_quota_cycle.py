@@ -16,7 +16,7 @@ from quota.search.candidates import candidates
 from quota.search.decision import Options
 from quota.state.overlap import fits, without
 from quota.state.workloads import is_evicting
-from tests.kit.quota import Object, snapshot
+from tests.kit.quota.objects import Object, snapshot
 from tests.property.quota_entries import summary, usage
 from tests.property.quota_worlds import NOW, OPTIONS, heads, worlds
 from tests.property.quota_worlds import holders as holding

@@ -13,7 +13,7 @@ from quota.search.decision import Decision, Options, decide
 from quota.state.snapshot import QuotaSnapshot
 from quota.state.state import QuotaState
 from tests.kit.examples import examples
-from tests.kit.quota import (
+from tests.kit.quota.objects import (
     Object,
     completed,
     evicted,

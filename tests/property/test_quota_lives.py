@@ -20,7 +20,7 @@ from controllers.quota.life.life import EVICTION_OVERDUE, Around, Limits, next_s
 from quota.cycle.queues import backs_off
 from quota.search.decision import decide
 from tests.kit.examples import examples
-from tests.kit.quota import at, cluster_queue, cpu, local_queue, set_condition, snapshot, us, workload
+from tests.kit.quota.objects import at, cluster_queue, cpu, local_queue, set_condition, snapshot, us, workload
 
 LIMITS = Limits(overdue=us(300) - us(0), frees_overdue=False, message=us(10) - us(0))
 QUEUE, LOCAL = cluster_queue("q", cpu(10)), local_queue("q", "q")

@@ -7,7 +7,7 @@ from hypothesis import given
 from quota.cycle.cycle import cycle
 from quota.cycle.particulars import particulars
 from quota.search.decision import Options
-from tests.kit.quota import Object, snapshot
+from tests.kit.quota.objects import Object, snapshot
 from tests.property.quota_worlds import NOW, OPTIONS, heads, worlds
 
 

@@ -9,8 +9,8 @@ from api.kueue import ClusterQueue, Cohort
 from quota.state.state import QuotaState
 from quota.state.workloads import key_of
 from tests.kit.examples import examples
-from tests.kit.quota import cluster_queue, cohort, completed, cpu, held, workload
-from tests.kit.quota_tree import Tree
+from tests.kit.quota.objects import cluster_queue, cohort, completed, cpu, held, workload
+from tests.kit.quota.tree import Tree
 
 LIMITS = st.none() | st.integers(0, 3)
 QUOTAS = st.builds(cpu, st.integers(0, 3), LIMITS, LIMITS)

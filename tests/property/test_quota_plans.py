@@ -17,7 +17,7 @@ from quota.search.decision import Options
 from quota.search.policies import still_goes
 from quota.state.snapshot import QuotaSnapshot
 from runtime.plans.plan_objects import withhold
-from tests.kit.quota import Object, snapshot
+from tests.kit.quota.objects import Object, snapshot
 from tests.property.quota_worlds import NOW, OPTIONS, heads, worlds
 
 FLAVORS = ("first", "second")

@@ -17,7 +17,7 @@ from quota.cycle.entries import Entry
 from quota.cycle.promises import Promise
 from quota.search.decision import Options
 from quota.state.snapshot import Holder, QuotaSnapshot
-from tests.kit.quota import Object, snapshot
+from tests.kit.quota.objects import Object, snapshot
 from tests.property.quota_entries import summary, usage
 from tests.property.quota_worlds import NOW, OPTIONS, heads, holders, worlds
 from tests.twins.quota.tree import Tree

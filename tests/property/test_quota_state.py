@@ -17,7 +17,7 @@ from quota.state.remains import Remains
 from quota.state.snapshot import Holder, QuotaSnapshot
 from quota.state.state import QuotaState, Thing
 from tests.kit.examples import examples
-from tests.kit.quota import (
+from tests.kit.quota.objects import (
     cluster_queue,
     cohort,
     cpu,

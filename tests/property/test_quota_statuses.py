@@ -9,7 +9,7 @@ from api.workloads import Workload
 from quota.state.statuses import Counts, Tally
 from quota.state.workloads import holds_quota, key_of, usage
 from tests.kit.examples import examples
-from tests.kit.quota import evicted, held, preempted, set_condition, workload
+from tests.kit.quota.objects import evicted, held, preempted, set_condition, workload
 
 QUEUES = st.sampled_from("ab")
 

@@ -48,3 +48,4 @@ async def _play(steps: list[tuple[str, int]], number: int) -> None:
         assert not served or not waiting or max(served)[:2] < min(waiting)[:2], "another one was before"
     for _, _, task in waiting:
         task.cancel()
+    await asyncio.gather(*(task for _, _, task in waiting), return_exceptions=True)

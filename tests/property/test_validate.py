@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from cli.validate.verdicts import Context, Write, verdict
 from schema import Prepared, judge, prepare
 from tests.kit.examples import examples
-from tests.kit.webhook_cases import Case
-from tests.kit.webhook_mutations import mutated, seeds
+from tests.kit.webhooks.cases import Case
+from tests.kit.webhooks.mutations import mutated, seeds
 
 SEEDS = seeds()
 requests = st.builds(mutated, st.sampled_from(SEEDS), st.randoms(use_true_random=False))

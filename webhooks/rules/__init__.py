@@ -4,6 +4,10 @@ Everything here is a function of its request: it has no clock and no client, and
 server applies the schema, its defaults and its CEL rules first. The rules here cannot rely on that, because an API
 server tolerates faults that are already stored. Rules from Kueue apply to the whole object at every update, as
 Kueue's do. Our own rules do not refuse an update because of a stored fault.
+
+Tests: admission_gates, podsets and quantities in test_workloads.py; cohorts and flavors in test_cohorts_flavors.py;
+disruption in test_pods.py; kueue and metadata in test_sizes.py; quotas in test_clusterqueues.py; ratchet in
+test_preemption_settings.py; request in test_dispatch.py.
 """
 
 from __future__ import annotations

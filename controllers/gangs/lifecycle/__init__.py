@@ -1,1 +1,5 @@
-"""The life of a gang as pure functions: observations in, the next life and its effects out."""
+"""The life of a gang as pure functions: observations in, the next life and its effects out.
+
+Tests: confirming, effects, endings, noting, observations and settings in test_reducer_plans.py; gathering in
+test_reducer.py; judging in test_vain.py; life in tests/property/test_lives.py; stored_plan in test_cycles.py.
+"""

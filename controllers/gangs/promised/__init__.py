@@ -1,1 +1,4 @@
-"""The one account of promised room: claims, victims, grants, and what is left."""
+"""The one account of promised room: claims, victims, grants, and what is left.
+
+Tests: claim_index in test_claims.py; promises and promising in tests/unit/controllers/gangs/test_planner.py.
+"""

@@ -1,1 +1,4 @@
-"""What kube-scheduler says of pods, what it offers, and how it is set up."""
+"""What kube-scheduler says of pods, what it offers, and how it is set up.
+
+Tests: callers in tests/unit/controllers/gangs/test_groups_of_others.py; rejections in test_messages.py.
+"""

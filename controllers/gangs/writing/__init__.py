@@ -1,1 +1,4 @@
-"""The one way to write: plans, conditions and events, in turn for each object."""
+"""The one way to write: plans, conditions and events, in turn for each object.
+
+Tests: writes in test_plan_store.py.
+"""

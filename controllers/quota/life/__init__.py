@@ -1,1 +1,4 @@
-"""The lives of Workloads and of plans as pure functions."""
+"""The lives of Workloads and of plans as pure functions.
+
+Tests: admitting, draft, preempting and retries in test_life.py; plan_life in tests/property/test_quota_plan_lives.py.
+"""

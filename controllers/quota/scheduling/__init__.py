@@ -1,1 +1,4 @@
-"""The loop of cycles, and what it asks of the nodes plane."""
+"""The loop of cycles, and what it asks of the nodes plane.
+
+Tests: consequences, cycles and scheduling in tests/e2e/test_quota_preemption.py.
+"""

@@ -7,7 +7,7 @@ from typing import Final
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.rules.table import Edits, Rule, edited
 from tests.e2e.webhook_requests import Answer, Sender
-from tests.kit.webhook_cases import Case, Expected
+from tests.kit.webhooks.cases import Case, Expected
 
 __all__ = ["pairs", "send"]
 

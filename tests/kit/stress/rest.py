@@ -72,7 +72,7 @@ def room_for_nobody(rest: Rest) -> list[str]:
     for plan in rest.active():
         preemptor = plan["spec"]["preemptor"]
         if preemptor["kind"] == "Workload":
-            continue  # `tests.kit.quota_rest` judges these
+            continue  # `tests.kit.quota.rest` judges these
         if preemptor["kind"] == "Pod":
             if all(pod["metadata"]["uid"] != preemptor["uid"] for pod in rest.waiting()):
                 wrong.append(f"plan {'/'.join(_key(plan))} is active, and its pod does not wait")

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import contextlib
 import math
+import re
 
 import pytest
 import yaml
@@ -23,6 +23,17 @@ JSON = st.recursive(
 )
 
 
+PLACE = re.compile(r"line \d+, column \d+: .|character \d+: .")
+
+
+def is_json(value: object) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and is_json(each) for key, each in value.items())
+    if isinstance(value, list):
+        return all(map(is_json, value))
+    return value is None or isinstance(value, str | int | float)
+
+
 def one(text: str) -> object:
     (document,) = documents(text)
     return document
@@ -38,10 +49,25 @@ def test_what_was_dumped_is_read_back(value: object) -> None:
     assert one(yaml.dump(value, Dumper=Dumper)) == value
 
 
-@given(st.text())
-def test_any_text_is_read_or_refused(text: str) -> None:
-    with contextlib.suppress(YamlError):
-        list(documents(text))
+MARKS = st.sampled_from(
+    ["a", "1", "- ", "? ", ": ", "\n", "  ", "{", "}", "[", "]", ",", "&x ", "*x", "<<", "!!str "]
+)
+TEXTS = st.text() | st.lists(MARKS, max_size=12).map("".join)
+
+
+@given(TEXTS)
+@example("a: {b: [1, ~, 'x']}\n---\n2026-01-01\n")
+@example("&x [a, *x]")
+@example("a: \x00")
+def test_any_text_is_read_as_json_or_refused_with_its_place(text: str) -> None:
+    read: list[object] = []
+    fault = None
+    try:
+        read += documents(text)
+    except YamlError as error:
+        fault = str(error)
+    assert fault is None or PLACE.match(fault)
+    assert all(map(is_json, read))
 
 
 @pytest.mark.parametrize(

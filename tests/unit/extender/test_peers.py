@@ -25,7 +25,7 @@ from runtime.failpoints import failpoint
 from serving.listeners import serving
 from tests.kit.clock import ManualClock
 from tests.kit.verbs import StillWorld, pod
-from tests.kit.waiting import until
+from tests.kit.waiting import beside, until
 
 LOOPBACK = "127.0.0.1"
 FILTER = orjson.dumps({"Pod": pod(), "NodeNames": ["n1"]})
@@ -240,15 +240,14 @@ async def test_the_leader_is_told_until_it_takes_it(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("extender.peers.NOTICE_SECONDS", 0.01)
     leader, standby = Replica(None), Replica(None)
     standby.said.waits.append(b"{}")
-    async with leader.serves() as there, standby.serves():
-        telling = asyncio.create_task(standby.peers.tell())
+    async with leader.serves() as there, standby.serves(), beside(standby.peers.tell()):
         standby.leader = there
         await until(lambda: len(leader.told_of) > 1)
+        assert standby.said.waits
         leader.leads = True
         count = len(leader.told_of)
-        await until(lambda: not standby.said.waits and len(leader.told_of) > count)
-        telling.cancel()
-        await asyncio.gather(telling, return_exceptions=True)
+        await until(lambda: not standby.said.waits)
+        assert len(leader.told_of) > count
 
 
 async def test_at_the_end_the_leader_is_told_once_more() -> None:

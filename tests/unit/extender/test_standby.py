@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from api.core import Pod
 from controllers.gangs.answering import Answering, Hold, Offer
 from controllers.gangs.mirror.group_members import Claim
 from controllers.gangs.scheduler.rejections import RESERVED
 from controllers.gangs.waking.parked import TurnedDown, Why
 from extender.verbs import Verbs
 from runtime.terms.term import Term
-from tests.kit.objects import gang, node, pod
+from tests.kit.objects import BIG, gang, member, node, pod
 from tests.kit.stage import Stage, staged
 
-BIG = {"cpu": "4"}
 GANG = ("default", "gang")
-
-
-def member(name: str = "m0", **fields: Any) -> Pod:
-    return pod(name, group=fields.pop("group", "gang"), requests=BIG, **fields)
 
 
 def turned_down(reason: str) -> list[dict[str, str]]:

@@ -79,8 +79,9 @@ async def test_an_event_is_written_again_if_the_fence_closed_between_two_attempt
     api = Api(away=1)
     events = recorder(api, Closing())
     say(events, "one")
-    await until(lambda: api.notes == ["one"])
+    await until(lambda: api.notes)
     await events.close()
+    assert api.notes == ["one"]
 
 
 async def test_events_of_a_term_that_is_over_are_dropped() -> None:

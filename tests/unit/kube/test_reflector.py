@@ -24,7 +24,7 @@ from runtime.mirror.resources import PODS
 from runtime.mirror.views import Views
 from tests.kit.clock import PATIENCE_SECONDS, ManualClock
 from tests.kit.scripted import Script, bookmark, event, expired, faulty_server, page, pod_json, status
-from tests.kit.waiting import until
+from tests.kit.waiting import beside, until
 
 QUICK = Timing(backoff=Backoff(0.01, 0.05), refused=Backoff(0.01, 0.01))
 
@@ -67,12 +67,8 @@ async def reflecting(script: Script, timing: Timing = QUICK) -> AsyncIterator[tu
     async with faulty_server(script) as client:
         store = Store()
         reflector = Reflector(client, PODS, store, timing=timing)
-        task = asyncio.create_task(reflector.run())
-        try:
+        async with beside(reflector.run()):
             yield store, reflector
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
 
 
 def versions(store: Store) -> dict[str, str]:
@@ -228,8 +224,11 @@ async def test_a_line_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -
     script = Script()
     script.lists = [script.json(page([], 10))]
     script.watches = [script.stream(b"x" * 1500), script.stream(event("ADDED", pod_json("a", 11)))]
+    before = stream_ends("invalid")
     async with reflecting(script) as (store, _):
         await until(lambda: bool(store.held))
+        assert versions(store) == {"a": "11"}
+    assert stream_ends("invalid") == before + 1
 
 
 async def test_nonsense_that_does_not_end_leads_to_a_new_list() -> None:
@@ -326,12 +325,10 @@ async def test_a_watch_that_only_says_that_its_version_is_too_old_was_none() -> 
     async with faulty_server(script) as client:
         reflector = Reflector(client, PODS, Store(), timing=Timing(backoff=Backoff(30, 30)), clock=clock)
         clock.advance(5)
-        task = asyncio.create_task(reflector.run())
         before = stream_ends("expired")
-        await until(lambda: stream_ends("expired") > before)
-        assert reflector.interrupted() == 5.0
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        async with beside(reflector.run()):
+            await until(lambda: stream_ends("expired") > before)
+            assert reflector.interrupted() == 5.0
 
 
 @pytest.mark.parametrize("when", ["at first", "later"])
@@ -399,12 +396,10 @@ async def test_age_is_counted_from_the_last_word() -> None:
     script.lists = [script.json(page([], 10))]
     async with faulty_server(script) as client:
         reflector = Reflector(client, PODS, Store(), timing=QUICK, clock=clock)
-        task = asyncio.create_task(reflector.run())
-        await until(lambda: bool(script.watch_queries))
-        clock.advance(30)
-        assert reflector.last_event_age() == 30.0
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        async with beside(reflector.run()):
+            await until(lambda: bool(script.watch_queries))
+            clock.advance(30)
+            assert reflector.last_event_age() == 30.0
 
 
 @pytest.mark.parametrize(("wait", "held"), [(3600.0, 0), (0.01, 10)])
@@ -439,16 +434,14 @@ async def test_views_follow_what_is_served_and_share_reflectors() -> None:
         views = Views(client, timing=QUICK)
         first, second = views.watch(PODS, stores[0]), views.watch(PODS, stores[1])
         late = views.watch(others, stores[2])
-        task = asyncio.create_task(views.run())
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            await second.wait_synced()
-        await until(lambda: late.is_absent)
-        assert first.fault() is None
-        assert late.fault() == "others: the API server does not serve them (is the CRD installed?)"
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            await late.wait_synced()
-        assert late.fault() is None
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        async with beside(views.run()):
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await second.wait_synced()
+            await until(lambda: late.is_absent)
+            assert first.fault() is None
+            assert late.fault() == "others: the API server does not serve them (is the CRD installed?)"
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await late.wait_synced()
+            assert late.fault() is None
     assert [len(store) for store in stores] == [1, 1, 1]
     assert not answers[PODS.path]

@@ -18,6 +18,7 @@ from serving.limits import Limits
 from serving.listeners import CONNECTIONS, serving
 from serving.sections import GuardedListener
 from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.waiting import beside
 
 LOOPBACK = "127.0.0.1"
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
@@ -98,12 +99,8 @@ async def test_a_head_that_never_ends_is_not_waited_for(before: int) -> None:
             writer.write(REQUEST)
             assert (await answer_of(reader))[0] == 200
         writer.write(HEAD)
-        dripping = asyncio.create_task(drip(writer, b"X: 1\r\n"))
-        try:
+        async with beside(drip(writer, b"X: 1\r\n")):
             assert await is_closed(reader)
-        finally:
-            dripping.cancel()
-            await asyncio.gather(dripping, return_exceptions=True)
 
 
 async def test_what_takes_long_once_the_body_is_there_is_waited_for() -> None:

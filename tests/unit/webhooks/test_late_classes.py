@@ -14,8 +14,8 @@ from hack.controlplane.objects import pod_group
 from runtime.mirror.views import Views
 from serving.listeners import serving
 from tests.kit.objects import priority_class
-from tests.kit.reviews import review
 from tests.kit.views import listed
+from tests.kit.webhooks.reviews import review
 from tests.unit.webhooks.support import LOOPBACK, followed, learn, post
 from webhooks.configuration import WebhooksConfiguration
 from webhooks.late_classes import MAX_WAITING, LateClasses

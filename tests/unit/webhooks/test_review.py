@@ -10,7 +10,7 @@ import orjson
 import pytest
 from hypothesis import given, settings
 
-from tests.kit.reviews import BY_KIND, review
+from tests.kit.webhooks.reviews import BY_KIND, review
 from tests.unit.webhooks.support import BAD, CLASSES, group, queue, reviewer
 from webhooks.facts import NO_FACTS, Facts
 from webhooks.registrations import REGISTRATIONS, Registration

@@ -18,7 +18,7 @@ from hack.controlplane.pki import Authority
 from serving.certificates.live_context import LiveContext
 from serving.listeners import serving
 from tests.kit.clock import PATIENCE_SECONDS
-from tests.kit.reviews import review
+from tests.kit.webhooks.reviews import review
 from tests.unit.webhooks.support import BAD, JSON, LOOPBACK, post, queue, reviewer
 from webhooks.configuration import WebhooksConfiguration
 from webhooks.registrations import REGISTRATIONS

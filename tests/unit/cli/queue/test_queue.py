@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from cli.main import reprieve
 from tests.kit.manifests import group
-from tests.kit.quota_manifests import FLAVOR, LOCAL, NOW, admitted, cluster_queue, manifest, workload
+from tests.kit.quota.manifests import FLAVOR, LOCAL, NOW, admitted, cluster_queue, manifest, workload
 
 RECLAIMS = {"reclaimWithinCohort": "LowerPriority"}
 LENDER = cluster_queue("lender", "10", cohortName="team", preemption=RECLAIMS)

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from cli.main import reprieve
 from tests.kit.changes import changed
-from tests.kit.quota_manifests import (
+from tests.kit.quota.manifests import (
     FLAVOR,
     INCOMING,
     LOCAL,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cli.common.lines import answer_each
 from cli.quota.stream import answer_scenario
 from tests.kit.changes import JSON, changed
-from tests.kit.quota_manifests import (
+from tests.kit.quota.manifests import (
     FLAVOR,
     HIGH,
     INCOMING,

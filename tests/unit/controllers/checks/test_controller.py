@@ -14,9 +14,9 @@ from runtime.mirror.resources import ADMISSION_CHECKS, CLUSTER_QUEUES
 from runtime.mirror.views import Views
 from runtime.terms.term import Term
 from tests.kit.apiserver import Api
-from tests.kit.quota import cluster_queue, cpu
+from tests.kit.quota.objects import cluster_queue, cpu
 from tests.kit.views import unconnected
-from tests.kit.waiting import until
+from tests.kit.waiting import beside, until
 
 
 class World:
@@ -66,8 +66,7 @@ async def test_a_check_stays_as_long_as_it_is_named() -> None:
     world.put("c")
     world.queue("q", "c", "other")
     assert world.controller.checks()["view of clusterqueues"]() is not None
-    leading = asyncio.create_task(world.controller.lead(Term(1, world.api.clock, began=float("-inf"))))
-    try:
+    async with beside(world.controller.lead(Term(1, world.api.clock, began=float("-inf")))):
         for _ in range(5):
             await asyncio.sleep(0)
         assert world.finalizers("c") == []
@@ -82,7 +81,4 @@ async def test_a_check_stays_as_long_as_it_is_named() -> None:
         assert world.finalizers("c") == [RESOURCE_IN_USE]
         world.of[CLUSTER_QUEUES].delete(ObjectMeta("p"))
         await until(lambda: world.finalizers("c") is None)
-    finally:
-        leading.cancel()
-        await asyncio.gather(leading, return_exceptions=True)
     assert world.controller.name == "checks"

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from api.core import Pod
 from controllers.gangs.answering import Answering, BoundPod, Hold, Offer
 from controllers.gangs.scheduler.rejections import is_ours
 from kube.client import ApiError
-from tests.kit.objects import gang, node, pod, priority_class
+from tests.kit.objects import BIG, gang, member, node, pod, priority_class
 from tests.kit.stage import Stage, staged
 
-BIG = {"cpu": "4"}
 EVENTS = "/apis/events.k8s.io/v1/events"
-
-
-def member(name: str = "m0", group: str = "gang", **fields: Any) -> Pod:
-    return pod(name, group=group, requests=BIG, **fields)
 
 
 def victim() -> Pod:

@@ -13,20 +13,16 @@ from controllers.gangs.evicting import evictions
 from controllers.gangs.mirror.group_members import Claim
 from kube.client import ApiError
 from tests.kit.clock import PATIENCE_SECONDS
-from tests.kit.objects import gang, group, node, pod
+from tests.kit.objects import BIG, gang, group, member, node, pod
 from tests.kit.stage import Stage, staged
+from tests.kit.waiting import beside
 
-BIG = {"cpu": "4"}
 PLANS = "/preemptionplans"
 
 
 def away(method: str, part: str) -> Any:
     """The API server is away for these requests."""
     return lambda each, path: ApiError(503, "Away", "x", 0) if each == method and part in path else None
-
-
-def member(name: str, group: str = "gang", **fields: Any) -> Any:
-    return pod(name, group=group, requests=BIG, **fields)
 
 
 def victim(number: int = 0, **fields: Any) -> Any:
@@ -156,12 +152,10 @@ async def test_a_step_that_fails_is_not_the_last_one(monkeypatch: pytest.MonkeyP
             return more
 
         monkeypatch.setattr(stage.leading.planner, "step", failing_once)
-        running = asyncio.create_task(stage.leading.planner.run())
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            await planned.wait()
-        assert not running.done()
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+        async with beside(stage.leading.planner.run()) as running:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await planned.wait()
+            assert not running.done()
 
 
 async def test_an_eviction_that_fails_is_tried_until_it_succeeds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,14 +7,8 @@ from typing import Any
 import pytest
 
 from kube.client import ApiError
-from tests.kit.objects import gang, node, pod
+from tests.kit.objects import BIG, gang, member, node, pod
 from tests.kit.stage import staged
-
-BIG = {"cpu": "4"}
-
-
-def member(number: int = 0, **fields: Any) -> Any:
-    return pod(f"m{number}", group="gang", requests=BIG, **fields)
 
 
 def victim(number: int = 0, **fields: Any) -> Any:

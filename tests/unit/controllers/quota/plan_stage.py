@@ -28,12 +28,12 @@ from runtime.plans.plan_retention import Retention
 from runtime.plans.plan_writer import PlanWriter
 from runtime.terms.term import Term
 from tests.kit import apiserver
-from tests.kit.quota import Object, completed, us
+from tests.kit.quota.objects import Object, completed, us
 
 __all__ = ["NOW", "RETENTION", "WHOLE", "PlanStage"]
 
 NOW: Final = 1000
-"""Seconds after the epoch of `tests.kit.quota`, at which a stage begins."""
+"""Seconds after the epoch of `tests.kit.quota.objects`, at which a stage begins."""
 DEADLINE: Final = 600
 RETENTION: Final = 3600.0
 WHOLE: Final = "/apis/reprieve.dev/v1alpha1/clusterpreemptionplans"

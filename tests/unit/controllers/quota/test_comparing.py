@@ -17,7 +17,7 @@ from quota.cycle.cycle import cycle
 from quota.cycle.entries import Entry
 from quota.search.decision import Options
 from quota.state.snapshot import QuotaSnapshot
-from tests.kit.quota import cluster_queue, evicted, held, snapshot, us, workload
+from tests.kit.quota.objects import cluster_queue, evicted, held, snapshot, us, workload
 from tests.kit.simulation import World
 
 END = 150

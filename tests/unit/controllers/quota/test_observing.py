@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -19,9 +18,9 @@ from controllers.quota.engine import Engine
 from controllers.quota.observing import Observing
 from quota.search.decision import Options
 from runtime.mirror.watched_quota import WatchedQuota
-from tests.kit.quota import Object, cluster_queue, completed, condition, cpu, evicted, held, workload
+from tests.kit.quota.objects import Object, cluster_queue, completed, condition, cpu, evicted, held, workload
 from tests.kit.views import unconnected
-from tests.kit.waiting import until
+from tests.kit.waiting import beside, until
 
 REST = 0.05
 TWO: dict[str, dict[str, tuple[int, None, None]]] = {
@@ -72,10 +71,8 @@ class Stage:
             self.quota.before_workload(made.about_to_change)
             self.quota.on_workload(made.workload_changed)
             self.quota.on_object(lambda _kind, _key: made.object_changed())
-            running = asyncio.create_task(made.run())
-            yield
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
+            async with beside(made.run()):
+                yield
 
     async def catch_up(self) -> None:
         self.see(*self.comes_late)

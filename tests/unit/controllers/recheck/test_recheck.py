@@ -17,7 +17,7 @@ from runtime.terms.term import Term
 from tests.kit import apiserver
 from tests.kit.clock import ManualClock
 from tests.kit.objects import priority_class
-from tests.kit.waiting import until
+from tests.kit.waiting import beside, until
 from webhooks import stored as stored_objects
 from webhooks.facts import KnownFacts
 from webhooks.settings import Settings
@@ -167,16 +167,14 @@ async def test_nothing_is_checked_before_the_facts_are_known(api: Api) -> None:
 
     rechecker = stored_objects.rechecker(cast(ApiClient, api), CLASSES, Settings(), facts, 0.001)
     assert {name: check() for name, check in rechecker.checks().items()} == {"facts": "not yet"}
-    task = asyncio.create_task(rechecker.lead(TERM))
-    for _ in range(3):
-        await asked.acquire()
-    assert api.applied == []
-    fault = None
-    for _ in range(3):
-        await asked.acquire()
-    assert len(api.applied) == 1
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    async with beside(rechecker.lead(TERM)):
+        for _ in range(3):
+            await asked.acquire()
+        assert api.applied == []
+        fault = None
+        for _ in range(3):
+            await asked.acquire()
+        assert len(api.applied) == 1
 
 
 async def test_after_its_term_nothing_is_written(api: Api, rechecker: Rechecker) -> None:
@@ -195,8 +193,6 @@ async def test_who_leads_no_longer_shows_no_count(api: Api, rechecker: Rechecker
 
     INVALID_OBJECTS.clear()
     api.put(GROUPS, wrong("a"))
-    leading = asyncio.create_task(rechecker.lead(TERM))
-    await until(lambda: shown() == 1)
-    leading.cancel()
-    await asyncio.gather(leading, return_exceptions=True)
+    async with beside(rechecker.lead(TERM)):
+        await until(lambda: shown() == 1)
     assert shown() is None

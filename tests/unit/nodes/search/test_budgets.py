@@ -12,15 +12,11 @@ from api.groups import PodGroup
 from api.plans import StoppingBudget
 from nodes.search.decision import decide_pod
 from nodes.state.costs import CostRules
-from tests.kit.objects import budget, gang, node, pod, tables
+from tests.kit.objects import budget, gang, member, node, pod, tables
 from tests.unit.nodes.search.support import NS, decide, names
 
 RESPECT, IGNORE = CostRules(budgets="Respect"), CostRules(budgets="Ignore")
 WEB = {"app": "web"}
-
-
-def member(number: int = 0) -> Pod:
-    return pod(f"m{number}", group="gang", requests={"cpu": "4"})
 
 
 def victim(name: str, on: str = "n0", **fields: Any) -> Pod:

@@ -10,16 +10,11 @@ from api.core import Pod, PodSchedulingGroup
 from api.groups import DisruptionMode, Empty, PodGroup
 from nodes.search.decision import decide_pod, workload_decision
 from nodes.search.preemptors.supposed import SupposedPods, WorkloadName
-from tests.kit.objects import gang, node, pod, tables
+from tests.kit.objects import BIG, gang, member, node, pod, tables
 from tests.unit.nodes.search.support import NS, decide, names
 
-BIG = {"cpu": "4"}
 TRAIN = ("kubeflow.org/v1", "PyTorchJob", "train")
 TRAIN_NAME = "PyTorchJob.kubeflow.org:train:uid-train"
-
-
-def member(name: str = "m0", **fields: Any) -> Pod:
-    return pod(name, group="gang", requests=BIG, **fields)
 
 
 def worker(index: int, **fields: Any) -> Pod:

@@ -8,14 +8,8 @@ import pytest
 from msgspec import UNSET
 
 from nodes.search.decision import decide_group, decide_pod
-from tests.kit.objects import gang, node, pod, priority_class, tables
+from tests.kit.objects import BIG, gang, member, node, pod, priority_class, tables
 from tests.unit.nodes.search.support import NS, decide, names
-
-BIG = {"cpu": "4"}
-
-
-def member(name: str = "m0", **fields: Any) -> Any:
-    return pod(name, **{"group": "gang", "requests": BIG, **fields})
 
 
 def victim(name: str = "v", **fields: Any) -> Any:

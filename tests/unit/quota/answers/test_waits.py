@@ -13,7 +13,7 @@ from api.waits import Wait
 from api.workloads import AdmissionCheckState, RequeueState, Workload
 from quota.answers.waits import Around, why_workload_waits
 from quota.state.state import QuotaState
-from tests.kit.quota import (
+from tests.kit.quota.objects import (
     Object,
     at,
     cluster_queue,

@@ -14,7 +14,7 @@ from api.workloads import AdmissionCheckState, Workload
 from quota.cycle.cycle import cycle
 from quota.cycle.entries import Entry
 from quota.search.decision import Options
-from tests.kit.quota import (
+from tests.kit.quota.objects import (
     Object,
     at,
     cluster_queue,

@@ -12,7 +12,7 @@ from api.workloads import PreemptionGateState, Workload
 from quota.cycle.cycle import cycle
 from quota.cycle.entries import Entry
 from quota.search.decision import Decision, Options, decide
-from tests.kit.quota import Object, at, cluster_queue, cpu, held, snapshot, us, workload
+from tests.kit.quota.objects import Object, at, cluster_queue, cpu, held, snapshot, us, workload
 
 NOW = us(1000)
 GATE = "kueue.x-k8s.io/multikueue"

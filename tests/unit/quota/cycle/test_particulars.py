@@ -6,7 +6,7 @@ import pytest
 
 from quota.cycle.cycle import cycle
 from quota.cycle.particulars import AmountParticulars, Particulars, VictimParticulars, particulars
-from tests.kit.quota import cluster_queue, cohort, cpu, evicted, held, snapshot, us, workload
+from tests.kit.quota.objects import cluster_queue, cohort, cpu, evicted, held, snapshot, us, workload
 
 
 def test_each_victim_and_each_amount() -> None:

@@ -12,7 +12,7 @@ from quota.cycle.entries import Entry
 from quota.cycle.pending import RELEASE_INTERVAL, PendingQueues
 from quota.cycle.queues import PARKS_EQUALS, RequeueReason, requeue
 from quota.state.workloads import key_of
-from tests.kit.quota import at, held, set_condition, us, workload
+from tests.kit.quota.objects import at, held, set_condition, us, workload
 
 NOW = us(1000)
 Strategy = Literal["BestEffortFIFO", "StrictFIFO"]

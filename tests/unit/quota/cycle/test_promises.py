@@ -12,7 +12,7 @@ from quota.cycle.cycle import cycle
 from quota.cycle.entries import Entry
 from quota.cycle.promises import Promise
 from quota.search.decision import Options
-from tests.kit.quota import (
+from tests.kit.quota.objects import (
     Object,
     cluster_queue,
     cohort,

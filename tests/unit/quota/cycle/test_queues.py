@@ -11,7 +11,7 @@ from api.kueue import ClusterQueue
 from api.workloads import FINISHED, RequeueState, Workload
 from quota.cycle.queues import ADMISSION_GATED_BY, RequeueReason, heads, requeue
 from quota.state.snapshot import QuotaSnapshot
-from tests.kit.quota import (
+from tests.kit.quota.objects import (
     at,
     cluster_queue,
     cpu,

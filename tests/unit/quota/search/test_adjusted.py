@@ -13,7 +13,7 @@ from quota.search.adjusted import adjusted
 from quota.state.amounts import QuotaError
 from quota.state.surroundings import NO_SURROUNDINGS, KnownSurroundings, Surroundings
 from quota.state.workloads import pod_set_requests
-from tests.kit.manifests import kueue
+from tests.kit.quota.surroundings import around, workload
 
 
 def limit_range(
@@ -28,27 +28,6 @@ def runtime_class(name: str, **overhead: Any) -> RuntimeClass:
     made: RuntimeClass = convert(
         {"metadata": {"name": name}, "overhead": {"podFixed": overhead} if overhead else None}, RuntimeClass
     )
-    return made
-
-
-def around(*things: LimitRange | RuntimeClass, partial: bool = False) -> Surroundings:
-    known = KnownSurroundings(partial=partial)
-    for each in things:
-        known.apply(each)
-    return known.now
-
-
-def workload(*containers: Any, init: Any = (), **spec: Any) -> Workload:
-    pods: Any = {
-        "containers": [{"name": f"c{i}", "resources": each} for i, each in enumerate(containers)],
-        "initContainers": [{"name": f"i{i}", "resources": each} for i, each in enumerate(init)],
-        **spec,
-    }
-    body = kueue(
-        "Workload", "w", spec={"podSets": [{"name": "main", "count": 2, "template": {"spec": pods}}]}
-    )
-    body["metadata"]["namespace"] = "team"
-    made: Workload = convert(body, Workload)
     return made
 
 

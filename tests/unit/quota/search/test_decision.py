@@ -9,7 +9,7 @@ from api.workloads import Workload
 from quota.search.decision import Decision, Options, decide
 from quota.state.amounts import QuotaError
 from quota.state.state import QuotaState
-from tests.kit.quota import (
+from tests.kit.quota.objects import (
     Amount,
     Object,
     cluster_queue,

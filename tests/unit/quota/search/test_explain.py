@@ -7,7 +7,7 @@ import msgspec
 from api.workloads import JOB_UID_LABEL, Workload
 from quota.search.decision import Options, decide
 from quota.search.explain import Explanation, preemption_message
-from tests.kit.quota import (
+from tests.kit.quota.objects import (
     Amount,
     Object,
     cluster_queue,

@@ -10,7 +10,7 @@ import pytest
 from api.workloads import Workload
 from native.codes import FINAL_SHARE, INITIAL_SHARE
 from quota.search.decision import Options, decide
-from tests.kit.quota import Object, cluster_queue, cohort, cpu, held, snapshot, us, workload
+from tests.kit.quota.objects import Object, cluster_queue, cohort, cpu, held, snapshot, us, workload
 
 BOTH = (FINAL_SHARE, INITIAL_SHARE)
 

@@ -14,7 +14,7 @@ from quota.search.asks import Options
 from quota.search.assignment import Assignment, Attempt, Check, Tried
 from quota.search.flavors import assign
 from quota.state.snapshot import QuotaSnapshot
-from tests.kit.quota import (
+from tests.kit.quota.objects import (
     Amount,
     Object,
     cluster_queue,

@@ -17,7 +17,7 @@ import pytest
 
 from api.kueue import ClusterQueue
 from quota.search.decision import Decision, decide
-from tests.kit.quota import cluster_queue, cpu, held, snapshot, us, workload
+from tests.kit.quota.objects import cluster_queue, cpu, held, snapshot, us, workload
 
 THRESHOLD = 100
 

@@ -13,7 +13,7 @@ import pytest
 from api.kueue import ClusterQueue
 from api.workloads import Workload
 from quota.search.decision import Decision, Options, decide
-from tests.kit.quota import cluster_queue, cpu, evicted, held, snapshot, us, workload
+from tests.kit.quota.objects import cluster_queue, cpu, evicted, held, snapshot, us, workload
 
 HOUR = 3600
 FOUR_HOURS = 4 * HOUR

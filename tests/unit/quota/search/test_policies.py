@@ -9,7 +9,7 @@ import pytest
 from api.workloads import PreemptionReason, Workload
 from quota.search.asks import Options
 from quota.search.policies import still_goes
-from tests.kit.quota import cluster_queue, cohort, cpu, held, snapshot, us, workload
+from tests.kit.quota.objects import cluster_queue, cohort, cpu, held, snapshot, us, workload
 
 NOW = 10_000
 ASKER = workload("asker", "a", 1, priority=5, created=500)

@@ -6,7 +6,7 @@ from api.workloads import Workload
 from quota.search.decision import Options, decide
 from quota.search.survivors import Survivors, survivors
 from quota.state.workloads import effective_priority
-from tests.kit.quota import Object, cluster_queue, cohort, cpu, held, snapshot, us, workload
+from tests.kit.quota.objects import Object, cluster_queue, cohort, cpu, held, snapshot, us, workload
 
 NOW = us(1000)
 

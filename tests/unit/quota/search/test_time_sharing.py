@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from api.workloads import Workload
 from quota.search.decision import Options
-from tests.kit.quota import cluster_queue, cpu, workload
+from tests.kit.quota.objects import cluster_queue, cpu, workload
 from tests.kit.simulation import World
 
 MINUTE = 60

@@ -18,7 +18,7 @@ from api.podsets import PodSetAssignment
 from api.workloads import Admission
 from quota.state.activity import Activity, is_check_active, local_queue_activity, required_checks
 from quota.state.state import QuotaState, Thing
-from tests.kit.quota import cluster_queue, cohort, cpu, flavor, held, local_queue, workload
+from tests.kit.quota.objects import cluster_queue, cohort, cpu, flavor, held, local_queue, workload
 
 PREFIX = "Can't admit new workloads: "
 ON = Condition("Active", "True")

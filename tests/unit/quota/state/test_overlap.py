@@ -8,7 +8,7 @@ import pytest
 
 from quota.state.overlap import fits, kept_free, without
 from quota.state.snapshot import Holder
-from tests.kit.quota import cluster_queue, cpu, held, snapshot, workload
+from tests.kit.quota.objects import cluster_queue, cpu, held, snapshot, workload
 
 CPUS = ("default", "cpu")
 

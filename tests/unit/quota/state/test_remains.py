@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from quota.state.remains import MOST, Remains, remains_of
-from tests.kit.quota import held, set_condition, workload
+from tests.kit.quota.objects import held, set_condition, workload
 
 HELD: dict[str, Any] = msgspec.to_builtins(held(workload("w", "l", 3), 10, queue="q"))
 USED = {("default", "cpu"): 3000}

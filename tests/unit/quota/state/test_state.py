@@ -12,7 +12,7 @@ from quota.state.amounts import QuotaError
 from quota.state.remains import Remains
 from quota.state.snapshot import QuotaSnapshot
 from quota.state.state import QuotaState
-from tests.kit.quota import (
+from tests.kit.quota.objects import (
     Object,
     cluster_queue,
     cohort,

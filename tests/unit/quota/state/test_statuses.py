@@ -24,7 +24,7 @@ from quota.state.statuses import (
     fair_sharing_status,
     local_queue_status,
 )
-from tests.kit.quota import (
+from tests.kit.quota.objects import (
     cluster_queue,
     cohort,
     cpu,

@@ -19,7 +19,7 @@ from native.codes import UNSET
 from native.quota.quotas import UNLIMITED
 from quota.state.amounts import QuotaError
 from quota.state.tree import MAX_DEPTH, Layout, lay_out, read_cluster_queue, read_cohort
-from tests.kit.quota import cluster_queue, cohort, cpu
+from tests.kit.quota.objects import cluster_queue, cohort, cpu
 
 
 def laid_out(*things: ClusterQueue | Cohort) -> Layout:

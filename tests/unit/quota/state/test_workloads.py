@@ -20,7 +20,7 @@ from quota.state.workloads import (
     time_us,
     usage,
 )
-from tests.kit.quota import evicted, held, preempted, set_condition, us, workload
+from tests.kit.quota.objects import evicted, held, preempted, set_condition, us, workload
 
 HELD = held(workload("a", "q", 2, created=5), 10)
 

@@ -7,7 +7,7 @@ from api.meta import ObjectMeta
 from runtime.mirror.changes import Changes
 from runtime.mirror.objects import Objects
 from runtime.mirror.resources import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
-from tests.kit.quota import cluster_queue, cpu, local_queue, workload
+from tests.kit.quota.objects import cluster_queue, cpu, local_queue, workload
 from tests.kit.views import unconnected
 
 

@@ -90,10 +90,13 @@ async def test_a_view_that_shows_the_list_is_new(view: View[Pod]) -> None:
     has(view, "younger", 12)
     task = await begin(Server(10, ("a", "uid-a", 5), ("b", "uid-b", 7)), view)
     assert task.done()
+    await task
 
 
 async def test_an_empty_list_is_an_answer(view: View[Pod]) -> None:
-    assert (await begin(Server(10), view)).done()
+    task = await begin(Server(10), view)
+    assert task.done()
+    await task
 
 
 @pytest.mark.parametrize(
@@ -164,7 +167,9 @@ async def test_a_new_list_is_made_if_the_watch_does_not_come(
 async def test_a_view_that_was_listed_since_is_new_without_a_list(view: View[Pod]) -> None:
     view._reflector.listed_from = 100.0
     server = Server(10, ("b", "uid-b", 7))
-    assert (await begin(server, view, since=100.0)).done()
+    task = await begin(server, view, since=100.0)
+    assert task.done()
+    await task
     assert server.asked == []
     task = await begin(server, view, since=100.5)
     assert not task.done()
@@ -175,4 +180,6 @@ async def test_versions_that_are_no_numbers_are_never_behind(view: View[Pod]) ->
     opaque = pod("b", uid="uid-b")
     opaque.metadata.resource_version = "v-x"
     view.upsert(opaque, listed=False)
-    assert (await begin(Server(10, ("b", "uid-b", 7)), view)).done()
+    task = await begin(Server(10, ("b", "uid-b", 7)), view)
+    assert task.done()
+    await task

@@ -19,6 +19,7 @@ from runtime.mirror.views import REFUSALS, REMEMBERED, View, Views
 from tests.kit.clock import ManualClock
 from tests.kit.objects import group, node, pod
 from tests.kit.views import listed, unconnected
+from tests.kit.waiting import beside
 
 
 class Reader(Objects[Pod]):
@@ -293,12 +294,10 @@ def test_each_view_is_ready_by_itself() -> None:
 
 
 async def test_who_comes_late_would_miss_the_list(views: Views) -> None:
-    task = asyncio.create_task(views.run())
-    await asyncio.sleep(0)
-    with pytest.raises(RuntimeError, match="podgroups"):
-        views.watch(GROUPS, Objects())
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    async with beside(views.run()):
+        await asyncio.sleep(0)
+        with pytest.raises(RuntimeError, match="podgroups"):
+            views.watch(GROUPS, Objects())
 
 
 def test_names_are_kept_apart_by_namespace() -> None:

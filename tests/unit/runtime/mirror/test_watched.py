@@ -16,7 +16,7 @@ from runtime.mirror.views import View
 from runtime.mirror.watched_quota import WatchedQuota
 from runtime.mirror.watched_tables import WatchedTables
 from tests.kit.objects import node, pod
-from tests.kit.quota import cluster_queue, cpu, flavor, held, local_queue, workload
+from tests.kit.quota.objects import cluster_queue, cpu, flavor, held, local_queue, workload
 from tests.kit.views import listed, unconnected
 
 

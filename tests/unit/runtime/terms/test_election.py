@@ -15,7 +15,7 @@ from runtime.terms.election import LeaseTerms
 from runtime.terms.term import EternalTerms
 from tests.kit.clock import ManualClock
 from tests.kit.lease import TIMES, Server
-from tests.kit.waiting import until
+from tests.kit.waiting import beside, until
 
 
 class Away(Server):
@@ -35,16 +35,15 @@ async def test_a_process_that_ends_keeps_up_with_who_leads(monkeypatch: pytest.M
     server = Away(clock)
     client = cast(ApiClient, server)
     ends = LeaseLock(client, "ns", "reprieve", "ends", TIMES, clock)
-    following = asyncio.create_task(LeaseTerms(ends, clock).follow())
-    await asyncio.sleep(0.05)
-    assert _leader(ends) == ""
-    server.away = False
-    next_ = LeaseLock(client, "ns", "reprieve", "next", TIMES, clock, "10.0.0.7:9443")
-    await next_.look(5.0)
-    assert await next_.take(5.0) is not None
-    await until(lambda: _leader(ends) == "10.0.0.7:9443")
-    following.cancel()
-    await asyncio.gather(following, return_exceptions=True)
+    async with beside(LeaseTerms(ends, clock).follow()):
+        await asyncio.sleep(0.05)
+        assert _leader(ends) == ""
+        server.away = False
+        next_ = LeaseLock(client, "ns", "reprieve", "next", TIMES, clock, "10.0.0.7:9443")
+        await next_.look(5.0)
+        assert await next_.take(5.0) is not None
+        await until(lambda: _leader(ends) != "")
+        assert _leader(ends) == "10.0.0.7:9443"
 
 
 async def test_each_write_of_the_lease_has_the_notes_of_that_moment() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -17,7 +16,7 @@ from kube.client import ApiClient, ApiError
 from kube.sender import Sender
 from runtime.work.finalizers import FinalizerKeeper, Guarded, Users
 from tests.kit.apiserver import Api
-from tests.kit.waiting import until
+from tests.kit.waiting import beside, until
 
 THINGS = "/apis/example.com/v1/things"
 OURS = "example.com/ours"
@@ -59,12 +58,10 @@ class Things:
 
     @asynccontextmanager
     async def kept(self, *names: str) -> AsyncIterator[None]:
-        task = asyncio.create_task(self.keeper.run())
-        for name in names:
-            self.keeper.changed(name)
-        yield
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        async with beside(self.keeper.run()):
+            for name in names:
+                self.keeper.changed(name)
+            yield
 
 
 async def test_it_is_added_and_removed_as_the_rules_say() -> None:
@@ -104,6 +101,7 @@ async def test_what_is_refused_is_tried_again() -> None:
     things.api.refuse = lambda _method, _path: next(refusals, None)
     async with things.kept("a"):
         await until(lambda: things.finalizers("a") == [OURS])
+    assert next(refusals, None) is None
 
 
 async def test_a_fault_of_ours_stops_nobody_else() -> None:

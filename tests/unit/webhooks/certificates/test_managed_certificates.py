@@ -17,6 +17,7 @@ from kube.client import ApiClient, ApiError
 from serving.certificates.keeping import keep
 from tests.kit.clock import PATIENCE_SECONDS, ManualClock
 from tests.kit.handshakes import handshake, pair_of
+from tests.kit.waiting import beside
 from tests.unit.webhooks.certificates.replicas import (
     DAY,
     MUTATING,
@@ -366,9 +367,8 @@ async def test_keep_looks_again_after_a_failure() -> None:
             looks.release()
             raise ApiError(0, "TimeoutError", "no answer in time")
 
-    task = asyncio.create_task(keep(Failing(), 0.001, CERTIFICATE_METRICS, EXPECTED))
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        for _ in range(3):
-            await looks.acquire()
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    async with beside(keep(Failing(), 0.001, CERTIFICATE_METRICS, EXPECTED)) as keeping:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            for _ in range(3):
+                await looks.acquire()
+        assert not keeping.done()

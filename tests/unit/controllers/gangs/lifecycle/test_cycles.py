@@ -11,10 +11,9 @@ from api.plans import PreemptionPlanStatus
 from controllers.gangs.lifecycle.cycles import cycles
 from controllers.gangs.lifecycle.stored_plan import StoredPlan
 from controllers.gangs.metrics import CYCLES
-from tests.kit.objects import gang, node, pod
+from tests.kit.objects import BIG, gang, member, node, pod
 from tests.kit.stage import staged
 
-BIG = {"cpu": "4"}
 SECONDS = 600.0
 
 
@@ -75,9 +74,6 @@ async def test_a_controller_that_fills_the_room_again_is_left_alone_after_three_
 
     def victim(number: int) -> Any:
         return pod(f"v{number}", node="n0", requests=BIG, priority=1, controller="web")
-
-    def member(number: int, **fields: Any) -> Any:
-        return pod(f"m{number}", group="gang", requests=BIG, **fields)
 
     before = CYCLES._value.get()
     async with staged(node("n0"), gang(minimum=1)) as stage:

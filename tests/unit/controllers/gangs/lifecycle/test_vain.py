@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from controllers.gangs.metrics import EVICTIONS_IN_VAIN
-from tests.kit.objects import gang, node, pod
+from tests.kit.objects import BIG, gang, member, node, pod
 from tests.kit.stage import Stage, staged
-
-BIG = {"cpu": "4"}
 
 
 def victim(number: int, **fields: Any) -> Any:
@@ -19,10 +17,6 @@ def intruder(number: int, **fields: Any) -> Any:
     """A pod that somebody else binds where room was made."""
     later = {"node": f"n{number}", "requests": BIG, "priority": 1, "created": "2030-01-01T00:00:00Z"}
     return pod(f"x{number}", **{**later, **fields})
-
-
-def member(number: int = 0, **fields: Any) -> Any:
-    return pod(f"m{number}", group="gang", requests=BIG, **fields)
 
 
 def full(nodes: int) -> list[Any]:

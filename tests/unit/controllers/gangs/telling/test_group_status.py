@@ -10,18 +10,13 @@ import pytest
 
 from api.groups import SCHEDULED, PodGroup
 from kube.client import ApiError
-from tests.kit.objects import gang, node, pod
+from tests.kit.objects import BIG, gang, member, node, pod
 from tests.kit.stage import Stage, staged
 
-BIG = {"cpu": "4"}
 GROUPS = "/apis/reprieve.dev/v1alpha1/podgroups"
 LITTLE = 0.1
 """Longer than changes are collected."""
 KEY = ("default", "gang")
-
-
-def member(number: int, **fields: Any) -> Any:
-    return pod(f"m{number}", group="gang", requests=BIG, **fields)
 
 
 def victims(count: int) -> list[Any]:

@@ -27,6 +27,7 @@ from kube.client import ApiError
 from tests.kit.clock import ManualClock
 from tests.kit.objects import gang, node, pod, tables
 from tests.kit.stage import Stage, staged
+from tests.kit.waiting import beside
 from tests.unit.controllers.gangs.lives import in_phase
 
 PLAN: ActivePlan = in_phase("Planned").plan
@@ -327,13 +328,9 @@ class World:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        task = asyncio.create_task(self.gates.run())
-        await asyncio.sleep(0)
-        try:
+        async with beside(self.gates.run()):
+            await asyncio.sleep(0)
             yield
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
 
 
 async def spin() -> None:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from controllers.gangs.timekeeping import TICK_SECONDS
 from kube.client import ApiError
-from tests.kit.objects import gang, node, pod
+from tests.kit.objects import BIG, gang, member, node, pod
 from tests.kit.stage import Stage, staged
 
-BIG = {"cpu": "4"}
 KEY = ("default", "gang")
-
-
-def member(number: int, **fields: Any) -> Any:
-    return pod(f"m{number}", group="gang", requests=BIG, priority=100, **fields)
 
 
 async def is_ready(stage: Stage) -> None:

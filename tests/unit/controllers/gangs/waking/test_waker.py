@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from api.core import Pod
 from kube.client import ApiError
-from tests.kit.objects import gang, group, node, pod
+from tests.kit.objects import BIG, gang, group, member, node, pod
 from tests.kit.stage import Stage, staged
 
-BIG = {"cpu": "4"}
 HELD = [{"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available: 1 reprieve: wait."}]
-
-
-def member(name: str, group: str = "gang", node: str = "", **fields: object) -> Pod:
-    return pod(name, group=group, node=node, requests=BIG, **fields)  # type: ignore[arg-type]
 
 
 async def reserving(stage: Stage) -> None:
@@ -176,7 +170,7 @@ async def two_plans(stage: Stage) -> None:
         node_name, host = f"n{number}", {"kubernetes.io/hostname": f"n{number}"}
         stage.add(node(node_name, cpu="5", labels=host), gang(name, minimum=1))
         stage.add(pod(f"v{number}", node=node_name, requests=BIG, priority=1))
-        stage.add(member(f"m{number}", name, priority=100, nodeSelector=host))
+        stage.add(member(f"m{number}", group=name, priority=100, nodeSelector=host))
     await stage.settle()
     assert stage.phases() == ["Evicting", "Evicting"]
     for number in range(2):

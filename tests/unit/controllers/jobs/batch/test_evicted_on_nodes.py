@@ -109,12 +109,15 @@ async def test_others_are_passed_over(owner: PodOwner) -> None:
 async def test_a_job_outside_of_queues_is_passed_over() -> None:
     stage = Stage()
     stage.job(queue="", suspend=False)
-    await stage.asks()
+    with stage.evicted.told(stage.told.append):
+        await stage.asks()
+    assert stage.told == []
 
 
 async def test_two_plans_may_wait_for_one_job() -> None:
     stage = Stage()
     asked = [stage.asks(), stage.asks()]
     await turns()
+    assert not any(each.done() for each in asked)
     stage.job(suspend=True)
     await asyncio.gather(*asked)

@@ -16,7 +16,7 @@ from controllers.jobs.pod_groups.members import Member
 from controllers.jobs.pod_groups.workload import admission_patch, pod_sets_of
 from hack.controlplane import objects
 from quota.cycle.pod_set_infos import PodSetInfo
-from tests.kit.manifests import kueue
+from tests.kit.jobs import group_workload
 
 WISH = Wish("q", 0, None, None)
 ONE = PodSetInfo("a", 2, {}, {}, {"pool": "x"}, ())
@@ -32,27 +32,10 @@ def group(*, mode: str | None = None, gang: bool = True) -> PodGroup:
 
 def workload(*true: str, count: int = 2, reserved: bool | None = None, **meta: Any) -> Workload:
     holds = "Admitted" in true if reserved is None else reserved
-    conditions = [{"type": each, "status": "True", "reason": "R", "message": "because"} for each in true]
-    if holds:
-        conditions.append({"type": "QuotaReserved", "status": "True", "reason": "R", "message": ""})
-    body: Any = kueue(
-        "Workload",
-        "w",
-        spec={
-            "queueName": "q",
-            "priority": 0,
-            "podSets": [{"name": "a", "count": count, "template": {"spec": {"containers": []}}}],
-        },
-        status={"conditions": conditions},
+    conditions = [*true, "QuotaReserved"] if holds else true
+    return group_workload(
+        conditions, {"a": count}, UID, finalizers=["kueue.x-k8s.io/resource-in-use"], **meta
     )
-    body["metadata"] |= {
-        "namespace": "team",
-        "uid": UID,
-        "finalizers": ["kueue.x-k8s.io/resource-in-use"],
-        **meta,
-    }
-    made: Workload = convert(body, Workload)
-    return made
 
 
 def member(name: str, **changes: Any) -> Member:

@@ -9,7 +9,7 @@ from controllers.quota.life.draft import Draft
 from controllers.quota.life.evicting import evict, until_written
 from quota.state.state import QuotaState
 from quota.state.workloads import holds_quota, is_evicting
-from tests.kit import quota as kit
+from tests.kit.quota import objects as kit
 
 
 def holder(cpus: int = 2) -> Workload:

@@ -25,7 +25,7 @@ from controllers.quota.life.preempting import WAITS, Preempting
 from quota.search.decision import decide
 from quota.state.workloads import holds_quota
 from runtime.exchange.workload_reports import Reported
-from tests.kit.quota import (
+from tests.kit.quota.objects import (
     at,
     cluster_queue,
     condition,

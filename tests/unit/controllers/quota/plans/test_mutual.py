@@ -10,7 +10,7 @@ from controllers.quota.plans.mutual import PAUSE_US, Mutual, paused
 from quota.cycle.cycle import cycle
 from quota.cycle.entries import Entry
 from quota.search.decision import Options
-from tests.kit.quota import Object, cluster_queue, cohort, cpu, held, snapshot, us, workload
+from tests.kit.quota.objects import Object, cluster_queue, cohort, cpu, held, snapshot, us, workload
 
 NOW: Final = us(1000)
 OWNER: Final = cluster_queue("owner", cpu(2), "team", reclaim="Any")

@@ -8,7 +8,7 @@ from api.workloads import Workload
 from controllers.quota.plans.passers import Passers
 from quota.cycle.promises import Promise
 from quota.state.workloads import key_of
-from tests.kit.quota import held, workload
+from tests.kit.quota.objects import held, workload
 
 PREEMPTOR = workload("preemptor", "q", 1, priority=10)
 PASSER = workload("passer", "guest", 1, priority=50)

@@ -17,7 +17,7 @@ from controllers.quota.plans.stored_plans import StoredPlans
 from kube.client import ApiError
 from quota.state.workloads import key_of
 from runtime.mirror.resources import PLANS, WORKLOADS
-from tests.kit.quota import (
+from tests.kit.quota.objects import (
     cluster_queue,
     cohort,
     condition,
@@ -28,6 +28,7 @@ from tests.kit.quota import (
     set_condition,
     workload,
 )
+from tests.kit.waiting import beside
 from tests.unit.controllers.quota.plan_stage import NOW, RETENTION, WHOLE, PlanStage
 
 QUEUES = (
@@ -459,13 +460,12 @@ async def test_a_plan_that_no_longer_helps_its_preemptor_promises_nothing() -> N
 
 async def test_whoever_deletes_a_plan_ends_it() -> None:
     stage = await staged()
-    running = asyncio.create_task(stage.plans.run())
-    await asyncio.sleep(0)
-    stage.remove_plan(next(iter(stage.api.of(PLANS.path))))
-    assert stage.going(*VICTIMS) == []
-    assert stage.plans.promises() == []
-    assert stage.freed == ["a"]
-    running.cancel()
+    async with beside(stage.plans.run()):
+        await asyncio.sleep(0)
+        stage.remove_plan(next(iter(stage.api.of(PLANS.path))))
+        assert stage.going(*VICTIMS) == []
+        assert stage.plans.promises() == []
+        assert stage.freed == ["a"]
 
 
 async def test_the_end_is_written_until_that_succeeds() -> None:

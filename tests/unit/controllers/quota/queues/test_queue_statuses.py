@@ -22,8 +22,18 @@ from quota.state.remains import Remains
 from quota.state.statuses import Tally
 from runtime.mirror.watched_quota import WatchedQuota
 from tests.kit.apiserver import Api, Written
-from tests.kit.quota import cluster_queue, cohort, cpu, flavor, held, local_queue, set_condition, workload
+from tests.kit.quota.objects import (
+    cluster_queue,
+    cohort,
+    cpu,
+    flavor,
+    held,
+    local_queue,
+    set_condition,
+    workload,
+)
 from tests.kit.views import unconnected
+from tests.kit.waiting import beside
 
 KUEUE = f"/apis/{API_VERSION}"
 PLURALS = {"ClusterQueue": "clusterqueues", "LocalQueue": "localqueues", "Cohort": "cohorts"}
@@ -109,12 +119,8 @@ class World:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        task = asyncio.create_task(self.statuses.run())
-        try:
+        async with beside(self.statuses.run()):
             yield
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
 
 
 def flavors(world: World) -> None:
@@ -265,8 +271,10 @@ async def test_what_is_refused_is_written_later() -> None:
     refusals = iter([ApiError(403, "Forbidden", "x")] * 3)
     world.api.refuse = lambda _method, _path: next(refusals, None)
     async with world.running():
-        await world.comes(lambda: world.writes("ClusterQueue", "q"))
-        await world.comes(lambda: world.writes("LocalQueue", "l"))
+        await world.comes(lambda: world.writes("ClusterQueue", "q") and world.writes("LocalQueue", "l"))
+        assert next(refusals, None) is None
+        assert "conditions" in world.status("ClusterQueue", "q")
+        assert "conditions" in world.status("LocalQueue", "l")
 
 
 async def test_shares_are_written_with_fair_sharing_and_removed_without() -> None:

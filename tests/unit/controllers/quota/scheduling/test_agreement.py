@@ -15,7 +15,8 @@ from quota.search.decision import Options
 from quota.state.workloads import key_of
 from runtime.exchange.placements import Answer, Asking, NoPlace, Owner, Place, Placed
 from tests.kit.clock import ManualClock
-from tests.kit.quota import cluster_queue, cpu, held, owned, snapshot, us, workload
+from tests.kit.quota.objects import cluster_queue, cpu, held, owned, snapshot, us, workload
+from tests.kit.waiting import beside
 
 NOW: Final = us(1000)
 PLACED: Final = Placed((Place("main-0", "n0"),))
@@ -192,22 +193,20 @@ async def test_it_is_asked_again_when_nodes_have_changed_and_not_too_often() -> 
 
 async def test_who_waits_is_brought_back_when_nodes_change() -> None:
     stage = Stage()
-    task = asyncio.create_task(stage.agreement.run())
-    await stage.answer()
-    for _ in range(5):
-        await asyncio.sleep(0)
-    assert stage.brought == []
-    stage.clock.advance(FIRST_WAIT)
-    stage.nodes.change()
-    for _ in range(5):
-        await asyncio.sleep(0)
-    assert stage.brought == ["q"]
-    stage.nodes.change()
-    for _ in range(5):
-        await asyncio.sleep(0)
-    assert stage.brought == ["q"]
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    async with beside(stage.agreement.run()):
+        await stage.answer()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert stage.brought == []
+        stage.clock.advance(FIRST_WAIT)
+        stage.nodes.change()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert stage.brought == ["q"]
+        stage.nodes.change()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert stage.brought == ["q"]
 
 
 async def test_pods_of_unknown_owners_are_no_reason_to_wait() -> None:

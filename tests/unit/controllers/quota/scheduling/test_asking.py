@@ -14,7 +14,7 @@ from controllers.quota.scheduling.asking import asking_of, owner_of
 from quota.cycle.pod_set_infos import PodSetConflict
 from quota.state.surroundings import NO_SURROUNDINGS
 from runtime.exchange.placements import Owner
-from tests.kit.quota import workload
+from tests.kit.quota.objects import workload
 
 OWNER = Owner("Job", "ns", "job", "uid-job")
 SPOT = TimedToleration("spot", "Exists")

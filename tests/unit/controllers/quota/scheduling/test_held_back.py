@@ -17,7 +17,7 @@ from quota.cycle.promises import Promise
 from quota.search.decision import Options
 from quota.state.workloads import key_of
 from tests.kit.clock import ManualClock
-from tests.kit.quota import Object, cluster_queue, cohort, cpu, held, snapshot, us, workload
+from tests.kit.quota.objects import Object, cluster_queue, cohort, cpu, held, snapshot, us, workload
 
 NOW: Final = us(1000)
 QUEUES: Final[list[Object]] = [

@@ -11,7 +11,7 @@ from controllers.quota.scheduling.preemptions import Preemptions
 from quota.cycle.entries import Entry
 from quota.search.decision import Options
 from quota.state.workloads import key_of
-from tests.kit.quota import cluster_queue, cpu, held, workload
+from tests.kit.quota.objects import cluster_queue, cpu, held, workload
 from tests.unit.controllers.quota.plan_stage import PlanStage
 
 QUEUES: Final = (cluster_queue("a", cpu(2), within="LowerPriority"), cluster_queue("apart", cpu(2)))

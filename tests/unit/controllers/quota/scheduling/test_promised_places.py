@@ -24,7 +24,7 @@ from controllers.quota.plans.stored_plans import StoredPlans
 from controllers.quota.scheduling.promised_places import PromisedPlaces
 from quota.state.state import QuotaState
 from runtime.exchange.placements import Answer, Asking, Owner, Place
-from tests.kit.quota import at, cluster_queue, completed, cpu, held, owned, set_condition, workload
+from tests.kit.quota.objects import at, cluster_queue, completed, cpu, held, owned, set_condition, workload
 
 HERO = owned(workload("hero", "q", 2, priority=10, uid="uid-hero"))
 VICTIM = held(owned(workload("victim", "q", 2, uid="uid-victim")), 1)

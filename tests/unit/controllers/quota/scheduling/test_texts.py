@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import cast
 
 from controllers.quota.life.life import Waiting
@@ -12,8 +11,8 @@ from controllers.quota.workloads.facts import Facts
 from controllers.quota.workloads.writer import WorkloadWriter
 from quota.state.state import QuotaState
 from runtime.exchange.workload_reports import WorkloadReports
-from tests.kit.quota import workload
-from tests.kit.waiting import until
+from tests.kit.quota.objects import workload
+from tests.kit.waiting import beside, until
 
 
 class Writer:
@@ -96,9 +95,9 @@ def test_who_was_suspended_says_that_it_has_not_been_tried_yet_unless_more_is_kn
 
 async def test_it_goes_on_until_all_have_been_looked_at() -> None:
     stage = Stage()
-    running = asyncio.create_task(stage.texts.run())
-    stage.texts.add_equals(KEYS, "WaitingForQuota")
-    await until(lambda: len(stage.looked) == len(KEYS))
-    stage.texts.add_equals(["ns/late"], "WaitingForQuota")
-    await until(lambda: stage.looked == [*KEYS, "ns/late"])
-    running.cancel()
+    async with beside(stage.texts.run()):
+        stage.texts.add_equals(KEYS, "WaitingForQuota")
+        await until(lambda: len(stage.looked) == len(KEYS))
+        stage.texts.add_equals(["ns/late"], "WaitingForQuota")
+        await until(lambda: "ns/late" in stage.looked)
+    assert stage.looked == [*KEYS, "ns/late"]

@@ -12,7 +12,7 @@ from quota.cycle.cycle import cycle
 from quota.state.state import QuotaState
 from quota.state.workloads import key_of
 from runtime.work.queue import KeyedQueue
-from tests.kit.quota import cluster_queue, completed, cpu, held, us, workload
+from tests.kit.quota.objects import cluster_queue, completed, cpu, held, us, workload
 
 NOW: Final = us(1000)
 

@@ -21,7 +21,7 @@ from kube.sender import Sender
 from quota.state.workloads import key_of
 from runtime.mirror.watched_quota import WatchedQuota
 from runtime.work.ranked_slots import RankedSlots
-from tests.kit import quota as kit
+from tests.kit.quota import objects as kit
 
 LOST = ApiError(0, "TimeoutError", "no answer in time")
 CONFLICT = ApiError(409, "Conflict", "the object has been modified")

@@ -20,7 +20,7 @@ from tests.kit.manifests import (
     reserved,
     workload,
 )
-from tests.kit.webhook_cases import Case, Expected
+from tests.kit.webhooks.cases import Case, Expected
 
 __all__ = ["edge"]
 

@@ -18,7 +18,7 @@ __all__ = ["DEPARTURES", "UNREADABLE", "Case", "Cause", "Expected", "cases"]
 
 Json = dict[str, Any]
 
-FILE: Final = Path(__file__).parents[1] / "conformance" / "webhooks" / "cases.jsonl.xz"
+FILE: Final = Path(__file__).parents[2] / "conformance" / "webhooks" / "cases.jsonl.xz"
 
 DEPARTURES: Final = {
     "workload-3251": "KEP-8303: the name of a gate is a qualified name",

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from api.crds import schema_of
-from tests.kit.webhook_cases import Case, Expected, cases
+from tests.kit.webhooks.cases import Case, Expected, cases
 
 __all__ = ["mutated", "seeds"]
 

@@ -11,7 +11,7 @@ from api.plans import PreemptionPlan
 from api.workloads import ADMITTED, EVICTED, PREEMPTED, QUOTA_RESERVED, Workload
 from controllers.quota.life.evicting import QUOTA_EXCEEDED
 from quota.state.workloads import effective_priority, key_of
-from tests.kit.quota_history import (
+from tests.kit.quota.history import (
     Change,
     Event,
     Object,
@@ -22,7 +22,7 @@ from tests.kit.quota_history import (
     is_true,
     preemptor_of,
 )
-from tests.kit.quota_tree import FlavorResource, Tree
+from tests.kit.quota.tree import FlavorResource, Tree
 
 __all__ = [
     "CHECKS",

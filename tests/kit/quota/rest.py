@@ -17,7 +17,7 @@ from quota.state.activity import flavors_of, named_checks
 from quota.state.amounts import QuotaError
 from quota.state.state import QuotaState
 from quota.state.workloads import effective_priority, holds_quota, key_of, requeue_at
-from tests.kit.quota_history import Event, Object, QuotaHistory, condition_of, is_true
+from tests.kit.quota.history import Event, Object, QuotaHistory, condition_of, is_true
 
 __all__ = ["stuck"]
 

@@ -11,10 +11,10 @@ from api.kueue import RESOURCE_IN_USE, ClusterQueue
 from api.meta import Condition
 from api.usage import ClusterQueueStatus
 from api.workloads import AdmissionCheckState, Workload
-from tests.kit import quota as kit
-from tests.kit.quota_history import Object, QuotaHistory
-from tests.kit.quota_rest import stuck
-from tests.kit.quota_rules import (
+from tests.kit.quota import objects as kit
+from tests.kit.quota.history import Object, QuotaHistory
+from tests.kit.quota.rest import stuck
+from tests.kit.quota.rules import (
     CHECKS,
     admitted_without_quota,
     beyond_the_tree,
