@@ -89,7 +89,7 @@ class Face(Protocol):
     def priority(self, pod: Pod) -> int:
         """The pod's priority; of a member that differs from its group, the lower one of both."""
 
-    def why_nobody_goes(self, pod: Pod) -> str:
+    def why_no_evictions(self, pod: Pod) -> str:
         """Why nobody may go for a member of a gang; empty for any other pod, and if somebody may."""
 
     def bound(self, uid: str) -> BoundPod | None:
@@ -172,7 +172,7 @@ class Verbs:
             self._face.preempt_called(args.pod, _uids(offered))
             return preemption_result({})
         priority = self._face.priority(args.pod)
-        if offered and (why := self._face.why_nobody_goes(args.pod)):
+        if offered and (why := self._face.why_no_evictions(args.pod)):
             self._face.nothing_to_evict(args.pod, dict.fromkeys(offered, why))
             return preemption_result({})
         struck = {

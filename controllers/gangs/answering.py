@@ -238,12 +238,12 @@ class Answering:
         """Remember whoever called in vain. That is no promise: it only says whom to bring back."""
         self._waiters.await_leader(pod)
 
-    def why_nobody_goes(self, pod: Pod) -> str:
+    def why_no_evictions(self, pod: Pod) -> str:
         """Why nobody may go for a member of a gang; empty for any other pod, and if somebody may."""
         key = self._roster.gang_of(pod)
         if key is None or self._roster.minimum(key) is None:
             return ""
-        return self._roster.why_nobody_goes(key)
+        return self._roster.why_no_evictions(key)
 
     def priority(self, pod: Pod) -> int:
         """The pod's priority; of a member that differs from its group, the lower one of both."""

@@ -465,7 +465,7 @@ class Scene(RuleBasedStateMachine):
             if group is not None and priority is not None and group.spec.preemption_policy != "Never":
                 asking = [each.asking for each in members if each.node is None]
                 differs = mismatch(group, priority, asking)
-                assert self.roster.why_nobody_goes(key) == (differs.text if differs is not None else "")
+                assert self.roster.why_no_evictions(key) == (differs.text if differs is not None else "")
 
 
 # ---- one event at a time

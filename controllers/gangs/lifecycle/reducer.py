@@ -202,9 +202,9 @@ def _to_release(life: Life, seen: ToRelease, now: float, rules: Rules) -> Step:
     if not seen.demanded and (since is None or now < since + rules.partial_seconds):
         return life, ()
     if former is not None:
-        may_go_on = former.withdraws if seen.demanded else former.releases
+        continues = former.withdraws if seen.demanded else former.releases
         frees = former.phase in ("Evicting", "Ready") and not seen.demanded
-        if frees or may_go_on or former.writing is not None:
+        if frees or continues or former.writing is not None:
             return life, ()
         ending = QUOTA_WITHDRAWN if seen.demanded else RELEASED_INSTEAD
         life, effects = _ended(life, former, ending, now, rules)

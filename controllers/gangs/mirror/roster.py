@@ -150,12 +150,12 @@ class Roster:
 
     def evicts(self, key: GroupKey) -> bool:
         """Whether anybody may go for the group."""
-        return not self.why_nobody_goes(key)
+        return not self.why_no_evictions(key)
 
-    def why_nobody_goes(self, key: GroupKey) -> str:
+    def why_no_evictions(self, key: GroupKey) -> str:
         """Why its policy, or an unbound member that differs from it, lets the group evict nobody; else empty."""
         if (alone := lone_pod(key)) is not None:
-            return self._alone.why_nobody_goes(alone)
+            return self._alone.why_no_evictions(alone)
         group, priority = self.group(key), self.group_priority(key)
         if group is None or priority is None:
             return "its group has no known priority"

@@ -97,7 +97,7 @@ def next_step(seen: Seen, around: Around) -> GroupStep:
     """What follows for a group, whether it is in a queue or not."""
     workload = seen.workload
     if workload is not None and (workload.metadata.deletion_timestamp is not None or seen.group is None):
-        return _goes(seen, workload)
+        return _delete_workload(seen, workload)
     if seen.group is None:
         return GroupStep()
     if isinstance(around.wish, Wish) and not around.wish.queue_name:
@@ -159,11 +159,11 @@ def _why_stop(seen: Seen) -> str:
     return "it was bound before it was admitted" if runs else ""
 
 
-# ---- the Workload goes
+# ---- the end of the Workload
 
 
-def _goes(seen: Seen, workload: Workload) -> GroupStep:
-    """It goes when nothing of the group runs any longer."""
+def _delete_workload(seen: Seen, workload: Workload) -> GroupStep:
+    """It is deleted when nothing of the group runs any longer."""
     step = _ends(seen, workload, f"Workload {workload.metadata.name} was deleted")
     if not step.reported.nothing_runs:
         return step
@@ -174,7 +174,7 @@ def _goes(seen: Seen, workload: Workload) -> GroupStep:
 
 
 def _ends(seen: Seen, workload: Workload, why: str) -> GroupStep:
-    """All members that have the quota of the Workload go."""
+    """All members that have the quota of the Workload are removed."""
     uid = workload.metadata.uid
     left = [each for each in seen.members if each.admitted_by == uid and not each.succeeded]
     if not left:

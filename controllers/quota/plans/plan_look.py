@@ -15,7 +15,7 @@ from controllers.quota.life.planned import Planned, PlannedVictim
 from controllers.quota.life.preempting import WAITS
 from quota.cycle.queues import ADMISSION_GATED_BY
 from quota.search.asks import Options
-from quota.search.policies import still_goes
+from quota.search.policies import may_still_preempt
 from quota.state.amounts import QuotaError
 from quota.state.snapshot import Queue
 from quota.state.workloads import (
@@ -182,10 +182,10 @@ def _problem(
     if queue is None:
         return "the ClusterQueue of the preemptor is gone"
     try:
-        goes = still_goes(preemptor, queue, workload, victim.reason, now, options)
+        may = may_still_preempt(preemptor, queue, workload, victim.reason, now, options)
     except QuotaError as error:
         return f"{said}: {error.field} {error.problem}"
-    return "" if goes else f"by the rule {victim.reason}, {said} does not go any longer"
+    return "" if may else f"by the rule {victim.reason}, {said} does not go any longer"
 
 
 # ---- conditions

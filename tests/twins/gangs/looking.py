@@ -237,7 +237,7 @@ def strayed(plan: ActivePlan, roster: Roster) -> str:
         priority = roster.group_priority(plan.group)
         if priority is None or priority < plan.spec.preemptor.priority:
             return f"the {plan.spec.preemptor.kind} has a lower priority now"
-        if not plan.evicted and (why := roster.why_nobody_goes(plan.group)):
+        if not plan.evicted and (why := roster.why_no_evictions(plan.group)):
             return f"nobody may go for the {plan.spec.preemptor.kind} any longer: {why}"
     if plan.resumed and (changed := _victims_changed(plan, roster)):
         return changed
