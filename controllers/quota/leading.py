@@ -51,7 +51,7 @@ __all__ = ["Known", "Leading"]
 
 SECOND: Final = 1_000_000
 WITHOUT_WATCH_SECONDS: Final = 1.0
-"""A watch that ends comes back within so long. Otherwise quota may have changed unseen, and nobody is admitted."""
+"""A watch that ends comes back within this time. If not, quota may have changed unseen, and nothing is admitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Leading:
         clock: Clock,
         admitted_by_others: Callable[[Workload], None],
     ) -> None:
-        """`admitted_by_others` is told of a Workload that got quota, and not from us."""
+        """`admitted_by_others` is called for a Workload that got quota, and not from us."""
         quota, state, options = known.quota, known.quota.state, engine.options
         self._known, self._clock, self._admitted_by_others = known, clock, admitted_by_others
         sender, once = Sender(client, fence=term), Sender(client, attempts=1, fence=term)
