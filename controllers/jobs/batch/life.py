@@ -97,7 +97,7 @@ class PatchJob:
 
 @dataclass(frozen=True, slots=True)
 class ResetStartTime:
-    """The start time of a suspended Job goes, so that its template may change. See `job_state.is_mutable`."""
+    """The start time of a suspended Job is removed, so that its template may change. See `job_state.is_mutable`."""
 
 
 @dataclass(frozen=True, slots=True)

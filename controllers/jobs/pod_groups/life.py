@@ -60,13 +60,13 @@ class GroupStep:
     unprotect: bool = False
     """The Workload is being deleted, and nothing of it runs: it loses its finalizer."""
     open_gates: tuple[Member, ...] = ()
-    """Pods whose gate goes, because their group is in no queue."""
+    """Pods whose gate is removed, because their group is in no queue."""
     admit: tuple[Admit, ...] = ()
     remarks: tuple[Remark, ...] = ()
     stop: str = ""
-    """Why all running members must go; empty if they need not."""
+    """Why all running members are evicted; empty if they are not."""
     remove: tuple[Member, ...] = ()
-    """Members that must go and have no node: they are deleted at once."""
+    """Members to remove that have no node: they are deleted at once."""
     reported: Reported = NOTHING
     warning: str = ""
     """Why nothing can be done; empty if that is not so."""
@@ -81,7 +81,7 @@ class Seen:
     workload: Workload | None
     """The Workload of the group's name and UID."""
     preempted: str = ""
-    """Why members with quota went for others on nodes; empty if none did."""
+    """Why members with quota were evicted for others on nodes; empty if none was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def _without_workload(seen: Seen, around: Around) -> GroupStep:
 
 
 def _why_stop(seen: Seen) -> str:
-    """Why members of a group without quota must go; empty if none of them runs."""
+    """Why members of a group without quota are evicted; empty if none of them runs."""
     runs = any(each.bound and each.lives and not each.admitted_by for each in seen.members)
     return "it was bound before it was admitted" if runs else ""
 
