@@ -149,7 +149,7 @@ class Roster:
         return max(0, minimum - len(self.gang_members(key).bound.difference(but)))
 
     def evicts(self, key: GroupKey) -> bool:
-        """Whether anybody may go for the group."""
+        """Whether the group may evict."""
         return not self.why_no_evictions(key)
 
     def why_no_evictions(self, key: GroupKey) -> str:
@@ -312,7 +312,7 @@ class Roster:
     def unit_priority(self, uid: str) -> int | None:
         """The priority at which the pod may be evicted; None if that is not known.
 
-        Its group's, if it has one; in a group that goes whole, the lowest of that and its running pods' own.
+        Its group's, if it has one; in a group that is evicted whole, the lowest of that and its running pods' own.
         """
         view = self.view(uid)
         if view is None:
@@ -335,7 +335,7 @@ class Roster:
         return view.group if view is not None else None
 
     def all_mode_group(self, uid: str) -> GroupKey | None:
-        """The pod's group, if that goes whole or not at all."""
+        """The pod's group, if that is evicted whole or not at all."""
         view = self.view(uid)
         key = view.group if view is not None else None
         return key if key is not None and goes_whole(self.group(key)) else None
