@@ -13,7 +13,7 @@ from nodes.filters.profile import DEFAULT_SCHEDULER
 __all__ = ["Callers"]
 
 MOST: Final = 16
-"""So many names are kept. A pod may name any scheduler, and the Lease must stay small."""
+"""The number of names that are kept. A pod may name any scheduler, and the Lease must stay small."""
 
 
 class Callers:

@@ -24,7 +24,7 @@ VERB_REFUSED = Counter(
 )
 PASSED_ON = Counter(
     "reprieve_extender_passed_on_total",
-    "Calls that came to a replica which does not lead, by what came of passing them on to the leader.",
+    "Calls to a replica that does not lead, by the result of passing them on to the leader.",
     ["verb", "result"],
 )
 CERTIFICATE_METRICS = CertificateMetrics("extender")

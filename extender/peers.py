@@ -29,9 +29,9 @@ PASSED_ON_HEADER: Final = "Reprieve-Passed-On"
 TURNED_DOWN_PATH: Final = "/v1/turned-down"
 """The leader takes notices here: other replicas name the pods that they have turned down."""
 REST_SECONDS: Final = 2.0
-"""A leader that did not answer is left alone for so long."""
+"""How long a leader that did not answer is left alone."""
 NOTICE_SECONDS: Final = 1.0
-"""This replica names the pods that it has turned down so often."""
+"""The time between two notices of the pods that this replica has turned down."""
 NOTICE_LIMIT_SECONDS: Final = 2.0
 KEEPALIVE_SECONDS: Final = 60.0
 """Less than the listener keeps an idle connection."""
@@ -101,7 +101,7 @@ class Peers:
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[None]:
-        """Connections are kept while the context lasts. At its end the leader is told once more."""
+        """Connections are kept while the context lasts. At its end the leader gets a last notice."""
         connector = aiohttp.TCPConnector(keepalive_timeout=KEEPALIVE_SECONDS)
         async with aiohttp.ClientSession(connector=connector) as self._session:
             try:

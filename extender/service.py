@@ -24,7 +24,7 @@ from serving.ops import Check
 __all__ = ["Election", "ExtenderService"]
 
 DRAIN_SECONDS: Final = 5.0
-"""So long the listener answers after the process was told to end: the scheduler learns late that it does."""
+"""How long the listener answers after the process got its signal to end: the scheduler learns of the end late."""
 
 
 class Election(Protocol):

@@ -35,7 +35,7 @@ __all__ = ["Face", "Verbs"]
 OUTSIDE = HOLD_MARK + "the pod group runs in another domain"
 NOT_PLANNED = HOLD_MARK + "another node is planned for this pod"
 
-GOES_WHOLE = "a victim's group goes whole or not at all"
+EVICTED_WHOLE = "a victim's group is evicted whole or not at all"
 STAYS = "a victim is a static pod, or a pod of a DaemonSet"
 ANOTHER_DOMAIN = "the pod group runs in another domain"
 
@@ -77,7 +77,7 @@ class Face(Protocol):
         """Filter kept the pod in its gang's domain: it must be woken when that is another one."""
 
     def attempted(self, pod: Pod) -> None:
-        """The scheduler tries the pod: what came of an earlier attempt is void, or this one has found no node."""
+        """The scheduler tries the pod: the result of an earlier attempt is void, or this one has found no node."""
 
     def barred(self, pod: Pod, names: Iterable[str]) -> list[str]:
         """On which of these nodes the pod, of whatever group, would take promised room.
@@ -89,8 +89,8 @@ class Face(Protocol):
     def priority(self, pod: Pod) -> int:
         """The pod's priority; of a member that differs from its group, the lower one of both."""
 
-    def why_nobody_goes(self, pod: Pod) -> str:
-        """Why nobody may go for a member of a gang; empty for any other pod, and if somebody may."""
+    def why_no_evictions(self, pod: Pod) -> str:
+        """Why nothing may be evicted for a member of a gang; empty for any other pod, and if something may."""
 
     def bound(self, uid: str) -> BoundPod | None:
         """The pod of this UID, which the scheduler counts as bound. None if there is none, or it is not known."""
@@ -102,7 +102,7 @@ class Face(Protocol):
         """The scheduler wants to preempt for a pod of a gang: victims (UIDs) by node."""
 
     def preempts_alone(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> bool:
-        """A candidate (victims' UIDs by node) has a pod of a group that goes whole, and has a lower priority.
+        """A candidate (victims' UIDs by node) has a pod of a group that is evicted whole, and has a lower priority.
 
         Whether a plan is made for this pod, so that there is no node for it now. Never for a member of a gang.
         """
@@ -115,7 +115,7 @@ class Verbs:
     """filter and preempt, from request to answer."""
 
     def __init__(self, face: Face, saw: Callable[[str], None] = lambda _: None) -> None:
-        """`saw`: is told the schedulerName of the pod of each call."""
+        """`saw`: gets the schedulerName of the pod of each call."""
         self._face, self._saw = face, saw
 
     def filter(self, args: ExtenderArgs) -> bytes:
@@ -172,7 +172,7 @@ class Verbs:
             self._face.preempt_called(args.pod, _uids(offered))
             return preemption_result({})
         priority = self._face.priority(args.pod)
-        if offered and (why := self._face.why_nobody_goes(args.pod)):
+        if offered and (why := self._face.why_no_evictions(args.pod)):
             self._face.nothing_to_evict(args.pod, dict.fromkeys(offered, why))
             return preemption_result({})
         struck = {
@@ -230,14 +230,14 @@ class Verbs:
             if pod.kept:
                 return STAYS
             if pod.unit_is_group:
-                return GOES_WHOLE
+                return EVICTED_WHOLE
         return None
 
 
 def _needs_plan(offered: Mapping[str, MetaVictims], struck: Mapping[str, str]) -> bool:
     """Whether a plan may find other victims than the scheduler did: whole groups, or pods beside those that stay."""
     reasons = set(struck.values())
-    return GOES_WHOLE in reasons or (STAYS in reasons and len(struck) == len(offered))
+    return EVICTED_WHOLE in reasons or (STAYS in reasons and len(struck) == len(offered))
 
 
 def _uids(offered: Mapping[str, MetaVictims]) -> dict[str, list[str]]:

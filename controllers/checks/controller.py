@@ -73,7 +73,7 @@ class CheckController:
 
 
 class _Naming:
-    """A store of which ClusterQueues name which AdmissionChecks."""
+    """A store of the AdmissionChecks that each ClusterQueue names."""
 
     def __init__(self, changes: Changes) -> None:
         self._changes = changes

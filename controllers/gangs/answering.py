@@ -74,7 +74,7 @@ class BoundPod:
     priority: int
     """See `Roster.unit_priority`."""
     unit_is_group: bool
-    """It is part of a group in `all` mode, which goes whole or not at all."""
+    """It is part of a group in `all` mode, which is evicted whole or not at all."""
     leaving: bool = False
     """It terminates already: evicting it once more harms nobody."""
     in_group: bool = False
@@ -150,7 +150,7 @@ class Answering:
         return None if is_basic and self.follows else Hold(STARTING)
 
     def _without_object(self, pod: Pod, key: GroupKey) -> Hold | None:
-        """For a group of another kind that is no gang, or of which its own controller knows nothing either.
+        """For a group of another kind that is no gang, or that its own controller does not know either.
 
         If its object is about to come, the pod is held, and brought back within a second.
         """
@@ -216,7 +216,7 @@ class Answering:
         self._report(pod, PreemptCalled(pod.metadata.uid, pod.metadata.name))
 
     def preempts_alone(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> bool:
-        """Whether a plan is made for this pod, for which the scheduler would break groups that go whole."""
+        """Whether a plan is made for this pod, for which the scheduler would break groups that are evicted whole."""
         key, deciding = self._roster.gang_of(pod), self._controller.deciding
         is_member = key is not None and self._roster.minimum(key) is not None
         if deciding is None or is_member or not deciding.preempts_alone(pod, candidates):
@@ -235,15 +235,15 @@ class Answering:
             leading.telling.nothing_to_evict(pod, list(reasons.values()))
 
     def answered_in_vain(self, pod: Pod) -> None:
-        """Remember whoever called in vain. That is no promise: it only says whom to bring back."""
+        """Remember a pod that called in vain. That is no promise: it only says which pods to bring back."""
         self._waiters.await_leader(pod)
 
-    def why_nobody_goes(self, pod: Pod) -> str:
-        """Why nobody may go for a member of a gang; empty for any other pod, and if somebody may."""
+    def why_no_evictions(self, pod: Pod) -> str:
+        """Why nothing may be evicted for a member of a gang; empty for any other pod, and if something may."""
         key = self._roster.gang_of(pod)
         if key is None or self._roster.minimum(key) is None:
             return ""
-        return self._roster.why_nobody_goes(key)
+        return self._roster.why_no_evictions(key)
 
     def priority(self, pod: Pod) -> int:
         """The pod's priority; of a member that differs from its group, the lower one of both."""

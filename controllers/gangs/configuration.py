@@ -36,7 +36,7 @@ class ScoreConfiguration(Section):
     """Optional terms of a plan's score. They decide between plans that cost the same by everything before them.
 
     terms: those that count, the most important one first. DisruptionCost: the sum of what the victims say in the
-    annotation reprieve.dev/disruption-cost. Cascade: the number of victims that would have to evict somebody to run
+    annotation reprieve.dev/disruption-cost. Cascade: the number of victims that would have to evict others to run
     elsewhere. Fragmentation: the number of nodes of a domain on which nothing ran but
     DaemonSets, so that the largest whole domains stay whole.
     maxDisruptionCost: a higher cost counts as this.
@@ -54,7 +54,7 @@ class GroupsConfiguration(Section):
 
     byOwner: whether the pods of one PyTorchJob (and Kubeflow's other training jobs), JobSet, or replica of a
     LeaderWorkerSet belong together. Victims: they are evicted together or not at all. Gangs: they also wait for one
-    another, and somebody is evicted for all of them or for none. Off: each for itself. The annotation
+    another, and pods are evicted for all of them or for none. Off: each for itself. The annotation
     reprieve.dev/groups-by-owner of an owner or a namespace comes before this setting, and says the same. So does the
     annotation reprieve.dev/gang of an owner or its pods: true or false, whether they belong together.
     """
@@ -75,25 +75,25 @@ class PlanningConfiguration(Section):
     searchBudget: steps that one exact packing may take before its domain is given up (SearchBudgetExhausted).
     searchMilliseconds: work that one search may do to make its first plan better, in milliseconds of a reference
     machine. It is counted and not measured, so the plan is the same on every machine. 0: the first plan counts.
-    planDeadlineSeconds: a plan and its reservation end so long after it was committed.
+    planDeadlineSeconds: how long after its commit a plan ends, with its reservation.
     backoff*Seconds: between two plans for a gang that does not fit.
     keptPlansPerPreemptor: ended plans that evicted nobody, the newest ones. The current decision always stays.
-    planRetentionSeconds: ended plans that evicted pods stay so long.
-    overdueSeconds: a pod that is still there so long after its deletion time counts as staying, and is nobody's victim.
+    planRetentionSeconds: how long ended plans that evicted pods stay.
+    overdueSeconds: a pod that is still there this long after its deletion time counts as staying, and is no victim.
     maxWatchAgeSeconds: not ready when the API server has been silent for longer.
     confirmation: what follows if the scheduler says nothing of a member. Prefer: our model counts after
     confirmationSeconds. Require: nobody is evicted. Off: our model counts at once. Require does not go together with
     managedResources in the scheduler's configuration: a pod that the scheduler never sends us is never confirmed.
     confirmationSeconds: how long a plan waits for the scheduler's word on a member.
-    inVainSeconds: after two plans that evicted pods in vain a group evicts nobody for so long. Before that, the delay
+    inVainSeconds: how long a group evicts nothing after two plans that evicted pods in vain. Before that, the delay
     between such plans doubles up to it.
-    exclusionSeconds: a node on which the scheduler did not take a pod is left out for pods of its class so long, unless
-    the node changes before.
+    exclusionSeconds: how long a node on which the scheduler did not take a pod is left out for pods of its class,
+    unless the node changes before.
     gates: when the scheduling gate reprieve.dev/gang is removed from a gang's members. Gathering: when minCount members
     exist. UntilPlanned: when our model has found a place for the gang. Off: at once, and the webhook adds no gate. The
     webhooks read this setting from their own Configuration file.
     partialGangs: what becomes of a gang that never ran whole and has members bound. Release: they are evicted, so that
-    their room serves somebody; their controllers create them again, and the gang waits as a whole. docs/nodes.md says
+    their room serves others; their controllers create them again, and the gang waits as a whole. docs/nodes.md says
     when this is not done. Keep: they stay, and an event says so.
     partialGangSeconds: how long such a gang waits for a plan that frees room for its other members.
     schedulerConfiguration: path of kube-scheduler's own configuration file. It says which of its lists are complete,

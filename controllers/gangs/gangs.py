@@ -72,7 +72,7 @@ class Gangs:
         self._gangs: dict[GroupKey, Gang] = {}
         self._basic: set[GroupKey] = set()
         self._touched: dict[GroupKey, None] = {}
-        """Groups that have changed, or a member of which has, in order."""
+        """Groups that have changed or have a member that has, in order."""
         self._stirred: dict[GroupKey, None] = {}
         self._planned: dict[GroupKey, None] = {}
         self._barred: dict[GroupKey, None] = {}
@@ -272,7 +272,7 @@ class Gangs:
 
     @property
     def barred(self) -> Set[GroupKey]:
-        """Gangs for which nobody goes for a while, because of evictions in vain. Always as it is now."""
+        """Gangs that evict nothing for a while, because of evictions in vain. Always as it is now."""
         return self._barred.keys()
 
     @property

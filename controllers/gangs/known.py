@@ -24,7 +24,7 @@ __all__ = ["Known"]
 
 
 class Known:
-    """A term goes on from it, and ends without a trace in it, its own word on promised room aside."""
+    """What a term starts with. It leaves no trace here when it ends, except for its own promises of room."""
 
     def __init__(
         self, configuration: PlanningConfiguration, groups: GroupsConfiguration, views: Views, clock: Clock

@@ -119,7 +119,7 @@ class Leading:
     def take_over(self, faults: Iterable[Fault]) -> None:
         """Go on from what a former process or term left. The mirror must be synced.
 
-        `faults`: annotations that cannot be read. Users are told again.
+        `faults`: annotations that cannot be read. They are reported to users again.
         """
         self._resuming.resume()
         self.strays.begin()

@@ -37,24 +37,24 @@ PHASE_SECONDS = Histogram(
 )
 PLANS = Counter("reprieve_plans_total", "Plans that entered a phase.", ["phase"])
 GANGS = Gauge(
-    "reprieve_gangs", "Gangs by phase, as the process that leads knows them. 0 in the others.", ["phase"]
+    "reprieve_gangs", "Gangs by phase, as the leader knows them. 0 on replicas that do not lead.", ["phase"]
 )
 GANGS_IN_PIECES = Gauge(
     "reprieve_gangs_in_pieces",
-    "Gangs that never ran whole and have members bound, as the process that leads knows them. 0 in the others.",
+    "Gangs that never ran whole and have members bound, as the leader knows them. 0 on replicas that do not lead.",
 )
 IN_PIECES_SECONDS = Gauge(
     "reprieve_oldest_gang_in_pieces_seconds",
-    "For how long the process that leads has seen the oldest of these gangs in pieces. 0 if there is none.",
+    "How long the leader has seen the oldest gang that never ran whole with members bound. 0 if there is none.",
 )
 GANGS_NOT_ASKED_ABOUT = Gauge(
     "reprieve_gangs_not_asked_about",
-    "Gangs for which the last search found a place, and whose scheduler has not called the process that leads since it "
-    "leads. 0 in the others.",
+    "Gangs for which the last search found a place, and whose scheduler has not called the leader during this term. "
+    "0 on replicas that do not lead.",
 )
 GATES_REMOVED = Counter(
     "reprieve_gates_removed_total",
-    "Scheduling gates that were to be removed from pods, by what came of it: removed, gone (the pod was), refused.",
+    "Attempts to remove a scheduling gate from a pod, by result: removed, gone (the pod is), refused.",
     ["result"],
 )
 EVICTIONS = Counter(
@@ -62,18 +62,19 @@ EVICTIONS = Counter(
 )
 DRY_RUNS_REFUSED = Counter(
     "reprieve_eviction_dry_runs_refused_total",
-    "Pods that the API server would not delete, as its dry run said before anybody went.",
+    "Pods whose deletion the API server refused in a dry run, before any pod of the plan was evicted.",
 )
 EVICTIONS_IN_VAIN = Counter(
-    "reprieve_evictions_in_vain_total", "Pods evicted by plans whose gang did not get to run on the room."
+    "reprieve_evictions_in_vain_total",
+    "Pods evicted by plans whose gang did not get to run on their room.",
 )
 CYCLES = Counter(
     "reprieve_preemption_cycles_total",
-    "Owners of pods that a PodGroup evicts no longer for a while: they evicted each other, or it was three times.",
+    "Owners whose pods a PodGroup does not evict for a while: both evicted each other, or it did so three times.",
 )
 CONFIRMATIONS = Counter(
     "reprieve_member_confirmations_total",
-    "Planned members before evictions, by who said that they fit: scheduler, model; or contradicted.",
+    "Planned members before evictions, by who confirmed that they fit (scheduler, model), or contradicted.",
     ["by"],
 )
 PARKED = Counter(
@@ -89,6 +90,6 @@ ASKED = Counter(
 )
 PULSES = Counter(
     "reprieve_pulses_total",
-    "Nominations to a node that does not exist, written and withdrawn to bring parked pods back, by what came of them.",
+    "Pulses (a nomination set and cleared so that parked pods are retried), by result.",
     ["result"],
 )

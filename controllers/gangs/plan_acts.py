@@ -68,7 +68,7 @@ class PlanActs:
             await failpoint(f"plan.{phase.lower()}")
 
     async def record(self, gang: Gang, effect: Record) -> None:
-        """Store a decision by which nobody goes."""
+        """Store a decision by which nothing is evicted."""
         try:
             await self._store.record(effect.spec, effect.phase, effect.reason)
         except PlanNotStoredError as error:

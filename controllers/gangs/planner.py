@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 RETRY_SECONDS: Final = 1.0
 
 BURST_SECONDS: Final = 0.02
-"""Changes come in bursts, such as the evictions of a plan. One look serves all changes of so long a time."""
+"""Changes come in bursts, such as the evictions of a plan. One look serves all changes within this time."""
 
 
 class Planner:

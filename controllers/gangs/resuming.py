@@ -1,4 +1,4 @@
-"""What a new term goes on from: the plans that a former process or term was carrying out."""
+"""What a new term resumes: the plans that a former process or term was carrying out."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Resuming:
         )
         if stored.phase in ("Planned", "Confirmed"):
             return plan  # what the scheduler had shown is not stored: it is asked again
-        # Evicting may have been written and nobody evicted, or by somebody else: then the plan is compared once more.
+        # Evicting may be written although no pod was evicted, or by another process: the plan is compared again.
         # Ready is entered again, since it is not written down whether every member was woken.
         begun = any(self._roster.evictable(uid) is None for uid in plan.victims)
         return replace(plan, phase="Evicting", begun=begun, resumed=True, evicted=stored.phase == "Ready")

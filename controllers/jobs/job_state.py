@@ -74,12 +74,12 @@ def is_suspended(job: TemplatedJob) -> bool:
 
 
 def pods_at_once(job: TemplatedJob) -> int:
-    """So many pods run at once at most."""
+    """How many pods run at once at most."""
     return jobs.pods_at_once(job.spec.parallelism, job.spec.completions)
 
 
 def pods_needed(job: TemplatedJob) -> int:
-    """So many pods still need quota: no more run at once until the end.
+    """How many pods still need quota: no more run at once until the end.
 
     As in Kueue, a Job without completions needs all. An index of an Indexed Job that has failed for good is over, too.
     """

@@ -19,7 +19,7 @@ __all__ = ["Supplies"]
 
 
 class Supplies(Listenable[[]]):
-    """Live views. Everything runs on the event loop. Listeners are told when classes have changed, once for many
+    """Live views. Everything runs on the event loop. Listeners are called when classes have changed, once for many
     changes."""
 
     def __init__(self, views: Views) -> None:

@@ -60,7 +60,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What became of a comparison."""
+    """The result of a comparison."""
 
     agrees: bool | None
     """None: there is no decision of ours."""

@@ -42,12 +42,12 @@ class QuotaConfiguration(Section):
 
     mode: Off: the quota controller does not run. Observe: it writes nothing, and compares its decisions with what
     Kueue writes. Enforce: it admits, preempts and evicts. It does not start, and it stops, while Kueue manages.
-    overdueSeconds: an evicted Workload that still holds quota after so long gets a condition and an event.
+    overdueSeconds: after this time an evicted Workload that still holds quota gets a condition and an event.
     freeOverdue: the quota of such a Workload is free then, although something of it may still run.
-    planDeadlineSeconds: for so long quota that a preemption frees is kept for its preemptor. It is more than
+    planDeadlineSeconds: how long quota freed by a preemption is kept for its preemptor. It is more than
     overdueSeconds: otherwise others would take what an overdue victim gives back.
-    planRetentionSeconds: PreemptionPlans that have ended stay so long.
-    waitingMessageSeconds: the text of why a Workload waits is written at most so often. A new reason is written at
+    planRetentionSeconds: how long PreemptionPlans that have ended stay.
+    waitingMessageSeconds: the least time between two texts of why a Workload waits. A new reason is written at
     once.
     writesInFlight: writes of Workloads at a time. It is less while the API server refuses them (429).
     requirePlacement: a Job or PodGroup preempts others only if its pods would then find nodes. The nodes plane says so,

@@ -21,10 +21,10 @@ from controllers.quota.plans.stored_plans import PlanStore, StoredPlans
 from controllers.quota.queues.finalizers import QueueFinalizers
 from controllers.quota.queues.queue_statuses import QueueStatuses, QueueViews
 from controllers.quota.scheduling.agreement import Agreement
-from controllers.quota.scheduling.consequences import Consequences
-from controllers.quota.scheduling.cycles import Cycles
-from controllers.quota.scheduling.preemptions import Preemptions
 from controllers.quota.scheduling.scheduling import Scheduling
+from controllers.quota.scheduling.scheduling.consequences import Consequences
+from controllers.quota.scheduling.scheduling.cycles import Cycles
+from controllers.quota.scheduling.scheduling.preemptions import Preemptions
 from controllers.quota.scheduling.texts import Texts
 from controllers.quota.workloads.facts import Facts
 from controllers.quota.workloads.following import Following
@@ -51,7 +51,7 @@ __all__ = ["Known", "Leading"]
 
 SECOND: Final = 1_000_000
 WITHOUT_WATCH_SECONDS: Final = 1.0
-"""A watch that ends comes back within so long. Otherwise quota may have changed unseen, and nobody is admitted."""
+"""A watch that ends comes back within this time. If not, quota may have changed unseen, and nothing is admitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Leading:
         clock: Clock,
         admitted_by_others: Callable[[Workload], None],
     ) -> None:
-        """`admitted_by_others` is told of a Workload that got quota, and not from us."""
+        """`admitted_by_others` is called for a Workload that got quota, and not from us."""
         quota, state, options = known.quota, known.quota.state, engine.options
         self._known, self._clock, self._admitted_by_others = known, clock, admitted_by_others
         sender, once = Sender(client, fence=term), Sender(client, attempts=1, fence=term)

@@ -35,7 +35,7 @@ PLANS = Counter("reprieve_quota_plans_total", "Plans of the quota plane that ent
 """Kueue has no plans."""
 STANDS_ASIDE = Gauge(
     "reprieve_quota_stands_aside",
-    "1 while this process leads but leaves quota alone: Kueue manages, or may manage.",
+    "1 while this process leads but does not manage quota, because Kueue manages it, or may manage it.",
 )
 OBSERVED = Counter(
     "reprieve_observer_decisions_total",
@@ -46,7 +46,7 @@ OBSERVED = Counter(
 
 @cache
 def export_kueues() -> None:
-    """Export the metrics with Kueue's names. Only who manages quota has them."""
+    """Export the metrics with Kueue's names. Only a process that manages quota has them."""
     for each in (RESERVED, ADMITTED, EVICTED, PREEMPTED):
         REGISTRY.register(each)
 

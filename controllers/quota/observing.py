@@ -50,7 +50,7 @@ log = structlog.get_logger(__name__)
 REST_SECONDS: Final = 1.0
 """What changed within this time of a write may have changed after the decision, or be part of it."""
 CATCH_UP_SECONDS: Final = 3.0
-"""The API server is asked for its newest state at most so often."""
+"""The least time between two questions for the API server's newest state."""
 MOST_OPEN: Final = 64
 """Decisions that are compared at a time. Each of them has a snapshot."""
 ALL_TREES: Final = ""

@@ -122,8 +122,8 @@ class _Turns:
                     with without(self.world, leaving.values()):
                         decision = self._decide(workload, tried)
                 nominee = _Nominee(workload, queue, decision)
-                may_go = decision.mode == "Fit" or decision.targets
-                return nominee if may_go else self._nominate_later(nominee, leaving, tried)
+                is_possible = decision.mode == "Fit" or decision.targets
+                return nominee if is_possible else self._nominate_later(nominee, leaving, tried)
         except QuotaError as error:
             return inadmissible(queue, workload, self.now, str(error), "Misconfigured")
 

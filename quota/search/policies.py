@@ -1,4 +1,4 @@
-"""Whether a rule of preemption still lets a workload go: for a decision that was made some time ago.
+"""Whether a rule still allows the preemption of a workload: for a decision that was made some time ago.
 
 The search (`native/quota`) makes decisions. Here is only what can be said of one victim alone: policies, priorities and
 times. Whether somebody borrows, and how much is needed, is not looked at.
@@ -11,13 +11,13 @@ from quota.search.asks import Options
 from quota.state.snapshot import Queue
 from quota.state.workloads import effective_priority, queue_timestamp, reserved_at
 
-__all__ = ["still_goes"]
+__all__ = ["may_still_preempt"]
 
 
-def still_goes(
+def may_still_preempt(
     preemptor: Workload, queue: Queue, victim: Workload, reason: PreemptionReason, now: int, options: Options
 ) -> bool:
-    """Whether the policies of the preemptor's ClusterQueue (`queue`) let the victim go by this rule.
+    """Whether the policies of the preemptor's ClusterQueue (`queue`) let the victim be preempted by this rule.
 
     The victim holds quota. `now` is in microseconds. Raises QuotaError for a time that cannot be read.
     """
@@ -25,7 +25,7 @@ def still_goes(
     is_own = admission is not None and admission.cluster_queue == queue.name
     match reason:
         case "InClusterQueue":
-            return is_own and _goes_within(preemptor, queue, victim)
+            return is_own and _preempted_within(preemptor, queue, victim)
         case "InClusterQueueTimeBased":
             return is_own and options.time_based and _has_expired(preemptor, queue, victim, now)
         case "InCohortReclamation" | "InCohortFairSharing":
@@ -38,7 +38,7 @@ def still_goes(
             )
 
 
-def _goes_within(preemptor: Workload, queue: Queue, victim: Workload) -> bool:
+def _preempted_within(preemptor: Workload, queue: Queue, victim: Workload) -> bool:
     policy = queue.spec.preemption.within_cluster_queue
     ours, theirs = effective_priority(preemptor), effective_priority(victim)
     if policy == "Never" or theirs > ours:

@@ -62,7 +62,7 @@ def test_a_preemptor_says_that_an_eviction_failed_and_it_is_tried_again(quotas: 
     box.until_admitted("low")
     end = box.forbid_evictions()
     box.workload("high", "q", 1, priority=10)
-    text = "; 1 eviction failed, which is tried again: 422 Invalid"
+    text = "; 1 eviction failed, and the write is retried: 422 Invalid"
     wait_for(lambda: said(box, "high").endswith(text), what=lambda: said(box, "high"))
     assert not box.is_true("low", "Evicted")
     end()

@@ -62,7 +62,7 @@ class StillWorld:
     def priority(self, pod: Pod) -> int:
         return pod.spec.priority or 0
 
-    def why_nobody_goes(self, pod: Pod) -> str:
+    def why_no_evictions(self, pod: Pod) -> str:
         """Nobody is in a group."""
         return ""
 

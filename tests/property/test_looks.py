@@ -40,8 +40,8 @@ from controllers.gangs.promised.reservations import Reservations
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration
 from nodes.groups.registry import group_of
 from nodes.search.preemptors.mismatch import mismatch
-from nodes.state.columns import change_log
 from nodes.state.columns.change_log import ChangeLog
+from nodes.state.columns.columns import change_log
 from nodes.state.columns.flags import GATED, TERMINATING
 from nodes.state.tables import Tables
 from tests.kit.clock import ManualClock
@@ -465,7 +465,7 @@ class Scene(RuleBasedStateMachine):
             if group is not None and priority is not None and group.spec.preemption_policy != "Never":
                 asking = [each.asking for each in members if each.node is None]
                 differs = mismatch(group, priority, asking)
-                assert self.roster.why_nobody_goes(key) == (differs.text if differs is not None else "")
+                assert self.roster.why_no_evictions(key) == (differs.text if differs is not None else "")
 
 
 # ---- one event at a time

@@ -40,7 +40,7 @@ ENDINGS = st.sampled_from(
     [
         Ending("QuotaReserved", "QuotaReserved", "it got its quota"),
         Ending("Aborted", "WorkloadDeleted", "it is gone"),
-        Ending("Aborted", "VictimChanged", "it does not go any longer"),
+        Ending("Aborted", "VictimChanged", "the rule does not allow its preemption any longer"),
     ]
 )
 

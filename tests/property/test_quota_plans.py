@@ -14,7 +14,7 @@ from quota.cycle.cycle import cycle
 from quota.cycle.entries import Entry
 from quota.cycle.particulars import particulars
 from quota.search.decision import Options
-from quota.search.policies import still_goes
+from quota.search.policies import may_still_preempt
 from quota.state.snapshot import QuotaSnapshot
 from runtime.plans.plan_objects import withhold
 from tests.kit.quota.objects import Object, snapshot
@@ -58,4 +58,4 @@ def test_the_rule_by_which_a_victim_goes_lets_it_go(objects: list[Object], optio
         queue = world.queues[entry.decision.queue]
         for target in entry.decision.targets:
             victim = target.holder.workload
-            assert still_goes(entry.workload, queue, victim, target.reason, NOW, options)
+            assert may_still_preempt(entry.workload, queue, victim, target.reason, NOW, options)

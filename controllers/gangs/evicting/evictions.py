@@ -1,6 +1,6 @@
 """Evictions and rehearsals that run beside everything else, one task for a plan; and units that are finished anyway.
 
-A unit that has begun is finished even when its plan has ended, unless one of its pods may not go any longer.
+A unit that has begun is finished even when its plan has ended, unless one of its pods may not be evicted any longer.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Evictions:
     async def left_in_pieces(
         self, plan: ActivePlan, victim: Victim, left: Sequence[VictimPod], why: str
     ) -> None:
-        """A unit was not evicted whole: whoever owns it is told what is left of it, later if need be."""
+        """A unit was not evicted whole: tell its owner what is left of it, later if need be."""
         message = self.reporter.left_in_pieces(plan, victim, left, why)
         former = self._notices.get(victim.uid)
         if former is not None:
@@ -179,9 +179,11 @@ class Evictions:
         try:
             await self.store.let_go(key)
         except PlanNotStoredError as error:
-            log.warning("the housekeeping lets go of a plan later", plan=plan.name, error=str(error))
+            log.warning(
+                "the housekeeping removes the finalizer of a plan later", plan=plan.name, error=str(error)
+            )
         finally:
-            # At once: if the plan's end is not written yet, whoever writes it lets go of the plan.
+            # At once: if the plan's end is not written yet, its writer removes the finalizer.
             self._leave(key, asyncio.current_task())
 
     async def _try(self, plan: ActivePlan, victims: Iterable[Victim], permission: _Permission) -> bool:
@@ -195,16 +197,16 @@ class Evictions:
         return False
 
     def unfinished(self, plan: ActivePlan) -> list[Victim]:
-        """Units that have begun, of which a pod has gone, and of which pods are left.
+        """Partly evicted units that have begun: at least one pod is gone, and at least one is left.
 
-        All pods that are left have, or had, our mark: it was written before the first one went. The plan alone proves
-        nothing.
+        All pods that are left have, or had, our mark: it was written before the first one was evicted. The plan alone
+        proves nothing.
         """
         begun = self.store.begun((plan.namespace, plan.name))
         return [victim for victim in plan.spec.victims if victim.uid in begun and self._is_in_pieces(victim)]
 
     def left(self, plan: ActivePlan, begun: Container[str]) -> set[str]:
-        """Those of the units (UIDs) that have begun, of which pods are left whose deletion was not accepted yet."""
+        """Those of the units (UIDs) that have begun, and have pods left whose deletion was not accepted yet."""
         return {
             victim.uid
             for victim in plan.spec.victims
@@ -254,7 +256,7 @@ class _Permission:
         return difference(plan, self._all.roster)
 
     def why_stays(self, pod: VictimPod) -> str:
-        """Priority decides, whatever has become of the plan."""
+        """Priority decides, in whatever state the plan is."""
         why = protected(self._plan, pod, self._all.roster)
         if why and self._gang is not None and self._is_current():
             self._all.gangs.observe(self._gang, Compared(why))

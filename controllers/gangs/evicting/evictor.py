@@ -39,31 +39,31 @@ ALL_AT_ONCE: Final = 48
 """Pods of all plans that are evicted or rehearsed at a time: few enough not to crowd others out. More plans at the same
 time would all become slow, and pass their deadlines together. The first marks of units count by themselves."""
 BEGIN_AT_ONCE: Final = 16
-"""Units of several pods that are stored as begun in one write. One of which no pod goes needs no finishing."""
+"""Units of several pods that are stored as begun in one write. One without evicted pods needs no finishing."""
 CONFLICTS: Final = 5
-"""A pod that others write to is marked again at once so many times, and then with the next attempt to evict."""
+"""How often a pod that others write to is marked again at once. After that, the next attempt to evict marks it."""
 
 
 class Permission(Protocol):
-    """What the evictor asks before it acts, and where it tells what came of it."""
+    """What the evictor asks before it acts, and where it reports the result."""
 
     def may_begin(self, victim: Victim) -> bool:
         """Whether the unit may begin. Asked right before its first pod."""
 
     def why_stays(self, pod: VictimPod) -> str:
-        """Why the pod of a unit that has begun must stay; empty if it may go. Asked right before each pod."""
+        """Why the pod of a unit that has begun must stay; empty if it may be evicted. Asked right before each pod."""
 
     async def begin(self, victims: Sequence[Victim]) -> None:
         """Store that these units have begun, or are about to. Raises an error if it cannot be stored."""
 
     def refused(self, pod: VictimPod, why: str) -> None:
-        """The API server does not let the pod go."""
+        """The API server refuses the deletion of the pod."""
 
     def over_budget(self, why: str) -> None:
         """A budget that is respected does not allow any longer what the plan has left to evict."""
 
     async def stopped(self, victim: Victim, left: Sequence[VictimPod], why: str) -> None:
-        """The unit does not go on. `left`: its pods that stay, all of them if nobody has gone."""
+        """The unit stops here. `left`: its pods that stay, all of them if none was evicted."""
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class _Run:
     unlisted: deque[Victim]
     """Units of several pods that are not stored as begun, in order."""
     listed: set[str] = field(default_factory=set)
-    """Units (UIDs) that are stored as begun, and of which no pod was touched."""
+    """Units (UIDs) that are stored as begun, and have no pod that was touched."""
     complete: bool = True
     """Every deletion has been asked for."""
     stopped: bool = False
@@ -100,7 +100,7 @@ class _Run:
     """Those that have begun."""
 
     def stop(self) -> None:
-        """Somebody stays: begin no other unit."""
+        """A pod stays: begin no other unit."""
         self.complete, self.stopped = False, True
 
 
@@ -113,7 +113,8 @@ class Evictor:
     a delete of an earlier term, which is still on its way, fails once a later term has written the pod.
     Idempotent: pods that are gone, terminating or another pod by now are passed over, so a plan that was cut short
     anywhere is simply evicted again. A unit of several pods is stored as begun, and all its pods are marked, before
-    its first pod goes. It is then finished. Upstream: kube-scheduler's preemption executor, plus the preconditions.
+    its first pod is evicted. It is then finished. Upstream: kube-scheduler's preemption executor, plus the
+    preconditions.
     """
 
     def __init__(
@@ -166,8 +167,8 @@ class Evictor:
     async def evict(self, plan: ActivePlan, victims: Iterable[Victim], permission: Permission) -> bool:
         """Ask for the deletion of these victims of the plan. Returns whether that has been done for all of them.
 
-        The first pod goes alone: if the API server refuses us or is away, no second one has been touched. Raises what
-        a write raised, after all others have ended.
+        The first pod is evicted alone: if the API server refuses us or is away, no second one has been touched. Raises
+        what a write raised, after all others have ended.
         """
         await failpoint("evict.before_first")
         self._forget_gone()
@@ -207,7 +208,7 @@ class Evictor:
         return all([await self._marking.withdraw(pod.namespace, pod.name, pod.uid) for pod in pods])
 
     async def _unit(self, run: _Run, victim: Victim) -> None:
-        """Begin one unit; its pods go in tasks."""
+        """Begin one unit; tasks evict its pods."""
         unit = _Unit(victim)
         for pod in victim.pods:
             if not self.remains(pod):
@@ -284,7 +285,7 @@ class Evictor:
             self._release(run)
 
     def _rank(self, plan: ActivePlan, *, rehearsal: bool) -> Rank:
-        """Evictions go first, then the higher priority, then the plan that began first."""
+        """Evictions come first, then the higher priority, then the plan that began first."""
         return int(rehearsal), -plan.spec.preemptor.priority, next(self._runs)
 
     async def _acquire(self, run: _Run) -> None:
@@ -339,7 +340,7 @@ class Evictor:
         if result is Deletion.OVER_BUDGET:
             EVICTIONS.labels("over_budget").inc()
             raise OverBudgetError(
-                f"a PodDisruptionBudget does not let {spoken_pod(pod, run.plan.namespace)} go"
+                f"a PodDisruptionBudget does not allow the eviction of {spoken_pod(pod, run.plan.namespace)}"
             )
         self._asked.add(pod.uid)
         self._marking.accepted(pod.uid)
@@ -352,7 +353,7 @@ class Evictor:
     async def _delete(self, run: _Run, victim: Victim, pod: VictimPod) -> Deletion:
         """Mark and delete, and again if somebody else has written the pod between the two. Raises ApiError.
 
-        CHANGED: the pod may no longer go as it is now.
+        CHANGED: the pod may not be evicted as it is now.
         """
         version, is_told = self._marking.version(pod.uid), False
         for _ in range(CONFLICTS):
@@ -381,7 +382,7 @@ class Evictor:
             return ""
         try:
             if await self._marking.rehearse(plan, victim, pod) is not None:
-                # What a budget says now is asked again when the pod goes.
+                # What a budget says now is asked again when the pod is evicted.
                 end = self._writer.evict_pod if plan.respects_budgets else self._writer.delete_pod
                 await end(pod.namespace, pod.name, pod.uid, dry_run=True)
         except ApiError as error:

@@ -1,4 +1,4 @@
-"""Jobs whose gang is evicted must not create its pods again: they are stopped before the first pod goes."""
+"""Jobs whose gang is evicted must not create its pods again: they are stopped before the first pod is evicted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Stopping:
         self._roster, self._stops = roster, stops
 
     async def before(self, victim: Victim, message: str) -> None:
-        """Stop those who would create the pods of a whole PodGroup again. A pod that goes alone is left to its owner.
+        """Stop the owners of a whole PodGroup's pods. A pod that is evicted alone is left to its owner.
 
         Raises NotStoppedError: the unit must not begin.
         """

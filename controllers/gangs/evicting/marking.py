@@ -1,4 +1,4 @@
-"""The marks of one term: it marks victims before they go, and takes marks off the pods that stay.
+"""The marks of one term: it marks victims before they are evicted, and takes marks off the pods that stay.
 
 See docs/decisions/0036.
 """
@@ -120,7 +120,7 @@ class Marking:
 
 
 def said(plan: ActivePlan, victim: Victim) -> str:
-    """Why the victim goes: the message of its condition, without the signature."""
+    """Why the victim is evicted: the message of its condition, without the signature."""
     if plan.releases:
         return plan.spec.reason
     preemptor = plan.spec.preemptor

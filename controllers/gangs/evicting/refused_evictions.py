@@ -23,7 +23,7 @@ NO_VERDICT: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.CONFLICT})
 
 
 class OverBudgetError(Exception):
-    """A PodDisruptionBudget that is respected does not let a pod go."""
+    """A PodDisruptionBudget that is respected does not allow the eviction of a pod."""
 
 
 def may_succeed_later(error: ApiError) -> bool:

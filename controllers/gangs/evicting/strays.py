@@ -22,11 +22,11 @@ log = structlog.get_logger(__name__)
 
 RETRY_SECONDS: Final = 1.0
 PATIENT_SECONDS: Final = 60.0
-"""After so long the API server is asked again to let us withdraw a mark that it refused."""
+"""Seconds after which we try again to withdraw a mark that the API server did not let us withdraw."""
 
 
 class Strays:
-    """Withdraws marks of which no plan is known. The end of a plan withdraws the marks of its own victims."""
+    """Withdraws marks that belong to no known plan. The end of a plan withdraws the marks of its own victims."""
 
     def __init__(
         self, shown: MarkedPods, marking: Marking, is_victim: Callable[[str], bool], clock: Clock

@@ -23,7 +23,7 @@ class Confirmed:
     by_scheduler: int
     """Members whose node the scheduler has offered."""
     by_model: int
-    """Members of which the scheduler said nothing."""
+    """Members that the scheduler said nothing about."""
 
     def __str__(self) -> str:
         if not self.by_model:

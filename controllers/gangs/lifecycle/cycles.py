@@ -14,7 +14,7 @@ from controllers.gangs.lifecycle.stored_plan import StoredPlan
 __all__ = ["Cycle", "cycles"]
 
 MOST_PLANS: Final = 3
-"""After so many plans for one preemptor, it evicts nobody of the owner for a while."""
+"""Number of plans of one preemptor after which it evicts no pod of the owner for a while."""
 
 
 class Cycle(NamedTuple):

@@ -36,7 +36,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Store a decision by which nobody goes."""
+    """Store a decision by which nothing is evicted."""
 
     spec: PreemptionPlanSpec
     phase: Literal["Unschedulable", "Blocked"]
@@ -44,7 +44,7 @@ class Record:
 
 
 def record_of(spec: PreemptionPlanSpec) -> Record | None:
-    """How the decision is stored, if nobody goes by it and it is not carried out; None if it is a plan to act on."""
+    """How the decision is stored if it is not carried out, so that nothing is evicted; None for a plan to act on."""
     if spec.outcome in ("Unschedulable", "SearchBudgetExhausted"):
         return Record(spec, "Unschedulable", spec.reason)
     blocked = why_blocked(spec)
@@ -141,7 +141,7 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class CannotSchedule:
-    """Say on the PodGroup and its pods that nobody goes for the gang, and why."""
+    """Say on the PodGroup and its pods that nothing is evicted for the gang, and why."""
 
     phase: Literal["Unschedulable", "Blocked"]
     reason: str

@@ -1,4 +1,4 @@
-"""What follows for a life from evictions in vain: verdicts on former plans, and for how long nobody goes.
+"""What follows for a life from evictions in vain: verdicts on former plans, and how long the gang evicts nothing.
 
 Pure functions, which the reducer calls.
 """
@@ -63,7 +63,7 @@ def after_end(life: Life, plan: ActivePlan, ending: Ending) -> Verdict:
 
 
 def setback(life: Life, now: float, rules: Rules) -> Life:
-    """The gang came to nothing once more. After an eviction in vain, each setback doubles how long nobody goes."""
+    """The gang came to nothing once more. After an eviction in vain, each setback doubles the time without one."""
     if not life.vain or life.former is not None or now < life.barred:
         return life
     life = replace(life, setbacks=life.setbacks + 1)

@@ -39,7 +39,7 @@ ActivePhase = Literal["Planned", "Confirmed", "Evicting", "Ready"]
 
 
 def victim_uids(spec: PreemptionPlanSpec) -> frozenset[str]:
-    """UIDs of the pods that go by this plan."""
+    """UIDs of the pods that this plan evicts."""
     return frozenset(pod.uid for victim in spec.victims for pod in victim.pods)
 
 
@@ -105,7 +105,7 @@ class ActivePlan:
     write_again: float = 0.0
     """A phase that could not be written is not written again before this time."""
     rehearsing: bool = False
-    """The API server is being asked whether it would let the victims go."""
+    """The API server is being asked whether it would delete the victims."""
     rehearsed: bool = False
     """It would."""
     asking: bool = False
@@ -148,7 +148,7 @@ class ActivePlan:
 
     @property
     def victims(self) -> frozenset[str]:
-        """UIDs of the pods that go."""
+        """UIDs of the pods that are evicted."""
         return victim_uids(self.spec)
 
     @property
@@ -158,7 +158,7 @@ class ActivePlan:
 
     @property
     def withdraws(self) -> bool:
-        """They go because the gang has lost its quota. Otherwise a plan releases a gang that never ran whole."""
+        """They are evicted because the gang has lost its quota. Otherwise it is a gang that never ran whole."""
         return self.spec.outcome == "Withdraws"
 
     @property
@@ -223,7 +223,7 @@ class Life:
     setbacks: int = 0
     """Plans that evicted in vain, and later ones that came to nothing although they could have evicted."""
     barred: float = 0.0
-    """Nobody goes for the gang before this time, in monotonic seconds. It takes free room."""
+    """Nothing is evicted for the gang before this time, in monotonic seconds. It takes free room."""
 
     gathering_until: float = 0.0
     """Members that come together are awaited until then, although the gang has run. In monotonic seconds."""
@@ -263,7 +263,7 @@ def phase_text(key: GroupKey, phase: GangPhase) -> str:
         case "Planned" | "Confirmed" | "Evicting":
             return f"room is being freed for pod group {name}, see its {see}"
         case "Ready":
-            return f"the planned members of pod group {name} go first"
+            return f"the planned members of pod group {name} are scheduled first"
         case "Unschedulable":
             return f"pod group {name} cannot be placed now, see its {see}"
         case "Blocked":

@@ -85,15 +85,15 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class ToRelease:
-    """The bound members of a gang may go: it is in pieces, or has lost its quota. `name`, `spec`: of the plan by which
-    they go."""
+    """The bound members of a gang may be evicted: it is in pieces, or has lost its quota. `name`, `spec`: of the plan
+    that evicts them."""
 
     name: str
     spec: PreemptionPlanSpec
     grace_seconds: float = 0.0
     """The longest grace period among them."""
     demanded: bool = False
-    """They must go, whether or not the gang runs whole."""
+    """They are evicted, whether or not the gang runs whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class Relented:
-    """Somebody may go for the gang again: its time has come, or the group or an excluded node has changed."""
+    """The gang may evict again: its time has come, or the group or an excluded node has changed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ __all__ = ["HELD_SECONDS", "Keep", "Member", "NotYet", "Pieces", "Release", "Ver
 
 
 HELD_SECONDS: Final = 2.0
-"""A gang that says so long that it waits, and is not bound, is held by us. Times are written in whole seconds."""
+"""How long a gang says that it waits, and is not bound, until it counts as held. Times are in whole seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,26 +62,26 @@ class Pieces:
     released: float | None = None
     """How many seconds ago its members were last released; None if they never were."""
     budget: str = ""
-    """A PodDisruptionBudget that does not allow that all bound members go."""
+    """A PodDisruptionBudget that does not allow the eviction of all bound members."""
     limit: str = ""
-    """Why an owner of bound members does not bear that they go."""
+    """Why an owner of bound members does not bear their eviction."""
     called: bool = True
     """Its scheduler has asked us about a pod, or was seen to try a member, since this process leads."""
 
     @property
     def bound(self) -> tuple[Member, ...]:
-        """The members that would go."""
+        """The members that would be evicted."""
         return tuple(member for member in self.members if member.bound is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The bound members go."""
+    """The bound members are evicted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """They stay, and users are told why. That may change."""
+    """They stay, and users learn why. That may change."""
 
     reason: str
 
@@ -95,7 +95,7 @@ Verdict = Release | Keep | NotYet
 
 
 def resolve(pieces: Pieces) -> Verdict:
-    """Whether the bound members go."""
+    """Whether the bound members are evicted."""
     if not 0 < len(pieces.bound) < pieces.minimum or pieces.has_run or pieces.seconds < pieces.patience:
         return NotYet()
     if pieces.phase in ("Evicting", "Ready"):

@@ -155,7 +155,7 @@ def _decided_anew(life: Life, decided: Decided, now: float, rules: Rules) -> Ste
 
 
 def _recorded(life: Life, record: Record, now: float, rules: Rules) -> Step:
-    """A decision by which nobody goes. It is stored for whoever asks, and made again when something has changed."""
+    """A decision by which nothing is evicted. It is stored for readers, and made again when something has changed."""
     phase, mismatch = record.phase, record.spec.mismatch
     reason = phase if mismatch is UNSET else mismatch
     life, effects = _cannot(life, phase, reason, record.reason, now, rules)
@@ -194,7 +194,7 @@ def _fault(life: Life, now: float, rules: Rules) -> Step:
 
 
 def _to_release(life: Life, seen: ToRelease, now: float, rules: Rules) -> Step:
-    """The bound members of a gang go, by a plan of its own. A plan that frees nothing yet gives way.
+    """The bound members of a gang are evicted, by a plan of its own. A plan that frees nothing yet gives way.
 
     If the gang has lost its quota, any plan gives way. Units that have begun are finished anyway.
     """
@@ -202,9 +202,9 @@ def _to_release(life: Life, seen: ToRelease, now: float, rules: Rules) -> Step:
     if not seen.demanded and (since is None or now < since + rules.partial_seconds):
         return life, ()
     if former is not None:
-        may_go_on = former.withdraws if seen.demanded else former.releases
+        continues = former.withdraws if seen.demanded else former.releases
         frees = former.phase in ("Evicting", "Ready") and not seen.demanded
-        if frees or may_go_on or former.writing is not None:
+        if frees or continues or former.writing is not None:
             return life, ()
         ending = QUOTA_WITHDRAWN if seen.demanded else RELEASED_INSTEAD
         life, effects = _ended(life, former, ending, now, rules)
@@ -256,7 +256,7 @@ def _plan_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: 
 
 
 def _confirmed(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: Rules) -> Step:
-    """Delayed preemption: the scheduler must agree before anybody goes."""
+    """Delayed preemption: the scheduler must agree before anything is evicted."""
     effects: tuple[Effect, ...] = ()
     if not plan.rehearsed and not plan.rehearsing:
         plan = replace(plan, rehearsing=True)

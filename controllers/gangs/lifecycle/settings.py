@@ -25,8 +25,8 @@ __all__ = [
 ]
 
 Confirmation = Literal["Prefer", "Require", "Off"]
-"""What a member counts as of which the scheduler says nothing: Prefer waits a while and then believes our model,
-Require evicts nobody, Off believes the model at once."""
+"""What follows for a member that the scheduler says nothing about: Prefer waits a while and then believes our model,
+Require evicts nothing, Off believes the model at once."""
 
 GatesMode = Literal["Gathering", "UntilPlanned", "Off"]
 """When the scheduling gate of a gang's members is removed. Gathering: as soon as minCount members exist. UntilPlanned:
@@ -54,7 +54,7 @@ ASK_AGAIN_SECONDS: Final = 1.5
 By then the scheduler knows of the change (`controllers.gangs.scheduler.offers.SETTLE_SECONDS`)."""
 
 REPLANS_AT_ONCE: Final = 5
-"""So many plans in a row are followed by another one at once. After that the gang waits between plans."""
+"""Number of plans in a row that are followed by another one at once. After that the gang waits between plans."""
 
 TURNED_DOWN_SECONDS: Final = 2.0
 """After an offer, a member's new rejection counts only when this time has passed: an older one may be on its way."""
@@ -63,10 +63,10 @@ REMIND_SECONDS: Final = 5.0
 """How long a Ready plan's members may stay unbound before they are brought back again. It doubles each time."""
 
 VAIN_AT_MOST: Final = 2
-"""After so many evicting plans in vain the gang evicts nobody for a long while."""
+"""Number of evicting plans in vain after which the gang evicts nothing for a long while."""
 
 REGATHER_SECONDS: Final = 2.0
-"""A gang that has run, and of which nobody is bound, waits so long after each new member, until minCount are there.
+"""How long a gang that has run and has no bound member waits after each new member, until minCount are there.
 
 A Job that is resumed creates its pods one after the other. Nobody promises that all of them come."""
 
@@ -98,5 +98,5 @@ class Rules:
     """How long a gang that never ran whole may have members bound, while no plan frees room for the others."""
 
     def vain_delay(self, setbacks: int) -> float:
-        """How long nobody goes for a gang that evicted in vain, after so many setbacks."""
+        """How long a gang that evicted in vain evicts nothing, after this number of setbacks."""
         return replace(self.backoff, last=self.vain_seconds).delay(setbacks)

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 ACTIVE: Final[frozenset[Phase]] = frozenset({"Planned", "Confirmed", "Evicting", "Ready"})
-"""Phases in which a plan holds room, and is gone on from after a restart."""
+"""Phases in which a plan holds room, and is resumed after a restart."""
 
 FINALIZER: Final = "reprieve.dev/active-plan"
 """Keeps an active plan from being deleted in the middle of its evictions. We remove it when the plan ends."""
@@ -81,8 +81,8 @@ class StoredPlan:
     releases: bool = False
     """Its victims are the bound members of its own gang."""
     unwritten: Record | None = None
-    """How the decision is to be stored, if nobody goes by it and it has no phase: its term ended before the second
-    write, or that failed."""
+    """How the decision is to be stored, if nothing is evicted by it and it has no phase: its term ended before the
+    second write, or that failed."""
 
     @property
     def group(self) -> GroupKey:

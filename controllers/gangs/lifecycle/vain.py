@@ -1,6 +1,6 @@
 """Evictions in vain: what ended plans that evicted say of a gang and of nodes. Pure functions.
 
-A plan was in vain if it evicted somebody and did not lead to Bound, unless the gang's next plan went on with the room
+A plan was in vain if it evicted pods and did not lead to Bound, unless the gang's next plan went on with the room
 that it made, a plan of higher priority took that room, or the gang was deleted. Only the next decision shows which, so
 the verdict is stored then, as the condition `InVain` of the ended plan. Whoever leads next reads it there.
 """
@@ -51,7 +51,7 @@ def continues(former: Former, room: RoomMade, spec: PreemptionPlanSpec) -> bool:
     time, and that has not changed since; and if there is such a node:
 
     - A member that minCount needs is placed there, or a member of the gang is bound there.
-    - Nobody goes there who was no victim of the former plan: otherwise somebody has taken the room that it made.
+    - Every victim there was a victim of the former plan: otherwise others have taken the room that it made.
     """
     if not room.nodes or spec.outcome not in ("Fits", "Preempts"):
         return False

@@ -37,8 +37,8 @@ BEFORE_EVICTING: Final = ("Planned", "Confirmed")
 
 
 class Parts(Protocol):
-    """What has changed about members and victims. Each answer is about the first one, in the plan's order, of which
-    something has changed; it is empty if nothing has.
+    """What has changed about members and victims. Each answer is about the first one, in the plan's order, that has
+    changed; it is empty if none has.
     """
 
     def member_differs(self) -> str:
@@ -104,21 +104,21 @@ def _group_changed(plan: ActivePlan, roster: Roster) -> str:
     if roster.group_priority(plan.group) != plan.spec.preemptor.priority:
         return f"the {plan.spec.preemptor.kind} has another priority now"
     if plan.spec.victims and not roster.evicts(plan.group):
-        return f"nobody may go for the {plan.spec.preemptor.kind} any longer"
+        return f"nothing may be evicted for the {plan.spec.preemptor.kind} any longer"
     if (needed := roster.needed(plan.group, but=plan.members)) != len(plan.members):
         return f"{needed} planned pods are needed now, not {len(plan.members)}"
     return ""
 
 
 def _may_not_evict(plan: ActivePlan, roster: Roster) -> str:
-    """Why nobody may go any longer for a plan that has begun to evict, victims and members aside."""
+    """Why a plan that has begun to evict may not evict any longer, victims and members aside."""
     if plan.phase != "Evicting" or not plan.spec.victims or (plan.evicted and not plan.resumed):
         return ""
     priority = roster.group_priority(plan.group)
     if priority is None or priority < plan.spec.preemptor.priority:
         return f"the {plan.spec.preemptor.kind} has a lower priority now"
-    if not plan.evicted and (why := roster.why_nobody_goes(plan.group)):
-        return f"nobody may go for the {plan.spec.preemptor.kind} any longer: {why}"
+    if not plan.evicted and (why := roster.why_no_evictions(plan.group)):
+        return f"nothing may be evicted for the {plan.spec.preemptor.kind} any longer: {why}"
     return ""
 
 
@@ -139,7 +139,7 @@ def member_differs(planned: PlannedPod, member: MemberView | None, roster: Roste
 
 
 def member_strays(planned: PlannedPod, roster: Roster) -> str:
-    """Why a planned pod that is not bound cannot go to its node any longer; empty if it can. The node may be gone."""
+    """Why a planned pod that waits cannot use its node any longer; empty if it can. The node may be gone."""
     if roster.waiting_requests(planned.uid) != planned.requests:
         return f"pod {planned.name} requests something else now"
     return _refused(planned, roster) if roster.has_node(planned.node) else ""
@@ -156,7 +156,7 @@ def _refused(planned: PlannedPod, roster: Roster) -> str:
 
 
 def over_budget(victims: Iterable[Victim], plan: ActivePlan, roster: Roster) -> str:
-    """Which budget does not allow any longer that what is left of these victims goes; empty if it may.
+    """Which budget does not allow the eviction of what is left of these victims any longer; empty if all do.
 
     A plan that was made while budgets were not respected ends if they are to be respected now.
     """
@@ -173,7 +173,7 @@ def over_budget(victims: Iterable[Victim], plan: ActivePlan, roster: Roster) -> 
 
 
 def protected(plan: ActivePlan, pod: VictimPod, roster: Roster) -> str:
-    """Why a victim that still runs may not go any longer, whatever has gone before it; empty if it may."""
+    """Why a victim that still runs may not be evicted any longer, whatever was evicted before it; empty if it may."""
     if roster.evictable(pod.uid) is None:
         return ""
     if plan.releases:
@@ -185,8 +185,8 @@ def protected(plan: ActivePlan, pod: VictimPod, roster: Roster) -> str:
 
 
 def _belongs(plan: ActivePlan, pod: VictimPod, roster: Roster) -> str:
-    """Why the pod may not go with its own gang any longer; empty if it may. A gang that has run goes only if it has
-    lost its quota."""
+    """Why the pod may not be evicted with its own gang any longer; empty if it may. A gang that has run is evicted only
+    if it has lost its quota."""
     group, name = roster.group(plan.group), f"pod {pod.namespace}/{pod.name}"
     if group is None or group.metadata.uid != plan.spec.preemptor.uid:
         return f"the PodGroup of {name} is gone"
@@ -209,7 +209,7 @@ def victim_changed(victim: Victim, plan: ActivePlan, roster: Roster) -> str:
 
 
 def unit_changed(victim: Victim, plan: ActivePlan, roster: Roster) -> str:
-    """Why a unit may not begin any longer, whatever has gone before it; empty if it may."""
+    """Why a unit may not begin any longer, whatever was evicted before it; empty if it may."""
     for pod in victim.pods:
         if priority := protected(plan, pod, roster):
             return priority
@@ -220,7 +220,7 @@ def unit_changed(victim: Victim, plan: ActivePlan, roster: Roster) -> str:
         group = roster.all_mode_group(pod.uid)
         if group is not None and group != unit:
             said = spoken_pod(pod, plan.namespace)
-            return f"{said} belongs to {spoken_in(group, plan.namespace)} now, which goes whole"
+            return f"{said} belongs to {spoken_in(group, plan.namespace)} now, which is evicted whole"
     return ""
 
 

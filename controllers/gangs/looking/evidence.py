@@ -47,7 +47,7 @@ class Evidence:
         offer_seconds: float = OFFER_SECONDS,
         gang_of: Callable[[Pod], GroupKey | None] | None = None,
     ) -> None:
-        """`on_presented` is told of each sign that a scheduler works on a member (group, UID).
+        """`on_presented` is called for each sign that a scheduler works on a member (group, UID).
 
         `gang_of`: which gang the pod is a member of, if it is of any; None: what the roster says.
         """

@@ -220,7 +220,7 @@ class VictimParts:
 
     @property
     def pods(self) -> Collection[str]:
-        """UIDs of all pods that are to go."""
+        """UIDs of all pods that are to be evicted."""
         return self._of_pod.keys()
 
     def again(self, pods: Iterable[str], groups: Iterable[GroupKey]) -> None:

@@ -22,11 +22,11 @@ from nodes.state.columns.flags import NEVER
 __all__ = ["PlanProofs", "gone_from", "victims_on"]
 
 CUT_AT_MOST: Final = 2
-"""After so many attempts of which only a part was shown, a further one will not show more."""
+"""Number of truncated attempts after which we stop waiting for a complete one."""
 
 
 def victims_on(spec: PreemptionPlanSpec) -> Mapping[str, list[str]]:
-    """The pods (UIDs) that go by the plan, by node."""
+    """The pods (UIDs) that the plan evicts, by node."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for victim in spec.victims:
         for pod in victim.pods:
@@ -65,7 +65,7 @@ class PlanProofs:
         self._proofs: dict[str, MemberProof] = {}
         self._succeeded: Set[str] = frozenset()
         self._shown: set[str] = set()
-        """Members (UIDs) of which the scheduler has shown something since."""
+        """Members (UIDs) that the scheduler has shown something about since."""
         self._refused: set[str] = set()
         """Members that the scheduler has refused. Whether that counts depends on pods anywhere."""
         self._apart = -1
@@ -107,7 +107,7 @@ class PlanProofs:
         return self._proofs.copy()
 
     def _out_of_date(self) -> Collection[str]:
-        """UIDs of the members of which something may be proven or not that was not before."""
+        """UIDs of the members whose proof may have changed."""
         unseen, members = self._unseen, self._plan.members
         again = {uid for uid in unseen.pods if uid in members} | self._shown | self._lapses.take(self._offers)
         again |= self._ended()
@@ -182,7 +182,7 @@ class _Lapses:
             heapq.heappush(self._queue, (since, uid))
 
     def take(self, offers: Offers) -> set[str]:
-        """Members (UIDs) of which something has lapsed."""
+        """Members (UIDs) whose offers have lapsed."""
         lapsed = set()
         while self._queue and not offers.lasts(self._queue[0][0]):
             since, uid = heapq.heappop(self._queue)

@@ -15,9 +15,9 @@ __all__ = ["exceeded"]
 
 
 def exceeded(tables: Tables, pods: Iterable[str], namespace: str) -> str:
-    """Which budget does not allow that these pods (UIDs) go; empty if all do. In words for this namespace.
+    """Which budget does not allow the eviction of these pods (UIDs); empty if all do. In words for this namespace.
 
-    Pods that are gone or terminate are to be left out. A pod of several budgets may not go: the API server evicts none.
+    Leave out pods that are gone or terminate. A pod of several budgets is never allowed: the API server evicts none.
     """
     tables.label_sets.match_again()
     draws: Counter[int] = Counter()

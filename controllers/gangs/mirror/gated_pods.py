@@ -73,7 +73,7 @@ class GatedPods:
             self._ungated = uid, before.group
 
     def ungated_by(self, uid: str) -> GroupKey | None:
-        """The group of which no pod is gated any longer since the last event, if that was about this pod (UID)."""
+        """The group whose last gated pod lost its gate with the last event, if that was about this pod (UID)."""
         return self._ungated[1] if self._ungated is not None and self._ungated[0] == uid else None
 
 

@@ -64,7 +64,7 @@ class LonePods:
             return None
         return Demand(frozenset({(view.pod_class, 1)}), needed=1, topology_key=None)
 
-    def why_nobody_goes(self, pod: LonePod) -> str:
+    def why_no_evictions(self, pod: LonePod) -> str:
         """Why its own or its group's policy, or a difference between both, lets it evict nobody; else empty."""
         view, priority = self.find(pod), self.priority(pod)
         if view is None or priority is None:

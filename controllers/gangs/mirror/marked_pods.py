@@ -25,15 +25,15 @@ __all__ = [
 PREEMPTED: Final = "PreemptionByScheduler"
 """Upstream's reason of the condition of a preempted pod. kube-scheduler writes it, too, and does not sign."""
 PARTIAL_GANG_RELEASED: Final = "PartialGangReleased"
-"""The reason where the bound members of a gang in pieces go."""
+"""The reason where the bound members of a gang in pieces are evicted."""
 QUOTA_WITHDRAWN: Final = "QuotaWithdrawn"
-"""The reason where the bound members of a gang go that has lost its quota."""
+"""The reason where the bound members of a gang that has lost its quota are evicted."""
 SIGNED: Final = re.compile(r" \[term (\d+) of ([^\]]*)\]$")
 REASONS: Final = (PREEMPTED, PARTIAL_GANG_RELEASED, QUOTA_WITHDRAWN)
 
 
 def reason_of_release(*, withdraws: bool) -> str:
-    """The reason where the bound members of a gang go by a plan of its own."""
+    """The reason where the bound members of a gang are evicted by a plan of its own."""
     return QUOTA_WITHDRAWN if withdraws else PARTIAL_GANG_RELEASED
 
 

@@ -149,13 +149,13 @@ class Roster:
         return max(0, minimum - len(self.gang_members(key).bound.difference(but)))
 
     def evicts(self, key: GroupKey) -> bool:
-        """Whether anybody may go for the group."""
-        return not self.why_nobody_goes(key)
+        """Whether the group may evict."""
+        return not self.why_no_evictions(key)
 
-    def why_nobody_goes(self, key: GroupKey) -> str:
+    def why_no_evictions(self, key: GroupKey) -> str:
         """Why its policy, or an unbound member that differs from it, lets the group evict nobody; else empty."""
         if (alone := lone_pod(key)) is not None:
-            return self._alone.why_nobody_goes(alone)
+            return self._alone.why_no_evictions(alone)
         group, priority = self.group(key), self.group_priority(key)
         if group is None or priority is None:
             return "its group has no known priority"
@@ -312,7 +312,7 @@ class Roster:
     def unit_priority(self, uid: str) -> int | None:
         """The priority at which the pod may be evicted; None if that is not known.
 
-        Its group's, if it has one; in a group that goes whole, the lowest of that and its running pods' own.
+        Its group's, if it has one; in a group that is evicted whole, the lowest of that and its running pods' own.
         """
         view = self.view(uid)
         if view is None:
@@ -335,7 +335,7 @@ class Roster:
         return view.group if view is not None else None
 
     def all_mode_group(self, uid: str) -> GroupKey | None:
-        """The pod's group, if that goes whole or not at all."""
+        """The pod's group, if that is evicted whole or not at all."""
         view = self.view(uid)
         key = view.group if view is not None else None
         return key if key is not None and goes_whole(self.group(key)) else None

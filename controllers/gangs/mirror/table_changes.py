@@ -23,11 +23,11 @@ class Changed(NamedTuple):
     """What has changed since."""
 
     nodes: Collection[str]
-    """Names of the nodes of which something has changed: the node, its pods, or pods that are nominated to it."""
+    """Names of the nodes with a change: of the node, of its pods, or of pods that are nominated to it."""
     pods: Collection[str]
     """UIDs of the pods that came, went or changed, the scheduler's status of groups' members included."""
     groups: Collection[GroupKey]
-    """Groups that came, went or changed, or a member of which did."""
+    """Groups that came, went or changed, or have a member that did."""
 
 
 class TableChanges:
@@ -73,5 +73,5 @@ class TableChanges:
         return (self._tables.nodes.names.keys[node] or "") if node is not None else ""
 
     def is_counted(self, node: str) -> bool:
-        """Whether changes of the node are told. Of a node that nobody mentions the counters may grow for no reason."""
+        """Whether changes of the node are counted. Those of a node that nobody mentions may grow for no reason."""
         return self._tables.nodes.names.get(node) is not None

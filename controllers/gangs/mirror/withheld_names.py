@@ -1,7 +1,7 @@
 """What a plan does not say to the readers of its namespace: the names of pods and groups of other namespaces.
 
-A stored PreemptionPlan names a foreign victim by UID, priority and node. That is enough to go on from: the mirror knows
-the names of the pods that still exist.
+A stored PreemptionPlan names a foreign victim by UID, priority and node. That is enough to resume the plan: the mirror
+knows the names of the pods that still exist.
 
 See docs/decisions/0037.
 """

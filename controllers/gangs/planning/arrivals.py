@@ -44,7 +44,7 @@ class Arrivals:
         self._watched: dict[GroupKey, _Watched] = {}
 
     def watch(self, plan: ActivePlan) -> None:
-        """The plan begins to evict, or is gone on from. The pods that are there now have not come since."""
+        """The plan begins to evict, or is resumed. The pods that are there now have not come since."""
         evicting = {pod.node for victim in plan.spec.victims for pod in victim.pods}
         nodes = evicting & {member.node for member in plan.members.values()}
         self._watched[plan.group] = _Watched(plan.group, nodes, self._roster.bound_on(nodes))

@@ -61,7 +61,7 @@ class Candidates:
         return priority
 
     def _due(self, gang: Gang) -> float:
-        """Members that the scheduler tries are awaited: it shows where they may go."""
+        """Members that the scheduler tries are awaited: it shows on which nodes they fit."""
         life = gang.life
         if self._clock.monotonic() < life.gathering_until:
             return max(life.due, life.gathering_until)

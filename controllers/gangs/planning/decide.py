@@ -54,7 +54,7 @@ class Decider:
         """The decision for one gang, or for a pod that preempts alone.
 
         Room that is promised to others of its priority or above is not planned with.
-        `barred`: why nobody may go for it now; empty if somebody may. Then no promised room is planned with.
+        `barred`: why nothing may be evicted for it now; empty if something may. Then no promised room is planned with.
         """
         await failpoint("planner.delay")
         among = self._singles.nodes(key)

@@ -22,7 +22,7 @@ REMEMBERED: Final = 10_000
 SEEN_LENGTH: Final = 256
 """Characters that are kept of what was seen."""
 ELSEWHERE: Final = Exclusion("", "the plans of that namespace say more")
-"""What the preemptors of other namespaces are told."""
+"""What preemptors of other namespaces learn."""
 
 
 class _Memory(NamedTuple):

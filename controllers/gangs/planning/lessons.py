@@ -41,7 +41,7 @@ class Lessons:
         return self._sparing.spares(group)
 
     def learn(self, plan: ActivePlan, ending: Ending) -> None:
-        """The plan has ended so: its refused victims stay, and where the scheduler did not take members, none goes."""
+        """The plan has ended so: leave out its refused victims, and nodes where the scheduler did not take members."""
         self._refusals.note(plan.refused, self._clock.monotonic())
         for each in ending.contradictions:
             pod_class = self._roster.class_key(each.uid)

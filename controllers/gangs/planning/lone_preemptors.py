@@ -50,7 +50,7 @@ class LonePreemptors:
         if gang is not None and self._clock.monotonic() < gang.life.due:
             return False
         is_known = self._roster.preemptor_uid(key) is not None
-        if is_known and self._roster.why_nobody_goes(key):
+        if is_known and self._roster.why_no_evictions(key):
             return False
         return self.singles.wish(key, candidates)
 

@@ -106,7 +106,7 @@ class PartialGangs:
             self._gangs.observe(gang, ToRelease(plan_name(spec), spec, grace))
 
     def _plan(self, key: GroupKey, minimum: int, bound: list[Pod]) -> PreemptionPlanSpec | None:
-        """The decision that these members go, as one unit; None if the group has no known priority."""
+        """The decision to evict these members, as one unit; None if the group has no known priority."""
         group, priority = self._roster.group(key), self._roster.group_priority(key)
         if group is None or priority is None:
             return None

@@ -103,7 +103,7 @@ class Inquiry:
         return max((plan.evicting for plan in plans if plan.releases and plan.preemptor == uid), default=0.0)
 
     def _budget(self, namespace: str, bound: list[Pod]) -> str:
-        """The first budget that does not allow that all of them go; empty if all budgets do."""
+        """The first budget that does not allow the eviction of all of them; empty if all budgets do."""
         budgets = self._tables.budgets
         counts = Counter(
             row for pod in bound for row in budgets.selecting(namespace, pod.metadata.labels or {})

@@ -1,7 +1,7 @@
 """Which gang is planned next. Gangs wait in order of priority, creation and name, and events wake those that they help.
 
 A gang that the search has found no plan for waits in a bucket with all gangs that need the same. Slots
-(`nodes.state.slots`) say without a search whether somebody in a bucket could be helped. Each gang also waits in a
+(`nodes.state.slots`) say without a search whether a gang in a bucket could be helped. Each gang also waits in a
 bucket for free room: it may take that at any time, also when it may not evict yet.
 
 See docs/decisions/0030.
@@ -28,7 +28,7 @@ Rank = tuple[int, str, GroupKey]
 
 NEVER: Final = -1
 ALLOWANCE_SECONDS: Final = 0.1
-"""How far gangs that failed before may get ahead: so long, rank alone decides."""
+"""Seconds by which gangs that failed before may get ahead. Up to that, rank alone decides."""
 MOST_SECONDS: Final = 0.5
 """A longer lead of either side is not remembered."""
 
@@ -96,7 +96,7 @@ class Share:
         return comes_first or self._lead > ALLOWANCE_SECONDS
 
     def spent(self, seconds: float, *, again: bool) -> None:
-        """A search took so long, and the other side waited meanwhile."""
+        """A search took this time, and the other side waited meanwhile."""
         lead = self._lead + (seconds if again else -seconds)
         self._lead = min(MOST_SECONDS, max(-MOST_SECONDS, lead))
 
@@ -137,7 +137,7 @@ class PlanningQueue:
         self._buckets: dict[Need, _Bucket] = {}
         self._by_kind: dict[Kind, dict[Need, None]] = {}
         self._awake: dict[Need, None] = {}
-        """Buckets of which something may have helped a gang."""
+        """Buckets with a gang that something may have helped."""
         self._moment = 0
         """Counts what happens."""
         self._both_wait = False
@@ -263,7 +263,7 @@ class PlanningQueue:
                 bucket.told = max(bucket.told, turn.moment)
 
     def spent(self, turn: Turn, seconds: float) -> None:
-        """The search took so long."""
+        """The search took this time."""
         if self._both_wait:
             self._share.spent(seconds, again=turn.again)
 

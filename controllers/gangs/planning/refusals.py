@@ -19,7 +19,7 @@ REFUSED_SECONDS: Final = 300.0
 
 
 class Refusals:
-    """Without it the same plan would be made again, and evict others in vain up to the pod that cannot go."""
+    """Without it the same plan would be made again, and evict others in vain up to the pod that cannot be evicted."""
 
     def __init__(self) -> None:
         self._until: dict[str, float] = {}

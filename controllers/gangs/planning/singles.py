@@ -1,4 +1,4 @@
-"""Pods that want a plan of their own: the scheduler would evict for them where a group goes whole or not at all.
+"""Pods that want a plan of their own: the scheduler would evict for them where a group is evicted whole or not at all.
 
 The preempt verb takes such a pod's candidates, and answers with no node. Then a plan is made over these candidates, or
 the pod comes back to the scheduler, and its calls are answered without a plan for a while.
@@ -19,7 +19,7 @@ from controllers.gangs.keys import GroupKey, LonePod, lone_pod
 __all__ = ["Singles"]
 
 WISH_SECONDS: Final = 30.0
-"""A pod that has waited so long for its plan comes back to the scheduler without one."""
+"""Seconds that a pod waits for its plan. Then it comes back to the scheduler without one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ class Sparing:
         self._nodes: frozenset[str] = frozenset()
         """Spared when this was last asked."""
         self._told: dict[tuple[GroupKey, str], float] = {}
-        """Cycles of which users were told: until when they last (seconds since the epoch), by group and owner."""
+        """Cycles that were reported to users: until when they last (seconds since the epoch), by group and owner."""
 
     def __len__(self) -> int:
         """What will end with time."""
@@ -69,7 +69,7 @@ class Sparing:
         return any(told == group for told, _ in self._told)
 
     def expire(self) -> bool:
-        """Whether somebody may go now who was spared until now."""
+        """Whether a pod that was spared until now may be evicted."""
         now, before = self._clock.wall(), self._nodes
         over = [key for key, until in self._told.items() if until <= now]
         for key in over:

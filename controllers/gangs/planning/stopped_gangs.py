@@ -1,4 +1,4 @@
-"""Gangs that must go because they have lost their quota: all of their running members, by a plan of their own."""
+"""Gangs that are evicted because they have lost their quota: all running members, by a plan of their own."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class StoppedGangs:
         return False
 
     def _look(self) -> None:
-        """Have a plan made for each gang that must go and has none."""
+        """Have a plan made for each gang that is to be evicted and has none."""
         stops, now = self._queued.stops, self._clock.monotonic()
         self._tries = {key: tried for key, tried in self._tries.items() if key in stops}
         for key, stop in list(stops.items()):
@@ -58,7 +58,7 @@ class StoppedGangs:
             self._gangs.observe(gang, ToRelease(plan_name(spec), spec, grace, demanded=True))
 
     def _plan(self, key: GroupKey, stop: Stop) -> PreemptionPlanSpec | None:
-        """The decision that all running members go, as one unit; None if none runs, or it is another group now."""
+        """The decision to evict all running members, as one unit; None if none runs, or it is another group now."""
         group, priority = self._roster.group(key), self._roster.group_priority(key)
         if group is None or group.metadata.uid != stop.uid or priority is None:
             return None

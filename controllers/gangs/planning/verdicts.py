@@ -1,4 +1,4 @@
-"""Verdicts on evictions: stores them, counts those in vain, and says for which gangs nobody goes because of them.
+"""Verdicts on evictions: stores them, counts those in vain, and says which gangs evict nothing because of them.
 
 All of it can be read from the stored plans, so a process that begins to lead knows what its predecessor knew.
 """
@@ -45,7 +45,7 @@ class _Grounds:
 
 
 class Verdicts:
-    """What has become of evictions, for one term."""
+    """The verdicts on evictions, for one term."""
 
     def __init__(
         self,
@@ -82,10 +82,10 @@ class Verdicts:
         )
 
     async def judge(self, group: GroupKey, verdict: Judge) -> None:
-        """Store the verdict, and count the pods if it is that they went in vain."""
+        """Store the verdict, and count the pods if they were evicted in vain."""
         room, message = self.room(group, verdict.former), verdict.message
         if not room.pods:
-            return  # the plan ended before anybody went
+            return  # the plan ended before it evicted a pod
         if verdict.in_vain:
             EVICTIONS_IN_VAIN.inc(room.pods)
             message = f"{counted(room.pods, 'pod')} evicted in vain: {message}"
@@ -125,10 +125,10 @@ class Verdicts:
             relented=found.vain >= VAIN_AT_MOST and found.generation != self._generation(group),
         )
 
-    # ---- for how long nobody goes
+    # ---- how long nothing is evicted
 
     def why_barred(self, group: GroupKey, life: Life) -> str:
-        """Why nobody may go for the gang now; empty if somebody may. The text stays the same while the reason does."""
+        """Why the gang may not evict now; empty if it may. The text stays the same while the reason does."""
         if self._clock.monotonic() >= life.barred:
             return ""
         said = f"{counted(life.vain, 'plan')} for it evicted pods in vain"
@@ -139,7 +139,7 @@ class Verdicts:
         return f"{said}: until its PodGroup{nodes} changes, or planning.inVainSeconds have passed"
 
     def relents(self, group: GroupKey, life: Life) -> bool:
-        """Whether somebody may go again for a gang that was barred."""
+        """Whether a gang that was barred may evict again."""
         if not life.barred:
             return False
         if self._clock.monotonic() >= life.barred:
@@ -160,7 +160,7 @@ class Verdicts:
     # ---- whose plan begins and ends
 
     def begin(self, plan: ActivePlan) -> None:
-        """The plan begins to evict, or is gone on from."""
+        """The plan begins to evict, or is resumed."""
         self._arrivals.watch(plan)
         nodes = {member.node for member in plan.members.values()}
         self._nodes[plan.group] = {node: self._roster.node_changes(node) for node in nodes}

@@ -1,7 +1,7 @@
-"""One account of promised room, for all who ask: the search, the look at a plan, and the verbs.
+"""One account of promised room, for all that need it: the search, the look at a plan, and the verbs.
 
 Room is promised by the claims of plans and by nominations of pods, ours or not. Room comes back from terminating pods
-that are not overdue. Who asks has a priority, and sees through all promises of a lower one.
+that are not overdue. Every question has a priority. Promises of a lower priority are ignored.
 
 `Account.room` is the definition, for one resource on one node. Two others are derived from it, because they answer for
 many nodes at once: `subtract` writes it into a snapshot, for a group that has no plan; and `Leftover` keeps it for pods

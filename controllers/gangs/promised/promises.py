@@ -31,11 +31,11 @@ class Promises:
 
     @property
     def stored(self) -> StoredPlans:
-        """The stored plans, of which those that go on claim room."""
+        """The stored plans. Those that are active claim room."""
         return self.claims.stored
 
     def __bool__(self) -> bool:
-        """Whether room is promised to anybody."""
+        """Whether any room is promised."""
         return len(self.reservations) > 0
 
     def is_reserved(self, node: str, *, at_least: int | None = None) -> bool:

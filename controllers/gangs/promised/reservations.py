@@ -1,7 +1,7 @@
 """Room that is promised: what the members of a plan will use, from the plan's commit until they are bound or it ends.
 
-Who asks with a higher priority than a plan's does not see the plan: its claims are free to take, and its victims are
-like any other pods. For all others, the room that a plan's victims hold and leave counts for this plan alone, until
+A pod with a higher priority than a plan ignores that plan's claims: their room is free to take, and the plan's victims
+are like any other pods. For all others, the room that a plan's victims hold and leave counts for this plan alone, until
 they are gone; the plan's claims that this does not cover take other room. Each victim counts for one plan.
 
 The reservation is the authority on who may take freed room; a nominated node name is only a hint to the scheduler.
@@ -81,7 +81,7 @@ class Reservations:
     # ---- what is reserved
 
     def open(self, group: GroupKey, priority: int, victims: Set[str] = frozenset()) -> None:
-        """Begin the group's reservation, or begin it anew, without claims. `victims`: UIDs of all pods that go."""
+        """Begin the group's reservation, or begin it anew, without claims. `victims`: UIDs of all its victims' pods."""
         self.release(group)
         self._priorities[group], self._awaited[group] = priority, victims
 
@@ -137,7 +137,7 @@ class Reservations:
         return self._priorities.get(group)
 
     def seen_by(self, priority: int, *, but: GroupKey) -> Set[GroupKey]:
-        """Groups with a reservation that who asks with `priority` must respect, the group `but` aside."""
+        """Groups with a reservation that a pod of `priority` must respect, the group `but` aside."""
         return {group for group, other in self._priorities.items() if group != but and other >= priority}
 
     @property

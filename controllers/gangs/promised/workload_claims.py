@@ -62,8 +62,8 @@ class WorkloadClaims:
         victims: frozenset[str],
         there: Iterable[str] = (),
     ) -> None:
-        """Promise room. `claims`: what each pod (name) will use. `victims`: UIDs of pods that go for it. `there`: UIDs
-        of its own pods that have come already.
+        """Promise room. `claims`: what each pod (name) will use. `victims`: UIDs of pods that are evicted for it.
+        `there`: UIDs of its own pods that have come already.
         """
         held = self._held[key] = _Held(owner, claims, victims)
         self._reservations.open(key, priority, victims)

@@ -28,7 +28,7 @@ __all__ = ["Limits", "SchedulerConfiguration", "load", "parse"]
 SETTING: Final = "planning.schedulerConfiguration"
 PREEMPTION: Final = "DefaultPreemption"
 FEASIBLE_NODES: Final = 100
-"""kube-scheduler (minFeasibleNodesToFind) never stops to filter before it has so many nodes."""
+"""kube-scheduler (minFeasibleNodesToFind) never stops to filter before it has this number of nodes."""
 CANDIDATE_NODES: Final = 100
 """kube-scheduler's default of minCandidateNodesAbsolute."""
 NOTHING: Final[frozenset[frozenset[str]]] = frozenset()
@@ -46,11 +46,11 @@ class Limits:
     """Of the candidates in a preempt call."""
 
     def is_filter_complete(self, names: int) -> bool:
-        """Whether a filter call with so many names has every node that the filters before ours let the pod on."""
+        """Whether a filter call with this number of names has every node that earlier filters let the pod on."""
         return self.filter is None or names < self.filter
 
     def are_candidates_complete(self, candidates: int) -> bool:
-        """Whether a preempt call with so many candidates has every node where evictions would help."""
+        """Whether a preempt call with this number of candidates has every node where evictions would help."""
         return self.candidates is None or candidates < self.candidates
 
 

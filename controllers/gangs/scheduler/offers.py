@@ -35,7 +35,7 @@ SAMPLES_PER_SETTLING: Final = 10
 LINK_SECONDS: Final = 30.0
 """A preempt call or message later than this after a filter call does not belong to the same attempt."""
 NUMBERING_LIVES: Final = 2
-"""A numbering is used for so many times `offer_seconds`."""
+"""How long a numbering is used, in multiples of `offer_seconds`."""
 
 
 class NodeChanges(Protocol):
@@ -43,7 +43,7 @@ class NodeChanges(Protocol):
 
     @property
     def last_change(self) -> int:
-        """The highest number so far, of whatever node."""
+        """The highest number so far, of any node."""
 
     def node_changes(self, node: str) -> int:
         """The number of the last change of labels, taints, unschedulable or allocatable."""
@@ -122,7 +122,7 @@ class _Attempts:
     candidates: list[_Showing] = field(default_factory=list)
     absence: Absence | None = None
     cut: int = 0
-    """Attempts of which a list was cut short."""
+    """Number of attempts with a list that was cut short."""
 
 
 def _is_known(last: Ended | None, now: float) -> bool:
@@ -151,7 +151,7 @@ class Offers:
         self._sample(clock.monotonic())
 
     def __len__(self) -> int:
-        """Pods of which anything is known."""
+        """Number of pods with something known."""
         return len(self._pods)
 
     # ---- what happens

@@ -126,7 +126,7 @@ def _open_question(shown: Shown, member: PlannedMember) -> str | None:
     if member.never:
         return UNFINISHED[PreemptionOutcome.NEVER]
     if shown.candidates and not member.gone:
-        return f"filter was not offered {node}, but preempt was: somebody would have to go"
+        return f"filter was not offered {node}, but preempt was: pods would have to be evicted"
     if shown.candidates:
         return f"preempt was offered {node} with other victims than the plan's"
     if shown.absence is None:

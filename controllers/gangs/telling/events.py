@@ -86,7 +86,7 @@ class Causes:
 
 
 class _Told(NamedTuple):
-    """Pods of a gang for which nobody goes, whose conditions say so."""
+    """Pods whose conditions say that nothing is evicted for their gang."""
 
     phase: GangPhase
     pods: AbstractSet[str]
@@ -117,7 +117,7 @@ class Reporter:
         )
 
     def releasing(self, plan: ActivePlan) -> None:
-        """The bound members of the gang are about to go."""
+        """The bound members of the gang are about to be evicted."""
         self._event(
             plan.group,
             "Warning",
@@ -132,7 +132,7 @@ class Reporter:
         self._event(group, "Warning", "PartialGangKept", "Planning", note)
 
     def preempted(self, plan: ActivePlan, victim: Victim, pod: VictimPod) -> None:
-        """One pod goes; the event is on the pod, and names the preemptor and the plan."""
+        """One pod is evicted; the event is on the pod, and names the preemptor and the plan."""
         preemptor = plan.spec.preemptor
         note = f"Preempted by {preemptor.kind} {preemptor.namespace}/{preemptor.name} on node {pod.node}"
         if victim.kind == "PodGroup":
@@ -172,7 +172,7 @@ class Reporter:
         return await self._write(group, DISRUPTION_TARGET, "False", "PreemptionStopped", message)
 
     def preemption_cycle(self, group: GroupKey, owner: PodOwner | None, *, mutual: bool) -> None:
-        """The group evicts nobody of this owner for a while. Both are told."""
+        """The group evicts no pod of this owner for a while. Both get an event."""
         there = self._roster.group(group)
         if there is None or owner is None:
             return
@@ -247,7 +247,7 @@ class Reporter:
         self._told[plan.group] = _Told("Gathering", frozenset())
 
     async def cannot_schedule(self, key: GroupKey, effect: CannotSchedule) -> None:
-        """Nobody goes for this gang: its PodGroup says why. Its pods name the phase, once."""
+        """Nothing is evicted for this gang: its PodGroup says why. Its pods name the phase, once."""
         if not effect.repeated:
             self._warn(key, effect.reason, effect.message, cause=effect.message)
         if lone_pod(key) is not None:

@@ -36,11 +36,11 @@ __all__ = ["GroupStatusWriter"]
 log = structlog.get_logger(__name__)
 
 BURST_SECONDS: Final = 0.05
-"""Members come in bursts. One write serves all changes of so long a time."""
+"""Members come in bursts. One write serves all changes within this time."""
 PAUSE_SECONDS: Final = 1.0
 """The minimum time between two writes of one PodGroup."""
 GATHERING_SECONDS: Final = 5.0
-"""A gang that has waited for members for so long tells its pods. Most gangs are complete before."""
+"""How long a gang waits for members before it tells its pods. Most gangs are complete before."""
 BACKOFF: Final = Backoff(1.0, 60.0)
 
 
@@ -150,7 +150,7 @@ class GroupStatusWriter:
         return partial(self._write, key, group, state, known, tells=tells)
 
     def _has_gathered(self, key: GroupKey, known: _Known, said: Said, now: float) -> bool:
-        """Whether the gang has waited for members so long that its pods are to say so."""
+        """Whether the gang has waited for members long enough for its pods to say so."""
         if said.reason != GATHERING:
             known.gathers_since = None
             return False

@@ -98,7 +98,9 @@ def say(life: Life, seen: Numbers, now: float, wall: float) -> Said:
 def _of_plan(plan: ActivePlan, seen: PlanNumbers) -> Said:
     of_plan = f"(plan {plan.name})"
     if plan.withdraws:
-        message = f"the gang has lost its quota, and its bound members go, {_gone(plan, seen)} {of_plan}"
+        message = (
+            f"the gang has lost its quota, and its bound members are evicted, {_gone(plan, seen)} {of_plan}"
+        )
         return Said("False", "QuotaWithdrawn", message)
     if plan.releases:
         message = (
@@ -154,7 +156,7 @@ def _backs_off(life: Life, now: float, wall: float) -> Said | None:
 
 
 def _in_vain(life: Life, now: float, wall: float) -> Said | None:
-    """Nobody goes for the gang for a while."""
+    """Nothing is evicted for the gang for a while."""
     if now >= life.barred:
         return None
     until = _time(life.barred, now, wall)

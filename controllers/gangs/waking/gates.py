@@ -32,9 +32,9 @@ __all__ = ["GRACE_SECONDS", "Gates", "Removal", "removal"]
 log = structlog.get_logger(__name__)
 
 GRACE_SECONDS: Final = 2.0
-"""A group may be created just after its pods. A gated pod without a gang keeps its gate for so long."""
+"""A group may be created just after its pods. A gated pod without a gang keeps its gate for this time."""
 BURST_SECONDS: Final = 0.02
-"""Pods come in bursts. One look serves all changes of so long a time."""
+"""Pods come in bursts. One look serves all changes within this time."""
 LOOK_AGAIN_SECONDS: Final = 5.0
 """How often every group with gated pods is looked at, whatever has changed."""
 AT_ONCE: Final = 8

@@ -142,7 +142,7 @@ class KeptOut:
 
     def plan_ended(self, nodes: Iterable[str]) -> None:
         """A plan on these nodes has ended. Whoever waits for one that is not reserved any longer is woken, room or not:
-        it may evict somebody there.
+        it may evict others there.
         """
         self._ended.update(nodes)
 
@@ -180,7 +180,7 @@ class KeptOut:
         yield from self._nominees(priority, level)
 
     def _passing(self, level: _Level, node: str, room: list[int]) -> Iterator[str]:
-        """Pods that wait for the node or for any, and would pass with so much room on it."""
+        """Pods that wait for the node or for any, and would pass with this room on it."""
         amounts = dict(zip(level.resources, room, strict=True))
         for waited_for in (node, ANY):
             for shape, uids in level.pods.get(waited_for, {}).items():
@@ -249,7 +249,7 @@ def let_in(kept_out: KeptOut, waker: Waker, writes: Writes) -> None:
     """Wake the pods that filter would no longer keep out, whatever has freed the room."""
     freed, recalled = kept_out.take_freed(), kept_out.take_recalled()
     waker.wake_kept_out(freed, "RoomFreed", "room that was reserved can be used now", writes)
-    waker.wake_kept_out(recalled, "Restarted", "nobody knows any longer what it waited for", writes)
+    waker.wake_kept_out(recalled, "Restarted", "it is not known any longer what it waited for", writes)
 
 
 def _fits(shape: Shape, room: Requests) -> bool:

@@ -124,7 +124,7 @@ class ParkedPods:
         return TurnedDown(others, [pod.uid for pod in pods if pod.for_ports])
 
     def put_back(self, turned_down: TurnedDown) -> None:
-        """Nobody was told of these pods, which are not ready to go on."""
+        """No leader learned of these pods. They are not ready to continue."""
         self._pods[Why.NOT_READY].update(dict.fromkeys(turned_down.alone))
         others = self._others[Why.NOT_READY]
         for scheduler, priority in turned_down.crowds.items():

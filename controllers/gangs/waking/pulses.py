@@ -3,7 +3,7 @@
 A pod that the scheduler has parked for want of room does not come back for a condition. It comes back when a waiting
 pod of the same scheduler loses a nomination, if its own priority is not above that pod's: the scheduler treats it as
 if a pod had left the node (kube-scheduler, `updatePodInSchedulingQueue`; tried on 1.34.3 and 1.37.1). So one nomination
-that is written and withdrawn serves every parked pod. Each pulse sets all of them going, so pulses are few.
+that is written and withdrawn serves every parked pod. Each pulse has all of them retried, so pulses are few.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ __all__ = ["Carriers", "Pulse", "PulseBudget", "PulseQueue", "Rank", "Result", "
 log = structlog.get_logger(__name__)
 
 LEFT_SECONDS: Final = 5.0
-"""A nomination of a pulse that stands so long has been left behind: a pulse takes moments."""
+"""Seconds after which a pulse's nomination counts as left behind: a pulse takes moments."""
 PATIENCE_SECONDS: Final = 60.0
-"""Who has waited so long for a pulse goes before all who have waited less, whatever their ranks."""
+"""Pods that have waited this long for a pulse come before all that have waited less, whatever their ranks."""
 CHANGED_SECONDS: Final = 2.0
-"""A pod that somebody has just changed carries no pulse for so long: its new state is on the way."""
+"""How long a pod that another writer has just changed carries no pulse: its new state is on the way."""
 REFUSED_SECONDS: Final = 60.0
-"""A pod that the API server let carry no pulse carries none for so long."""
+"""How long a pod carries no pulse after the API server refused one."""
 HELPLESS_SECONDS: Final = 30.0
-"""If so long no pod can carry the pulse that somebody waits for, the wait is given up."""
+"""Seconds after which a wish is dropped if no pod can carry its pulse."""
 
 Rank = tuple[int, str, tuple[str, str]]
 """Sorts those who wait in queue order (`Roster.rank`)."""
@@ -71,7 +71,7 @@ class Pulse:
 
 
 class Result(StrEnum):
-    """What came of a pulse."""
+    """The result of a pulse."""
 
     PULSED = "pulsed"
     CHANGED = "changed"
@@ -193,7 +193,7 @@ class PulseQueue:
         return Pulse(carrier, now, is_withdrawal=carrier is left)
 
     def done(self, pulse: Pulse, result: Result, now: float) -> list[str]:
-        """What came of the pulse. Returns the ids of the wishes that it has fulfilled: they are forgotten."""
+        """The pulse has this result. Returns the ids of the wishes that it has fulfilled: they are forgotten."""
         uid = pulse.carrier.uid
         if result is Result.PULSED:
             fulfilled = [id_ for id_, entry in self._entries.items() if _serves(pulse, entry)]

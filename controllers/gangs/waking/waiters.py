@@ -47,5 +47,5 @@ class Waiters:
         return turned_down if turned_down.crowds or turned_down.alone else None
 
     def put_back(self, turned_down: TurnedDown) -> None:
-        """No leader was told of these."""
+        """No leader learned of these."""
         self.parked.put_back(turned_down)

@@ -203,7 +203,7 @@ class Waker:
     async def _send(self, wakes: Iterable[Wake], missed: Callable[[Wake], object]) -> None:
         """Write every pod its condition; a serial makes each one a change, for only a change wakes.
 
-        `missed` is told of those that may succeed later.
+        `missed` is called for those that may succeed later.
         """
         self._serial += 1
         serial, slots = self._serial, asyncio.Semaphore(AT_ONCE)

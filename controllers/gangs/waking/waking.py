@@ -1,7 +1,7 @@
 """Everything that brings pods back to the scheduler in one term, whoever turned them down, and why.
 
 Pods that are held or kept out come back by a condition (`Waker`). Pods that are parked come back by a pulse, and
-members of gangs are asked for (`Asking`). `KeptOut` says whom freed room helps.
+members of gangs are asked for (`Asking`). `KeptOut` says which pods freed room helps.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Waking:
         """Bring back whoever is due, until cancelled."""
         await self.asking.run()
 
-    # ---- whom filter turns down
+    # ---- pods that filter turns down
 
     def hold(self, group: GroupKey | None, pod: Pod) -> None:
         """Filter turned the pod down because of its own gang."""
@@ -145,7 +145,7 @@ class Waking:
         return 0.0 if waits or len(self._nominations) else inf
 
     def tick(self, *, trusted: bool) -> bool:
-        """Write again what was missed, and let go of whoever is turned down for no reason that still holds."""
+        """Write again what was missed, and wake each pod that is turned down for no reason that still holds."""
         self.waker.retry(self._writes)
         if trusted:
             self._let_go()
@@ -155,8 +155,8 @@ class Waking:
         return False
 
     def _let_go(self) -> None:
-        """Wake pods that were turned down and would pass now, although no plan has ended because of which they
-        would be woken: they came when the mirror could not be trusted, or the group changed between two looks.
+        """Wake pods that were turned down and would pass now, but that no ended plan wakes: they came when the mirror
+        could not be trusted, or the group changed between two looks.
         """
         self.asking.reason_passed(Why.NOT_READY)
         for key in self.waker.kept:

@@ -40,7 +40,7 @@ class Chores:
     unfinished: list[StoredPlan]
     """Ended, and our finalizer is still there."""
     unwritten: list[StoredPlan]
-    """Decisions by which nobody goes, without a phase."""
+    """Decisions by which nothing is evicted, without a phase."""
     surplus: list[StoredPlan]
     """To be deleted."""
 
@@ -54,7 +54,7 @@ def chores(
 ) -> Chores:
     """What there is to do at `now` (seconds since the epoch). `evicting`: plans whose evictions go on.
 
-    Which plans go is said in `runtime.plans.plan_retention`.
+    `runtime.plans.plan_retention` says which plans are deleted.
     """
     ordered = sorted(plans, key=lambda plan: (plan.touched, plan.meta.name))
     return Chores(

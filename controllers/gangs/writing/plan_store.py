@@ -35,7 +35,7 @@ class PlanStore:
     def __init__(
         self, writer: Writer, stored: StoredPlans, apply: Callable[[PreemptionPlan], object], clock: Clock
     ) -> None:
-        """`apply` is told of every object that the API server answers with: it is newer than what the watch shows."""
+        """`apply` gets every object that the API server answers with: it is newer than what the watch shows."""
         self._writer, self._stored, self._apply, self._clock = writer, stored, apply, clock
         self._given_up: dict[PlanKey, set[str]] = {}
         self.whole = WholePlans(
@@ -46,7 +46,7 @@ class PlanStore:
     async def record(self, spec: PreemptionPlanSpec, phase: Phase, message: str) -> None:
         """Store a decision, or only its status if the same decision is stored already. Raises PlanNotStoredError.
 
-        A decision by which nobody goes is not posted again: its object gets the time, at most once a minute.
+        A decision by which nothing is evicted is not posted again: its object gets the time, at most once a minute.
         """
         key = (spec.preemptor.namespace, plan_name(spec))
         if phase not in ACTIVE and await self._decided_again(key, spec.preemptor.uid, phase):
@@ -55,7 +55,7 @@ class PlanStore:
         await self._touch(key, phase, phase, message)
 
     async def complete(self, key: PlanKey) -> None:
-        """Write the phase of a stored decision by which nobody goes, if it has none. Raises PlanNotStoredError.
+        """Write the phase of a stored decision by which nothing is evicted, if it has none. Raises PlanNotStoredError.
 
         Its times say when the object was created, so that no later decision becomes the older one.
         """
@@ -127,7 +127,7 @@ class PlanStore:
         await self._objects.patch(key, PreemptionPlanStatus(conditions=conditions, taken_nodes=nodes))
 
     def begun(self, key: PlanKey) -> frozenset[str]:
-        """Units (UIDs) of several pods of which pods may have gone, and that have to be finished."""
+        """Units (UIDs) of several pods that may be evicted in part, and have to be finished."""
         stored = self._stored.get(key)
         begun = frozenset(stored.status.begun or ()) if stored is not None else frozenset()
         return begun - self._given_up.get(key, set())
@@ -145,7 +145,7 @@ class PlanStore:
     async def let_go(self, key: PlanKey) -> None:
         """Remove our finalizer, if the plan has it and has ended. Raises PlanNotStoredError.
 
-        An active plan keeps it: whoever writes its end lets go of it, or the same decision was made again.
+        An active plan keeps it until its end is written, unless the same decision was made again.
         """
         plan = self._stored.get(key)
         if plan is not None and plan.phase in ACTIVE:

@@ -36,7 +36,7 @@ def reference_of(group: PodGroup) -> Reference:
 
 
 class Deletion(StrEnum):
-    """What came of asking for a pod's deletion."""
+    """The result of asking for a pod's deletion."""
 
     DELETED = "deleted"
     GONE = "gone"
@@ -71,7 +71,7 @@ class Writer(PlanWriter):
         sender: Sender | None = None,
         group_written: Callable[[PodGroup], object] = lambda _group: None,
     ) -> None:
-        """`group_written` is told of each PodGroup after a write: it is newer than what the watch shows."""
+        """`group_written` gets each PodGroup after a write: it is newer than what the watch shows."""
         super().__init__(client, sender or Sender(client))
         self._group_written, self._clock = group_written, clock
         self._recorder = EventRecorder(self._sender, clock=clock)

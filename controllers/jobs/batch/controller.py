@@ -40,8 +40,9 @@ class JobController:
         clock: Clock,
         stops: OwnerStops | None = None,
     ) -> None:
-        """`reports`: where the quota controller learns what holds of Workloads. `overdue_seconds`: after so long the
-        pods of an evicted Job are named. `stops`: where the nodes plane asks that Jobs stop; None: it does not."""
+        """`reports`: where the quota controller learns what holds of Workloads. `overdue_seconds`: after this
+        time the pods of an evicted Job are named. `stops`: where the nodes plane asks that Jobs stop; None: it does
+        not."""
         self._client, self._clock, self._stops = client, clock, stops or OwnerStops()
         self._reports, self._overdue = reports, overdue_seconds
         self._stops.will_be_served()

@@ -1,7 +1,7 @@
 """Jobs whose gang the nodes plane evicts for another: they stop first, and their Workloads give their quota back.
 
-The Workload is evicted, and everything else follows from that: the Job is suspended, and its pods go. So nothing has to
-be remembered once the eviction is written.
+The Workload is evicted, and everything else follows from that: the Job is suspended, and its pods are deleted. So
+nothing has to be remembered once the eviction is written.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from runtime.mirror.changes import joined
 __all__ = ["EvictedOnNodes"]
 
 PATIENT_SECONDS: Final = 30.0
-"""A Job that is not suspended after so long keeps its pods for now."""
+"""A Job that is not suspended after this time keeps its pods for now."""
 
 
 class EvictedOnNodes(Listenable[[str]]):

@@ -72,8 +72,8 @@ class Leading:
         overdue_seconds: float,
         clock: Clock,
     ) -> None:
-        """`evicted`: Jobs that must stop for others on nodes. `overdue_seconds`: after so long an evicted Job whose
-        pods are left is overdue."""
+        """`evicted`: Jobs that must stop for others on nodes. `overdue_seconds`: after this time an evicted Job
+        whose pods are left is overdue."""
         self._evicted = evicted
         self._mirrors, self._writer, self._recorder = mirrors, writer, recorder
         self._reporter, self._overdue, self._clock = reporter, overdue_seconds, clock
@@ -208,7 +208,7 @@ class Leading:
     # ---- Workloads
 
     async def _look_at_workload(self, key: str) -> None:
-        """A Workload is its Job's business. One whose Job goes or is gone stays until no pod of the Job is left."""
+        """A Workload is its Job's business. One whose Job is deleted or gone stays until no pod of the Job is left."""
         workload = self._mirrors.workload(key)
         if workload is None:
             return

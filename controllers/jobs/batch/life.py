@@ -97,7 +97,7 @@ class PatchJob:
 
 @dataclass(frozen=True, slots=True)
 class ResetStartTime:
-    """The start time of a suspended Job goes, so that its template may change. See `job_state.is_mutable`."""
+    """The start time of a suspended Job is removed, so that its template may change. See `job_state.is_mutable`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def next_step(job: TemplatedJob, workload: Workload | None, around: Around) -> S
     if not is_for(workload, job):
         return _of_another(job, workload)
     if workload.metadata.deletion_timestamp is not None:
-        return _workload_goes(job, workload, around)
+        return _workload_deleted(job, workload, around)
     if (end := finished(job)) is not None:
         return Step(reported=Reported(nothing_runs=True, finished=end))
     if not is_suspended(job):
@@ -202,8 +202,8 @@ def _of_another(job: TemplatedJob, workload: Workload) -> Step:
 # ---- the Workload is being deleted
 
 
-def _workload_goes(job: TemplatedJob, workload: Workload, around: Around) -> Step:
-    """It goes when nothing of the Job runs any longer, and the Job has its template back."""
+def _workload_deleted(job: TemplatedJob, workload: Workload, around: Around) -> Step:
+    """Its finalizer is removed when nothing of the Job runs any longer, and the Job has its template back."""
     if finished(job) is None:
         if not is_suspended(job):
             return _stop(job, f"Workload {workload.metadata.name} was deleted")

@@ -61,7 +61,7 @@ def restore(job: TemplatedJob, original: TemplateParts) -> Patch:
 
 
 def strip(job: TemplatedJob) -> Patch:
-    """Takes the names of the Workload and the pod set off the template, if nobody knows any longer what it was."""
+    """Takes the names of the Workload and the pod set off the template, if it is not known any longer what it was."""
     names = {"labels": {POD_SET_LABEL: None}, "annotations": {WORKLOAD_ANNOTATION: None}}
     return _patch(job, {"template": {"metadata": names}})
 

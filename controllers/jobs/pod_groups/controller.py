@@ -40,8 +40,8 @@ class GroupController:
         queued: QueuedGroups,
         clock: Clock,
     ) -> None:
-        """`reports`: where the quota controller learns what holds of Workloads. `queued`: what the gang controller is
-        told of groups."""
+        """`reports`: where the quota controller learns what holds of Workloads. `queued`: what the gang controller
+        learns of groups."""
         self._client, self._clock, self._reports, self._queued = client, clock, reports, queued
         self._mirrors = GroupMirrors(views, settings)
         self._not_synced = not_synced(self._mirrors.views)

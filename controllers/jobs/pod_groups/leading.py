@@ -43,9 +43,9 @@ AT_ONCE: Final = 4
 PODS_AT_ONCE: Final = 16
 """Pods of one group that are written together."""
 BURST_SECONDS: Final = 0.1
-"""Pods of a group come in bursts. One look serves all changes of so long a time."""
+"""Pods of a group come in bursts. One look serves all changes within this time."""
 GRACE_SECONDS: Final = 2.0
-"""A group may be created just after its pods. Gated pods without a group keep their gate for so long."""
+"""A group may be created just after its pods. Gated pods without a group keep their gate for this time."""
 BACKOFF: Final = Backoff(0.2, 60.0)
 
 

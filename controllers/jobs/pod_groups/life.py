@@ -60,13 +60,13 @@ class GroupStep:
     unprotect: bool = False
     """The Workload is being deleted, and nothing of it runs: it loses its finalizer."""
     open_gates: tuple[Member, ...] = ()
-    """Pods whose gate goes, because their group is in no queue."""
+    """Pods whose gate is removed, because their group is in no queue."""
     admit: tuple[Admit, ...] = ()
     remarks: tuple[Remark, ...] = ()
     stop: str = ""
-    """Why all running members must go; empty if they need not."""
+    """Why all running members are evicted; empty if they are not."""
     remove: tuple[Member, ...] = ()
-    """Members that must go and have no node: they are deleted at once."""
+    """Members to remove that have no node: they are deleted at once."""
     reported: Reported = NOTHING
     warning: str = ""
     """Why nothing can be done; empty if that is not so."""
@@ -81,7 +81,7 @@ class Seen:
     workload: Workload | None
     """The Workload of the group's name and UID."""
     preempted: str = ""
-    """Why members with quota went for others on nodes; empty if none did."""
+    """Why members with quota were evicted for others on nodes; empty if none was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def next_step(seen: Seen, around: Around) -> GroupStep:
     """What follows for a group, whether it is in a queue or not."""
     workload = seen.workload
     if workload is not None and (workload.metadata.deletion_timestamp is not None or seen.group is None):
-        return _goes(seen, workload)
+        return _delete_workload(seen, workload)
     if seen.group is None:
         return GroupStep()
     if isinstance(around.wish, Wish) and not around.wish.queue_name:
@@ -154,16 +154,16 @@ def _without_workload(seen: Seen, around: Around) -> GroupStep:
 
 
 def _why_stop(seen: Seen) -> str:
-    """Why members of a group without quota must go; empty if none of them runs."""
+    """Why members of a group without quota are evicted; empty if none of them runs."""
     runs = any(each.bound and each.lives and not each.admitted_by for each in seen.members)
     return "it was bound before it was admitted" if runs else ""
 
 
-# ---- the Workload goes
+# ---- the end of the Workload
 
 
-def _goes(seen: Seen, workload: Workload) -> GroupStep:
-    """It goes when nothing of the group runs any longer."""
+def _delete_workload(seen: Seen, workload: Workload) -> GroupStep:
+    """It is deleted when nothing of the group runs any longer."""
     step = _ends(seen, workload, f"Workload {workload.metadata.name} was deleted")
     if not step.reported.nothing_runs:
         return step
@@ -174,7 +174,7 @@ def _goes(seen: Seen, workload: Workload) -> GroupStep:
 
 
 def _ends(seen: Seen, workload: Workload, why: str) -> GroupStep:
-    """All members that have the quota of the Workload go."""
+    """All members that have the quota of the Workload are removed."""
     uid = workload.metadata.uid
     left = [each for each in seen.members if each.admitted_by == uid and not each.succeeded]
     if not left:

@@ -1,4 +1,4 @@
-"""The members of PodGroups in queues, as far as quota goes. A projection of watched pods, kept in every process."""
+"""The members of PodGroups in queues, as quota counts them. A projection of watched pods, kept in every process."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class GroupMembers:
         """By namespace and name of a pod: its group, and its UID."""
         self._changed = changed
         self._preempted: dict[GroupKey, str] = {}
-        """Groups of which pods went for others on nodes, and what was said."""
+        """Groups whose pods were evicted for others on nodes, and what was said."""
 
     @property
     def groups(self) -> list[GroupKey]:
@@ -83,7 +83,7 @@ class GroupMembers:
         return sorted(found, key=lambda each: (each.created, each.name))
 
     def preempted(self, group: GroupKey) -> str:
-        """Why a member with quota went for others on nodes; empty if none did since `forget_preempted`."""
+        """Why a member with quota was evicted for others on nodes; empty if none was since `forget_preempted`."""
         return self._preempted.get(group, "")
 
     def forget_preempted(self, group: GroupKey) -> None:
@@ -131,7 +131,7 @@ def is_of_a_job(pod: Pod) -> bool:
 
 
 def pod_set_name(pod: Pod) -> str:
-    """The name of the pod set of pods with this shape. Pods of one shape are equal as far as quota and nodes go."""
+    """The name of the pod set of pods with this shape. Pods of one shape are equal for quota and nodes."""
     spec = pod.spec
     shape = (
         [_container(each) for each in spec.init_containers or ()],

@@ -118,7 +118,7 @@ class GroupMirrors(Listenable[[GroupKey]]):
         await asyncio.gather(*(view.wait_synced() for view in self.views))
 
     def known(self) -> set[GroupKey]:
-        """All groups, also those of which only members or a Workload are there."""
+        """All groups, also those with only members or a Workload there."""
         groups = {(each.metadata.namespace, each.metadata.name) for each in self.groups}
         return groups | set(self.members.groups) | self.workloads.owners
 

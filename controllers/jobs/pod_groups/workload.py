@@ -77,8 +77,8 @@ def pod_sets_of(pods: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def admission_patch(
     admit: Admit, workload_uid: str, tolerations: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """A strategic merge patch that lets the pod pass: all that the admission adds, and this gate goes. Gates of others
-    stay.
+    """A strategic merge patch that lets the pod pass: it adds all of the admission, and removes this gate. Gates of
+    others stay.
 
     `tolerations`: those that the pod has. They are replaced as a whole.
     """

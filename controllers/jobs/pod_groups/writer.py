@@ -55,7 +55,7 @@ class GroupWriter:
         await self._patch("pod gate", namespace, member, gate_removal(member.uid, ADMISSION_GATE))
 
     async def delete(self, namespace: str, member: Member) -> None:
-        """The pod, which has no node, goes, in this state. Raises ApiError."""
+        """Delete the pod, which has no node, in this state. Raises ApiError."""
         conditions = {"uid": member.uid, "resourceVersion": member.version}
         body = msgspec.json.encode({"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": conditions})
         await failpoint("groups.before_delete")

@@ -81,11 +81,11 @@ class Limits:
     """Times, in microseconds."""
 
     overdue: int
-    """After so long an evicted Workload that still holds quota is overdue."""
+    """After this time an evicted Workload that still holds quota is overdue."""
     frees_overdue: bool
     """Whether the quota of an overdue one is free."""
     message: int
-    """The text of why a Workload waits is written at most so often."""
+    """The least time between two texts of why a Workload waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +152,7 @@ def _follow(draft: Draft, around: Around, limits: Limits) -> None:
 
 
 def _sync_gates(draft: Draft) -> None:
-    """status.preemptionGates follows the spec: a new gate is Closed, one that is not in the spec goes (KEP-8303)."""
+    """status.preemptionGates follows the spec: a new gate is Closed, one that the spec lacks is removed (KEP-8303)."""
     wanted = [gate.name for gate in draft.workload.spec.preemption_gates or ()]
     before = {gate.name: gate for gate in draft.status.preemption_gates or ()}
     if list(before) == wanted:
@@ -266,7 +266,7 @@ def _await_end(draft: Draft, around: Around, limits: Limits) -> None:
 
 
 def _end_overdue(draft: Draft) -> None:
-    """The condition goes when the Workload gets quota again, or has given back what it held."""
+    """The condition is removed when the Workload gets quota again, or has given back what it held."""
     was_held = draft.reason(EVICTION_OVERDUE) == "QuotaHeld"
     if not draft.is_true(EVICTED) or (was_held and not draft.is_true(QUOTA_RESERVED)):
         draft.remove(EVICTION_OVERDUE)
@@ -344,13 +344,13 @@ def _on_partial(draft: Draft, waiting: Waiting | None) -> Waiting | None:
 
 
 def _with_plan(draft: Draft, around: Around) -> Waiting | None:
-    """What the last cycle said, and what becomes of the plan that followed from it."""
+    """What the last cycle said, and the state of the plan that followed from it."""
     waiting, plan = around.waiting, around.preempting
     if plan is None or has_closed_preemption_gate(draft.workload):
         return waiting
     if waiting is not None and waiting.reason == WAITS:
         return Waiting(WAITS, plan.message(waiting.message))
-    # A new process goes on from the plan before a cycle says anything.
+    # A new process resumes the plan before a cycle says anything.
     says = plan.problem or plan.is_due
     return Waiting(WAITS, plan.message("")) if says else waiting
 

@@ -1,12 +1,12 @@
 """The life of a plan of the quota plane, as a function: (life, observation) -> (life, effects).
 
-A plan is active from before its first victim goes until its preemptor holds quota, or has changed, or the deadline has
+A plan is active from before its first preemption until its preemptor holds quota, or has changed, or the deadline has
 passed. While it is active, the quota that it frees is promised to the preemptor. What a plan did stays readable: its
 end is stored, with a reason.
 
-- Nobody goes before the plan is stored.
+- No Workload is preempted before the plan is stored.
 - A victim is called once. From then on it is evicted as soon as it can be written, as long as the plan is active.
-- Nobody is called after the end.
+- No victim is called after the end.
 
 See docs/decisions/0022 and 0041.
 """
@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 RETRY_US: Final = 1_000_000
-"""An end that could not be stored is tried again after so long, in microseconds."""
+"""Time after which the write of an end that could not be stored is retried, in microseconds."""
 
 Stage = Literal["Storing", "Evicting", "Ending", "Over"]
 
@@ -67,7 +67,7 @@ class Life:
     deadline: int
     stage: Stage = "Storing"
     called: frozenset[str] = frozenset()
-    """Victims (UIDs) that may go."""
+    """Victims (UIDs) that may be evicted."""
     ending: Ending | None = None
     write_at: int = 0
     """When the end is written again, if that failed."""
@@ -117,7 +117,7 @@ class Look:
     ending: Ending | None
     """Why the plan is over; None if it goes on. The deadline is not looked at here."""
     to_evict: frozenset[str]
-    """Victims (UIDs) that hold the quota and are not on their way out. Each of them may go."""
+    """Victims (UIDs) that hold the quota and are not on their way out. Each of them may be evicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ Observation = Written | NotWritten | Look | Overruled | Deleted | EndWritten | E
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """This victim may go from now on."""
+    """This victim may be evicted from now on."""
 
     uid: str
 
@@ -176,7 +176,9 @@ class Forget:
 Effect = Call | WriteEnd | Free | Forget
 Step = tuple[Life, tuple[Effect, ...]]
 
-NOT_STORED: Final = Ending("Aborted", "NotStored", "the plan could not be stored, and nobody goes for it")
+NOT_STORED: Final = Ending(
+    "Aborted", "NotStored", "the plan could not be stored, so no workload is preempted for it"
+)
 
 # How plans end if somebody else decides, and not the cluster.
 REPLACED: Final = Ending("Aborted", "Replaced", "the next plan for the same preemptor has taken its place")
@@ -232,7 +234,7 @@ def _looked(life: Life, seen: Look) -> Step:
 
 
 def _not_written(life: Life, again: int) -> Step:
-    """The object may be there, without an answer: its end is written, so that no later term goes on from it."""
+    """The object may be there, without an answer: its end is written, so that no later term resumes it."""
     if life.stage != "Storing":
         return life, ()
     ending = replace(life, stage="Ending", ending=NOT_STORED, write_at=again)

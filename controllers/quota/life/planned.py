@@ -1,7 +1,7 @@
 """PreemptionPlans of the quota plane: built from an entry of a cycle, and read back.
 
-The object says everything that is needed to go on from it: the quota that is promised to the preemptor, and each victim
-by UID, with the rule by which it goes.
+The object says everything that is needed to resume it: the quota that is promised to the preemptor, and each victim
+by UID, with the rule by which it is preempted.
 
 See docs/decisions/0041.
 """
@@ -53,7 +53,7 @@ SECOND: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class PlannedVictim:
-    """A Workload that goes. Times are in microseconds since 1970."""
+    """A Workload that is preempted. Times are in microseconds since 1970."""
 
     uid: str
     key: str
@@ -203,8 +203,8 @@ def promise_of(
 
 
 class FormerVictims:
-    """Who went for a preemptor since it began to wait. None of them may take what goes for it later: two Workloads of
-    higher priority would be evicted by turns for ever, each while the other one takes the room."""
+    """The victims of a preemptor since it began to wait. None of them may take the quota of its later victims: two
+    Workloads of higher priority would be evicted by turns for ever, each while the other one takes the room."""
 
     def __init__(self) -> None:
         self._by_preemptor: dict[str, set[str]] = {}

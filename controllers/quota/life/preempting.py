@@ -32,7 +32,7 @@ class Preempting:
     problem: str = ""
     """What failed and is tried again; empty if nothing did."""
     announcement: str = ""
-    """Of a Workload with preemption gates: what its status must say before the first victim goes."""
+    """Of a Workload with preemption gates: what its status must say before the first victim is evicted."""
     is_due: bool = False
     """Nobody has been called yet: the announcement is written at once."""
 
@@ -75,18 +75,18 @@ class Troubles:
         self._victims[uid] = answer[:TEXT]
 
     def evicted(self, uids: Iterable[str]) -> bool:
-        """They are evicted, or need not go any longer. Returns whether that is news."""
+        """They are evicted, or need not be any longer. Returns whether that is news."""
         known = [uid for uid in uids if self._victims.pop(uid, None) is not None]
         return bool(known)
 
     def of_plan(self, preemptor: str) -> str:
         """What the preemptor says of a plan that is not stored; empty if there is no such thing."""
         error, failures = self._plans.get(preemptor, ("", 0))
-        return f"the plan could not be stored, which is tried again: {error}" if failures else ""
+        return f"the plan could not be stored, and the write is retried: {error}" if failures else ""
 
     def of_victims(self, uids: Iterable[str]) -> str:
         """What a preemptor says of these victims; empty if nothing failed."""
         answers = [self._victims[uid] for uid in uids if uid in self._victims]
         if not answers:
             return ""
-        return f"{counted(len(answers), 'eviction')} failed, which is tried again: {', '.join(sorted({*answers}))}"
+        return f"{counted(len(answers), 'eviction')} failed, and the write is retried: {', '.join(sorted({*answers}))}"

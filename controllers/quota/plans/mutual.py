@@ -2,8 +2,8 @@
 
 A ClusterQueue takes its quota back from a borrower (`reclaimWithinCohort`). The borrower may then preempt by another
 rule, while borrowing (KEP-1337) or by fair sharing, and evict the very Workload that was admitted in its place. Each is
-right by its policy, and both start again and again. So for some time nobody evicts by such a rule the Workload for
-which it was evicted itself. Quota is taken back at once, and time-based preemption (KEP-8522) takes turns on purpose.
+right by its policy, and both start again and again. So for some time no Workload evicts its own former preemptor by
+such a rule. Quota is taken back at once, and time-based preemption (KEP-8522) takes turns on purpose.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ class Paused(NamedTuple):
 
 
 class Mutual:
-    """Remembers for one term who was evicted for whom. It names both by their UIDs. Times are in microseconds."""
+    """Remembers the victims and preemptors of one term, both by their UIDs. Times are in microseconds."""
 
     def __init__(self) -> None:
         self._evicted: dict[tuple[str, str], int] = {}
         """When it was decided, by (victim, preemptor)."""
 
     def begins(self, entry: Entry, now: int) -> None:
-        """The victims of this entry go."""
+        """The victims of this entry are evicted."""
         self._evicted = {pair: at for pair, at in self._evicted.items() if now - at < PAUSE_US}
         preemptor = entry.workload.metadata.uid
         for target in entry.decision.targets if entry.decision is not None else ():
             self._evicted[target.holder.workload.metadata.uid, preemptor] = now
 
     def paused(self, entry: Entry, now: int) -> Paused | None:
-        """Whether the entry evicts a Workload for which it was evicted itself a short time ago."""
+        """Whether the entry evicts a Workload that evicted it a short time ago."""
         mine = entry.workload.metadata.uid
         found = [
             Paused(key_of(target.holder.workload), at + PAUSE_US)
@@ -63,5 +63,5 @@ class Mutual:
 
 def paused(entry: Entry, by: Paused, strategy: str) -> Entry:
     """The entry of a preemptor that waits so as not to take turns. `strategy`: of its ClusterQueue."""
-    why = f"it does not preempt Workload {by.victim} yet, for which it was preempted itself"
+    why = f"it does not preempt Workload {by.victim} yet, because that Workload preempted it a short time ago"
     return replace(put_off(entry, why, strategy), retry_at=by.until)

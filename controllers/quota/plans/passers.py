@@ -69,7 +69,7 @@ class Passers:
 def in_vain(entry: Entry, passer: str, strategy: str) -> Entry:
     """The entry of a preemptor that waits because of a passer (key). `strategy`: of its ClusterQueue."""
     why = (
-        f"it does not preempt while Workload {passer} waits, which has a higher priority "
-        "and took what an earlier preemption had freed"
+        f"it does not preempt while Workload {passer} waits: that Workload has a higher priority, "
+        "and took the quota that an earlier preemption had freed"
     )
     return put_off(entry, why, strategy)

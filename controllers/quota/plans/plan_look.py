@@ -15,7 +15,7 @@ from controllers.quota.life.planned import Planned, PlannedVictim
 from controllers.quota.life.preempting import WAITS
 from quota.cycle.queues import ADMISSION_GATED_BY
 from quota.search.asks import Options
-from quota.search.policies import still_goes
+from quota.search.policies import may_still_preempt
 from quota.state.amounts import QuotaError
 from quota.state.snapshot import Queue
 from quota.state.workloads import (
@@ -49,7 +49,7 @@ class Cluster(Protocol):
 
 def look(plan: Planned, cluster: Cluster, now: int, options: Options, announced: str) -> Look:
     """What the cluster shows of the plan. `now` is in microseconds. `announced`: what a preemptor with gates says
-    before the first victim goes."""
+    before the first victim is evicted."""
     preemptor = cluster.find(plan.preemptor, plan.uid)
     ending = _ending(plan, preemptor, cluster)
     if ending is not None or preemptor is None:
@@ -77,7 +77,7 @@ def _remaining(plan: Planned, cluster: Cluster, now: int) -> Iterator[tuple[str,
 def holds_still(victim: PlannedVictim, workload: Workload, decided: int, now: int) -> bool:
     """Whether the Workload holds the same quota as when the plan was made (`decided`). Times are in microseconds.
 
-    Quota that it got later has nothing to do with the plan: nobody goes twice for one preemptor.
+    Quota that it got later has nothing to do with the plan: no Workload is evicted twice for one preemptor.
     """
     return holds_same(victim, workload) and not _came_back(workload, decided, now)
 
@@ -152,7 +152,7 @@ def _aborted(reason: str, message: str) -> Ending:
 
 
 def _is_ready(preemptor: Workload, announced: str) -> bool:
-    """Whether victims may go. A Workload with gates says first that it waits for them (KEP-8303).
+    """Whether victims may be evicted. A Workload with gates says first that it waits for them (KEP-8303).
 
     That is written for each plan, on condition of a version whose gates were open. If a gate closes first, the write
     fails.
@@ -174,7 +174,7 @@ def _problem(
     now: int,
     options: Options,
 ) -> str:
-    """Why the victim may not go, or not for this plan; "" if it may. Its name is not said: see decision 0037."""
+    """Why the victim may not be evicted, or not for this plan; "" if it may. It is not named: see decision 0037."""
     said = f"the Workload with UID {victim.uid}"
     admission = workload.status.admission
     if admission is None or admission.cluster_queue != victim.queue:
@@ -182,10 +182,10 @@ def _problem(
     if queue is None:
         return "the ClusterQueue of the preemptor is gone"
     try:
-        goes = still_goes(preemptor, queue, workload, victim.reason, now, options)
+        may = may_still_preempt(preemptor, queue, workload, victim.reason, now, options)
     except QuotaError as error:
         return f"{said}: {error.field} {error.problem}"
-    return "" if goes else f"by the rule {victim.reason}, {said} does not go any longer"
+    return "" if may else f"the rule {victim.reason} does not allow the preemption of {said} any longer"
 
 
 # ---- conditions

@@ -1,8 +1,8 @@
-"""Preemptions that are under way: whose quota they free, and for whom.
+"""Preemptions that are under way: the Workloads whose quota they free, and the preemptors.
 
-Each is stored as a PreemptionPlan before the first victim goes. Here the plans of a term are looked at when something
-changes, what is seen is fed to the reducer (`plan_life`), and what follows is done. Victims are not written here:
-`preemption_of` says what a plan wants of a Workload, and the rules of its life evict it.
+Each is stored as a PreemptionPlan before the first victim is evicted. Here the plans of a term are looked at when
+something changes, what is seen is fed to the reducer (`plan_life`), and what follows is done. Victims are not written
+here: `preemption_of` says what a plan wants of a Workload, and the rules of its life evict it.
 
 See docs/decisions/0041.
 """
@@ -81,7 +81,7 @@ class QuotaPlans:
         look: Callable[[str], None],
         changed: Callable[[str], None],
     ) -> None:
-        """`deadline`: a plan ends after so long. `look`: have a Workload (key) looked at. `changed` is told of the
+        """`deadline`: a plan ends after this time. `look`: have a Workload (key) looked at. `changed` gets the
         ClusterQueue of each promise that is over."""
         self._store, self._stored, self._cluster = store, store.stored, cluster
         self._options, self._deadline, self._clock = options, deadline, clock

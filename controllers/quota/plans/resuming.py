@@ -1,4 +1,4 @@
-"""What a new term goes on from: the plans that a former term was carrying out.
+"""What a new term resumes: the plans that a former term was carrying out.
 
 An old leader may have sent evictions that have not arrived. So every victim that a stored plan could still evict is
 written first, with our word for the new term. Then what the old term sends is refused (409): its writes carry the
@@ -38,7 +38,7 @@ __all__ = ["FENCED", "Fence", "Resuming"]
 log = structlog.get_logger(__name__)
 
 FENCED: Final = "reprieve.dev/Fenced"
-"""The condition of a Workload that a new term has written before it went on from a plan that evicts it. It stays."""
+"""The condition of a Workload that a new term has written before it resumed a plan that evicts it. It stays."""
 AT_ONCE: Final = 16
 """Writes in flight."""
 BACKOFF: Final = Backoff(0.2, 5.0)
@@ -58,7 +58,7 @@ class Fence:
         *,
         backoff: Backoff = BACKOFF,
     ) -> None:
-        """`apply` is told of each Workload as the API server answers: it is newer than what the watch shows."""
+        """`apply` gets each Workload as the API server answers: it is newer than what the watch shows."""
         self._writer, self._apply, self._backoff = writer, apply, backoff
         # A process may begin to act more than once in a term.
         self._message = (
@@ -103,7 +103,7 @@ class Fence:
 
 
 class Resuming:
-    """Goes on from stored plans, once, at the begin of a term. The views must be as new as the API server."""
+    """Resumes stored plans, once, at the begin of a term. The views must be as new as the API server."""
 
     def __init__(
         self,

@@ -102,10 +102,10 @@ def _seconds(text: str | None) -> float:
 
 
 class StoredPlans(Listenable[[PlanKey]]):
-    """All plans of the quota plane by name. A store behind a watch. Listeners are told of each plan that is deleted."""
+    """All plans of the quota plane by name. A store behind a watch. Listeners get each plan that is deleted."""
 
     def __init__(self, changed: Callable[[str], None] = lambda _: None) -> None:
-        """`changed` is told of the preemptor (key) of each plan that comes, changes or goes."""
+        """`changed` gets the preemptor (key) of each plan that comes, changes or goes."""
         super().__init__()
         self._changed = changed
         self._by_preemptor: dict[str, set[PlanKey]] = {}
@@ -171,7 +171,7 @@ class PlanStore:
         retention: Retention,
         clock: Clock,
     ) -> None:
-        """`apply` is told of every object that the API server answers with: it is newer than what the watch shows."""
+        """`apply` gets every object that the API server answers with: it is newer than what the watch shows."""
         self.stored: Final = stored
         """What the API server has."""
         self._retention, self._clock = retention, clock

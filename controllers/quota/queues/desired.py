@@ -68,7 +68,7 @@ class Statuses:
     def of(self, kind: str, key: str, now: float, unread: Sequence[str] = ()) -> Desired | None:
         """The status of an object; None if there is no such object. `now` is wall time in seconds.
 
-        `unread`: objects of which the ClusterQueue counts an old state. Raises QuotaError if the usage is too much to
+        `unread`: objects that the ClusterQueue counts in an old state. Raises QuotaError if the usage is too much to
         be counted.
         """
         match kind:

@@ -32,7 +32,7 @@ KINDS: Final = ("ClusterQueue", "ResourceFlavor")
 
 
 def is_released(workload: Workload) -> bool:
-    """Whether the Workload is being deleted and only our finalizer has to go: nobody owns it."""
+    """Whether the Workload is being deleted and only our finalizer is to be removed: it has no owner."""
     meta = workload.metadata
     return (
         meta.deletion_timestamp is not None
@@ -73,7 +73,7 @@ class QueueFinalizers:
             self._keeper.changed((kind, key))
 
     def _count_users(self, name: str) -> None:
-        """Note which flavors the ClusterQueue names now. One that nobody names any longer may go."""
+        """Note which flavors the ClusterQueue names now. One that no ClusterQueue names any longer may be deleted."""
         queue = self._state.cluster_queues.get(name)
         for flavor in self._users.set(name, flavors_of(queue.spec) if queue is not None else ()):
             self._keeper.changed(("ResourceFlavor", flavor))

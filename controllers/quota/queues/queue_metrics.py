@@ -23,7 +23,7 @@ __all__ = ["QueueMetrics"]
 
 STATUSES: Final = ("pending", "active", "terminating")
 ROLE: Final = "leader"
-"""replica_role. Only the process that leads has these metrics."""
+"""replica_role. Only the leader has these metrics."""
 
 
 class QueueMetrics(Collector):

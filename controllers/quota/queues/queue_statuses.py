@@ -47,7 +47,7 @@ FIELD_MANAGER: Final = "reprieve-queue-status"
 AT_ONCE: Final = 8
 """Writes in flight."""
 BURST_SECONDS: Final = 0.05
-"""Changes come in bursts. One write serves all changes of so long a time."""
+"""Changes come in bursts. One write serves all changes within this time."""
 PAUSE_SECONDS: Final = 1.0
 """The minimum time between two writes of one object."""
 RATE: Final = 25.0
@@ -129,7 +129,7 @@ class QueueStatuses:
         self._written: dict[str, dict[str, Any]] = {}
         """The last status that was written to a ClusterQueue that cannot be read."""
         self._unread: dict[str, list[str]] = {}
-        """By ClusterQueue: the objects of which an old state counts."""
+        """By ClusterQueue: the objects that count in an old state."""
 
     async def run(self) -> None:
         """Write what has changed, until cancelled."""

@@ -1,12 +1,12 @@
 """Whether quota and nodes agree: nobody is evicted for a Workload whose pods would then find no node.
 
-A cycle decides that others must go for a Workload. Before they do, the nodes plane is asked whether the Workload's pods
+A cycle decides to preempt others for a Workload. Before it does, the nodes plane is asked whether the Workload's pods
 would find places once the pods of the victims are gone. While the question runs, the Workload is in no cycle. Then a
 cycle decides anew, and the answer counts if the decision is the same.
 
 If there is no place, or only one for which the nodes plane would evict yet others, it is asked once more, with the pods
-of all that may go. If there is a place then, those who are on its nodes go first in the next decision, before others of
-lower priority.
+of all that may be preempted. If there is a place then, the Workloads on its nodes are preempted first in the next
+decision, before others of lower priority.
 
 A Workload without places waits. It is asked about again when nodes or pods have changed, and when another decision is
 made about it.
@@ -58,7 +58,7 @@ class _Question(NamedTuple):
 
 
 class _Case(NamedTuple):
-    """A decision that others must go for a Workload."""
+    """A decision to preempt others for a Workload."""
 
     workload: Workload
     owner: Owner
@@ -86,7 +86,7 @@ class _Second(NamedTuple):
     """A second decision is due, with other victims."""
 
     preferred: frozenset[str]
-    """Holders of quota (keys) whose going would make room on nodes."""
+    """Holders of quota (keys) whose preemption would make room on nodes."""
     first: _Question
     """What was asked about the first decision."""
     answer: Answer
@@ -135,7 +135,7 @@ class Agreement:
     def answer(self, entry: Entry, snapshot: QuotaSnapshot) -> Answer | None:
         """The answer about an entry whose outcome is Preempt, of a cycle on this snapshot. None: the question runs.
 
-        That places were found is said once: whoever is told acts on it at once.
+        That places were found is said once: the caller acts on it at once.
         """
         owner, decision = owner_of(entry.workload), entry.decision
         if self._placements is None or decision is None or owner is None:
@@ -246,7 +246,7 @@ class Agreement:
         self, placements: Placements, case: _Case, first: Answer
     ) -> tuple[Answer, frozenset[str]]:
         """Whether other victims would make room. Returns the answer about these victims, and the holders of quota
-        (keys) that use the nodes on which all who may go would make room."""
+        (keys) that use the nodes where the preemption of all candidates would make room."""
         snapshot, decision = case.snapshot, case.decision
         queue = snapshot.queues[decision.queue]
         ask = ask_for(snapshot, queue, case.workload, self._now(), self._options, decision.assignment)

@@ -50,7 +50,7 @@ class Preemptions:
 
     @property
     def preferred(self) -> Mapping[str, Collection[str]]:
-        """Who goes first: see `quota.cycle.cycle.cycle`."""
+        """The Workloads to preempt first: see `quota.cycle.cycle.cycle`."""
         return self._agreement.preferred
 
     def held_back(self, entry: Entry, snapshot: QuotaSnapshot) -> Entry | None:

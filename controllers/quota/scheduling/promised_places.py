@@ -89,7 +89,7 @@ class PromisedPlaces:
             self._missing.add(key)
 
     def _victims(self, plan: Planned) -> list[Owner]:
-        """Whose pods go. A stored plan does not name those of other namespaces."""
+        """The Workloads whose pods are evicted. A stored plan does not name those of other namespaces."""
         workloads = (each for each in self._state.workloads.values() if each.metadata.uid in plan.victims)
         owners = map(owner_of, workloads)
         return [each for each in owners if each is not None]

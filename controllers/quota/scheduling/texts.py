@@ -25,7 +25,7 @@ TURN_SECONDS: Final = 0.05
 AT_ONCE: Final = 8
 """Workloads to look at in one turn, while nothing else is written. Otherwise it is one."""
 SPARING: Final = 20
-"""One in so many turns is used although there is no room, so that texts come to an end."""
+"""One turn in this number is used although there is no room, so that texts come to an end."""
 
 
 class Texts:

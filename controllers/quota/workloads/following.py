@@ -66,7 +66,7 @@ class Following:
             self.pending.remove(key)
         else:
             self.pending.put(after, self._now())
-        if before is not None and (_gives_back(before, after) or _may_go_now(before, after)):
+        if before is not None and (_gives_back(before, after) or _may_now_be_preempted(before, after)):
             self._freed(before)
         if after is not None:
             self._look.add(key)
@@ -178,7 +178,7 @@ def _says_suspended(workload: Workload) -> bool:
     )
 
 
-def _may_go_now(before: Workload, after: Workload | None) -> bool:
+def _may_now_be_preempted(before: Workload, after: Workload | None) -> bool:
     """Whether others may preempt it that could not before: its priority is lower now."""
     if after is None or not holds_quota(after):
         return False

@@ -37,13 +37,13 @@ GONE_SECONDS: Final = 1.0
 
 
 class Outcome(NamedTuple):
-    """What became of a write."""
+    """The result of a write."""
 
     written: bool
     error: str = ""
     """Why it was refused; empty if the object has changed meanwhile, or is gone."""
     wait: float = 0.0
-    """The API server asked for so many seconds of patience."""
+    """Seconds of patience that the API server asked for."""
     answer: str = ""
     """The error without names of objects, for those who may not see them."""
 
@@ -161,7 +161,7 @@ class WorkloadWriter:
         return Outcome(False, str(error), answer=f"{error.status or 'no answer'} {error.reason}")
 
     async def _look(self, before: Workload) -> Workload | None:
-        """The Workload as it is, as far as anybody may still ask. None if it is gone."""
+        """The Workload as it is. None if it is gone, or this term is over."""
         key, retry = key_of(before), Retry(LOOK_BACKOFF)
         while self._sender.may_send:
             try:

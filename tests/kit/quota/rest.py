@@ -25,7 +25,9 @@ ACTIVE_PLAN: Final = "Evicting"
 PLAIN: Final = Options()
 PASSER: Final = re.compile(r"it does not preempt while Workload (\S+) waits")
 """See `controllers.quota.plans.passers`."""
-PAUSED: Final = re.compile(r"it does not preempt Workload (\S+) yet, for which it was preempted itself")
+PAUSED: Final = re.compile(
+    r"it does not preempt Workload (\S+) yet, because that Workload preempted it a short time ago"
+)
 """See `controllers.quota.plans.mutual`."""
 NO_PLACE: Final = "its pods would find no place on nodes"
 """See `controllers.quota.scheduling.agreement`."""

@@ -237,8 +237,8 @@ def strayed(plan: ActivePlan, roster: Roster) -> str:
         priority = roster.group_priority(plan.group)
         if priority is None or priority < plan.spec.preemptor.priority:
             return f"the {plan.spec.preemptor.kind} has a lower priority now"
-        if not plan.evicted and (why := roster.why_nobody_goes(plan.group)):
-            return f"nobody may go for the {plan.spec.preemptor.kind} any longer: {why}"
+        if not plan.evicted and (why := roster.why_no_evictions(plan.group)):
+            return f"nothing may be evicted for the {plan.spec.preemptor.kind} any longer: {why}"
     if plan.resumed and (changed := _victims_changed(plan, roster)):
         return changed
     for uid, planned in roster.waiting(plan).items():
@@ -284,7 +284,7 @@ def _group_changed(plan: ActivePlan, roster: Roster) -> str:
     if roster.group_priority(plan.group) != plan.spec.preemptor.priority:
         return f"the {plan.spec.preemptor.kind} has another priority now"
     if plan.spec.victims and not roster.evicts(plan.group):
-        return f"nobody may go for the {plan.spec.preemptor.kind} any longer"
+        return f"nothing may be evicted for the {plan.spec.preemptor.kind} any longer"
     if (needed := roster.needed(plan.group, but=plan.members)) != len(plan.members):
         return f"{needed} planned pods are needed now, not {len(plan.members)}"
     return ""
@@ -320,7 +320,7 @@ def unit_changed(victim: Victim, plan: ActivePlan, roster: Roster) -> str:
         group = roster.all_mode_group(pod.uid)
         if group is not None and group != unit:
             said = spoken_pod(pod, plan.namespace)
-            return f"{said} belongs to {spoken_in(group, plan.namespace)} now, which goes whole"
+            return f"{said} belongs to {spoken_in(group, plan.namespace)} now, which is evicted whole"
     return ""
 
 

@@ -13,7 +13,7 @@ from tests.twins.quota.holders import (
     Holder,
     asked,
     contested,
-    may_go,
+    may_preempt,
     order_in_own_queue,
     reason_in_own_queue,
 )
@@ -67,7 +67,7 @@ def search(tree: Tree, holders: Holders, ask: Ask) -> Outcome:
 
 def _own(holders: Holders, ask: Ask) -> list[Candidate]:
     """Of the preemptor's ClusterQueue, in order."""
-    allowed = [holder for holder in holders[ask.queue] if may_go(ask, holder)]
+    allowed = [holder for holder in holders[ask.queue] if may_preempt(ask, holder)]
     allowed.sort(key=lambda holder: order_in_own_queue(ask, holder))
     return [Candidate(holder, reason_in_own_queue(ask, holder)) for holder in allowed]
 
@@ -86,7 +86,7 @@ def _others(tree: Tree, holders: Holders, ask: Ask) -> tuple[list[Candidate], li
     for cohort in tree.ancestors(ask.queue):
         for queue in _over_quota(tree, cohort, visited, contested(ask)):
             for holder in holders[queue]:
-                if queue not in ask.closed and may_go(ask, holder):
+                if queue not in ask.closed and may_preempt(ask, holder):
                     if advantage:
                         hierarchy.append(Candidate(holder, RECLAMATION, cohort))
                     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tests.twins.quota.attempt import Attempt, Outcome
-from tests.twins.quota.holders import Holder, contested, may_go, order_in_own_queue, reason_in_own_queue
+from tests.twins.quota.holders import Holder, contested, may_preempt, order_in_own_queue, reason_in_own_queue
 from tests.twins.quota.quotas import (
     FAIR_SHARING,
     FINAL_SHARE,
@@ -42,14 +42,14 @@ def search(tree: Tree, holders: Holders, ask: Ask, strategies: Sequence[int]) ->
 def _candidates(tree: Tree, holders: Holders, ask: Ask) -> Waiting:
     """Of the own ClusterQueue, and of all others in the tree that borrow what is contested."""
     waiting: Waiting = {}
-    own = [holder for holder in holders[ask.queue] if may_go(ask, holder)]
+    own = [holder for holder in holders[ask.queue] if may_preempt(ask, holder)]
     if own:
         waiting[ask.queue] = sorted(own, key=lambda holder: order_in_own_queue(ask, holder))
     if ask.reclaim == NEVER or tree.is_root(ask.queue):
         return waiting
     for queue in tree.below(tree.ancestors(ask.queue)[-1]):
         if queue != ask.queue and queue not in ask.closed and not tree.within(queue, contested(ask)):
-            allowed = [holder for holder in holders[queue] if may_go(ask, holder)]
+            allowed = [holder for holder in holders[queue] if may_preempt(ask, holder)]
             if allowed:
                 waiting[queue] = sorted(allowed, key=lambda holder: holder.key)
     return waiting

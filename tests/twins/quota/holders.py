@@ -13,7 +13,7 @@ __all__ = [
     "asked",
     "contested",
     "expired",
-    "may_go",
+    "may_preempt",
     "order_in_own_queue",
     "reason_in_own_queue",
 ]
@@ -52,7 +52,7 @@ def contested(ask: Ask) -> frozenset[int]:
     return frozenset(fr for fr, only in zip(ask.frs, ask.contested, strict=True) if only)
 
 
-def may_go(ask: Ask, holder: Holder) -> bool:
+def may_preempt(ask: Ask, holder: Holder) -> bool:
     """Whether the policy lets it go and it uses a contested FR, however little."""
     if contested(ask).isdisjoint(holder.usage):
         return False

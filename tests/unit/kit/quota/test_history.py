@@ -369,7 +369,7 @@ def test_who_waits_for_one_that_passed_it_is_not_stuck(priority: int | None, is_
     forged.put(kit.set_condition(held("low", 2), "Admitted", "True", "Admitted", 5))
     waiting = kit.set_condition(workload("high", priority=1), "QuotaReserved", "False", "WaitingForQuota", 5)
     said = next(each for each in waiting.status.conditions or () if each.type == "QuotaReserved")
-    said.message = "it does not preempt while Workload ns/passer waits, which has a higher priority"
+    said.message = "it does not preempt while Workload ns/passer waits: that Workload has a higher priority"
     forged.put(waiting)
     if priority is not None:
         forged.put(kit.workload("passer", "q", 99, priority=priority))
@@ -384,7 +384,9 @@ def test_who_does_not_take_turns_is_not_stuck(holds: bool) -> None:
     waiting = kit.set_condition(workload("high", priority=1), "QuotaReserved", "False", "WaitingForQuota", 5)
     said = next(each for each in waiting.status.conditions or () if each.type == "QuotaReserved")
     named = "ns/low" if holds else "ns/gone"
-    said.message = f"it does not preempt Workload {named} yet, for which it was preempted itself"
+    said.message = (
+        f"it does not preempt Workload {named} yet, because that Workload preempted it a short time ago"
+    )
     forged.put(waiting)
     assert ("ns/high waits, and a cycle says Preempt" in stuck(forged.history, NOW)) != holds
 

@@ -8,7 +8,7 @@ import pytest
 
 from api.workloads import PreemptionReason, Workload
 from quota.search.asks import Options
-from quota.search.policies import still_goes
+from quota.search.policies import may_still_preempt
 from tests.kit.quota.objects import cluster_queue, cohort, cpu, held, snapshot, us, workload
 
 NOW = 10_000
@@ -19,7 +19,9 @@ def goes(victim: Workload, reason: PreemptionReason, *, time_based: bool = True,
     world = snapshot(
         cohort("all"), cluster_queue("a", cpu(1), "all", **queue), cluster_queue("b", cpu(1), "all")
     )
-    return still_goes(ASKER, world.queues["a"], victim, reason, us(NOW), Options(time_based=time_based))
+    return may_still_preempt(
+        ASKER, world.queues["a"], victim, reason, us(NOW), Options(time_based=time_based)
+    )
 
 
 def own(priority: int, *, created: int = 0, since: int = 1000) -> Workload:

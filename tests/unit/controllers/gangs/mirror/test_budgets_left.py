@@ -108,7 +108,7 @@ async def test_a_budget_that_is_used_up_ends_the_plan_and_the_next_one_may_have_
         messages = conditions_of_plans(stage)
         await stage.settle(24)
         assert refused == ["v0"]
-        assert "a PodDisruptionBudget does not let pod default/v0 go" in messages
+        assert "a PodDisruptionBudget does not allow the eviction of pod default/v0" in messages
         assert sorted(stage.api.deleted) == ["v0", "v1"]
 
 

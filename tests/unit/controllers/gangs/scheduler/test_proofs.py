@@ -66,8 +66,8 @@ UNKNOWN = [
     (candidate("v", "x"), EVICTING, "other victims than the plan's"),
     (candidate("w"), LEAVING, "other victims than the plan's"),
     # On a node where nobody goes, only filter confirms.
-    (candidate("w"), replace(FREE, victims={"w"}), "somebody would have to go"),
-    (candidate(), FREE, "somebody would have to go"),
+    (candidate("w"), replace(FREE, victims={"w"}), "pods would have to be evicted"),
+    (candidate(), FREE, "pods would have to be evicted"),
     (ABSENT, replace(FREE, never=True), "preemptionPolicy is Never"),
     (ABSENT, replace(EVICTING, kept_away=True), "managedResources"),
     (ABSENT, replace(EVICTING, gone={"v": 100, "u": 101}), "does not count pod u as gone"),

@@ -55,7 +55,7 @@ def test_a_borrower_does_not_evict_whom_it_went_for() -> None:
     waits = paused(borrower_takes(), by, "BestEffortFIFO")
     assert (waits.outcome, waits.requeue, waits.retry_at) == ("NoCandidates", "parked", NOW + PAUSE_US)
     assert waits.message.endswith(
-        "it does not preempt Workload ns/low-0 yet, for which it was preempted itself"
+        "it does not preempt Workload ns/low-0 yet, because that Workload preempted it a short time ago"
     )
     assert mutual.paused(borrower_takes(), NOW + PAUSE_US) is None
 

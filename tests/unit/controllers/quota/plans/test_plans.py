@@ -247,7 +247,7 @@ async def test_a_preemptor_says_that_its_plan_could_not_be_stored() -> None:
     says = stage.plans.preempting_of("ns/hero")
     assert says is not None
     assert says.message("It waits").startswith(
-        "It waits; the plan could not be stored, which is tried again: ns/hero-"
+        "It waits; the plan could not be stored, and the write is retried: ns/hero-"
     )
     assert says.message("It waits").endswith("503 Unavailable: etcd is away")
     assert "ns/hero" in stage.looked
@@ -285,13 +285,13 @@ async def test_a_preemptor_says_that_evictions_failed_and_not_of_whom() -> None:
     says = stage.plans.preempting_of("ns/hero")
     assert says is not None
     assert says.message("") == (
-        "Pending the preemption of 2 workload(s); 1 eviction failed, which is tried again: 403 Forbidden"
+        "Pending the preemption of 2 workload(s); 1 eviction failed, and the write is retried: 403 Forbidden"
     )
     assert stage.looked == ["ns/hero"]
     stage.plans.not_evicted("ns/other", "other", "403 Forbidden")
     says = stage.plans.preempting_of("ns/hero")
     assert says is not None
-    assert says.problem == "2 evictions failed, which is tried again: 403 Forbidden"
+    assert says.problem == "2 evictions failed, and the write is retried: 403 Forbidden"
     stage.looked.clear()
     stage.put(evicted(OWN, NOW))
     stage.put(preempted(OTHER, NOW, "InCohortReclamation"))
