@@ -142,7 +142,8 @@ async def test_a_silent_connection_is_given_up_and_resumed() -> None:
 async def test_a_watch_that_is_silent_from_its_start_is_watched_again_without_a_wait() -> None:
     script = Script()
     script.lists = [script.json(page([], 10))]
-    script.watches = [script.stream(), script.stream(), script.stream(event("ADDED", pod_json("a", 11)))]
+    brings = script.stream(event("ADDED", pod_json("a", 11)))
+    script.watches = [script.stream(), script.stream(), *[brings] * 1000]  # a busy machine is silent, too
     async with reflecting(script, Timing(backoff=Backoff(30, 30), silent=0.1)) as (store, _):
         await until(lambda: bool(store.held))
     assert [query["resourceVersion"] for query in script.watch_queries[:3]] == ["10", "10", "10"]
