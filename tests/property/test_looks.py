@@ -184,10 +184,13 @@ def plan(key: GroupKey, victims: list[Victim], *members: PlannedPod) -> ActivePl
 
 
 def plans(*, swapped: bool = False) -> dict[GroupKey, ActivePlan]:
-    """`swapped`: members of GANG are planned on other nodes, and one victim stays."""
+    """`swapped`: members of GANG are planned on other nodes, and one victim stays. PIECES goes for its lost quota."""
     if swapped:
         members = planned("m0", "n1"), planned("m1", "n0"), planned("m3", "n2")
-        return plans() | {GANG: plan(GANG, [victim("v1", "n1")], *members)}
+        others = plans()
+        spec = msgspec.structs.replace(others[PIECES].spec, outcome="Withdraws")
+        withdrawn = replace(others[PIECES], spec=spec)
+        return others | {GANG: plan(GANG, [victim("v1", "n1")], *members), PIECES: withdrawn}
     of_gang = [victim("v0", "n0"), unit("unit", u0="n1", u1="n2"), victim("v1", "n1")]
     return {
         GANG: plan(GANG, of_gang, planned("m0", "n0"), planned("m1", "n1"), planned("m2", "n0")),
@@ -567,6 +570,10 @@ def of_plans() -> Iterator[Event]:
     for forget in (True, False):
         make = partial(Scene.plan_is_made_anew, key=GANG, forget=forget)
         yield partial(make, swapped=True), partial(make, swapped=False)
+    for fields in ({"has_run": True}, {"minimum": 2}):
+        make = partial(Scene.plan_is_made_anew, key=PIECES, forget=False)
+        yield partial(Scene.put_group, name="pieces", fields=fields), partial(make, swapped=True)
+        yield partial(make, swapped=False), partial(Scene.put_group, name="pieces")
     offered = partial(Scene.plan_is_offered, key=GANG)
     yield partial(offered, uids={"m0"}), partial(offered, uids={"m1", "m3"})
 
