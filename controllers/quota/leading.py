@@ -21,10 +21,10 @@ from controllers.quota.plans.stored_plans import PlanStore, StoredPlans
 from controllers.quota.queues.finalizers import QueueFinalizers
 from controllers.quota.queues.queue_statuses import QueueStatuses, QueueViews
 from controllers.quota.scheduling.agreement import Agreement
+from controllers.quota.scheduling.consequences import Consequences
+from controllers.quota.scheduling.cycles import Cycles
+from controllers.quota.scheduling.preemptions import Preemptions
 from controllers.quota.scheduling.scheduling import Scheduling
-from controllers.quota.scheduling.scheduling.consequences import Consequences
-from controllers.quota.scheduling.scheduling.cycles import Cycles
-from controllers.quota.scheduling.scheduling.preemptions import Preemptions
 from controllers.quota.scheduling.texts import Texts
 from controllers.quota.workloads.facts import Facts
 from controllers.quota.workloads.following import Following

@@ -40,8 +40,8 @@ from controllers.gangs.promised.reservations import Reservations
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration
 from nodes.groups.registry import group_of
 from nodes.search.preemptors.mismatch import mismatch
+from nodes.state.columns import change_log
 from nodes.state.columns.change_log import ChangeLog
-from nodes.state.columns.columns import change_log
 from nodes.state.columns.flags import GATED, TERMINATING
 from nodes.state.tables import Tables
 from tests.kit.clock import ManualClock
@@ -184,10 +184,13 @@ def plan(key: GroupKey, victims: list[Victim], *members: PlannedPod) -> ActivePl
 
 
 def plans(*, swapped: bool = False) -> dict[GroupKey, ActivePlan]:
-    """`swapped`: members of GANG are planned on other nodes, and one victim stays."""
+    """`swapped`: members of GANG are planned on other nodes, and one victim stays. PIECES goes for its lost quota."""
     if swapped:
         members = planned("m0", "n1"), planned("m1", "n0"), planned("m3", "n2")
-        return plans() | {GANG: plan(GANG, [victim("v1", "n1")], *members)}
+        others = plans()
+        spec = msgspec.structs.replace(others[PIECES].spec, outcome="Withdraws")
+        withdrawn = replace(others[PIECES], spec=spec)
+        return others | {GANG: plan(GANG, [victim("v1", "n1")], *members), PIECES: withdrawn}
     of_gang = [victim("v0", "n0"), unit("unit", u0="n1", u1="n2"), victim("v1", "n1")]
     return {
         GANG: plan(GANG, of_gang, planned("m0", "n0"), planned("m1", "n1"), planned("m2", "n0")),
@@ -567,6 +570,10 @@ def of_plans() -> Iterator[Event]:
     for forget in (True, False):
         make = partial(Scene.plan_is_made_anew, key=GANG, forget=forget)
         yield partial(make, swapped=True), partial(make, swapped=False)
+    for fields in ({"has_run": True}, {"minimum": 2}):
+        make = partial(Scene.plan_is_made_anew, key=PIECES, forget=False)
+        yield partial(Scene.put_group, name="pieces", fields=fields), partial(make, swapped=True)
+        yield partial(make, swapped=False), partial(Scene.put_group, name="pieces")
     offered = partial(Scene.plan_is_offered, key=GANG)
     yield partial(offered, uids={"m0"}), partial(offered, uids={"m1", "m3"})
 

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from api.groups import has_run
-from api.plans import PreemptionPlanSpec, Victim, VictimPod
-from controllers.gangs.keys import GroupKey, spoken_in
+from api.plans import PreemptionPlanSpec
+from controllers.gangs.keys import GroupKey
 from controllers.gangs.lifecycle.life import ActivePlan, PlannedPod
 from controllers.gangs.lifecycle.observations import MemberProof, PlanSeen
 from controllers.gangs.looking.comparison import BEFORE_EVICTING
@@ -16,13 +16,13 @@ from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.looking.plan_proofs import CUT_AT_MOST
 from controllers.gangs.mirror.gated_pods import GatedPods
 from controllers.gangs.mirror.roster import Roster
-from controllers.gangs.mirror.withheld_names import spoken_pod
 from controllers.gangs.promised.account import Account, asks_with
 from controllers.gangs.promised.reservations import Reservations
 from controllers.gangs.scheduler.proofs import PlannedMember, prove
 from controllers.gangs.scheduler.rejections import is_ours
 from nodes.state.columns.flags import NEVER, TERMINATING
 from nodes.state.tables import Tables
+from tests.twins.gangs.comparing import difference, strayed
 
 __all__ = ["seen"]
 
@@ -74,14 +74,12 @@ def look(plan: ActivePlan, roster: Roster, reservations: Reservations) -> PlanSe
 
 
 def _members_lost(plan: ActivePlan, roster: Roster) -> bool:
-    """Whether the gang would not run with the planned members.
-
-    A gang that has run is planned for as it is: a member that comes later is for the next plan.
-    """
-    group = roster.group(plan.group)
-    if group is not None and has_run(group):
-        return False
-    return roster.needed(plan.group, but=plan.members) > len(plan.members)
+    """Whether those that are bound and those that are planned are fewer than must run. A gang that has run is planned
+    for as it is."""
+    group, minimum = roster.group(plan.group), roster.minimum(plan.group)
+    bound = {each.uid for each in roster.members(plan.group) if each.node is not None}
+    has_run_whole = group is not None and has_run(group)
+    return not has_run_whole and minimum is not None and len(bound | plan.members.keys()) < minimum
 
 
 def _messages(plan: ActivePlan, roster: Roster) -> dict[str, tuple[str, str]]:
@@ -196,138 +194,3 @@ def _leaving_on(nodes: Collection[str], tables: Tables) -> dict[str, dict[str, i
         if view.flags & TERMINATING and view.node is not None and view.node in nodes:
             found.setdefault(view.node, {})[view.uid] = view.priority
     return found
-
-
-# ---- the comparison before an eviction
-
-
-def difference(plan: ActivePlan, roster: Roster) -> str:
-    """What has changed about members, their nodes or the victims since the plan was made; empty if nothing has.
-
-    Room is not compared here: every look at a plan does that.
-    """
-    if plan.releases:
-        return _release_changed(plan, roster)
-    if plan.resumed:
-        return strayed(plan, roster)
-    members = {member.uid: member for member in roster.members(plan.group)}
-    if changed := _group_changed(plan, roster):
-        return changed
-    for uid, planned in plan.members.items():
-        member = members.get(uid)
-        if member is None:
-            return f"pod {planned.name} is no member any longer"
-        if member.node is not None:
-            return f"pod {planned.name} is bound already"
-        if member.requests != planned.requests:
-            return f"pod {planned.name} requests something else now"
-        if not roster.has_node(planned.node):
-            return f"node {planned.node} is gone"
-        if refusal := roster.refusal(uid, planned.node):
-            return f"node {planned.node} does not take pod {planned.name} any longer: {refusal}"
-    return _victims_changed(plan, roster)
-
-
-def strayed(plan: ActivePlan, roster: Roster) -> str:
-    """Why a plan that has begun to evict cannot come to its end any longer; empty if it can.
-
-    Room and members are looked at elsewhere, and victims, unless a former process chose them.
-    """
-    if plan.phase == "Evicting" and plan.spec.victims and (plan.resumed or not plan.evicted):
-        priority = roster.group_priority(plan.group)
-        if priority is None or priority < plan.spec.preemptor.priority:
-            return f"the {plan.spec.preemptor.kind} has a lower priority now"
-        if not plan.evicted and (why := roster.why_no_evictions(plan.group)):
-            return f"nothing may be evicted for the {plan.spec.preemptor.kind} any longer: {why}"
-    if plan.resumed and (changed := _victims_changed(plan, roster)):
-        return changed
-    for uid, planned in roster.waiting(plan).items():
-        if roster.waiting_requests(uid) != planned.requests:
-            return f"pod {planned.name} requests something else now"
-        if roster.has_node(planned.node) and (refusal := roster.refusal(uid, planned.node)):
-            return f"node {planned.node} does not take pod {planned.name} any longer: {refusal}"
-    return ""
-
-
-def protected(plan: ActivePlan, pod: VictimPod, roster: Roster) -> str:
-    """Why a victim that still runs may not go any longer, whatever has gone before it; empty if it may."""
-    if roster.evictable(pod.uid) is None:
-        return ""
-    if plan.releases:
-        return _belongs(plan, pod, roster)
-    priority = roster.unit_priority(pod.uid)
-    if priority is None or priority >= plan.spec.preemptor.priority:
-        return f"{spoken_pod(pod, plan.namespace)} has no lower priority any longer"
-    return ""
-
-
-def _release_changed(plan: ActivePlan, roster: Roster) -> str:
-    """What has changed about a gang whose bound members are to go; empty if nothing has."""
-    if roster.count(plan.group).runs:
-        return "the gang runs whole now"
-    return _victims_changed(plan, roster)
-
-
-def _belongs(plan: ActivePlan, pod: VictimPod, roster: Roster) -> str:
-    """Why the pod may not go with its own gang any longer; empty if it may. A gang that has run stays."""
-    group, name = roster.group(plan.group), f"pod {pod.namespace}/{pod.name}"
-    if group is None or group.metadata.uid != plan.spec.preemptor.uid:
-        return f"the PodGroup of {name} is gone"
-    if has_run(group):
-        return f"the PodGroup of {name} has run whole"
-    if pod.uid not in roster.running_members(plan.group):
-        return f"{name} is no member of the PodGroup any longer"
-    return ""
-
-
-def _group_changed(plan: ActivePlan, roster: Roster) -> str:
-    if roster.group_priority(plan.group) != plan.spec.preemptor.priority:
-        return f"the {plan.spec.preemptor.kind} has another priority now"
-    if plan.spec.victims and not roster.evicts(plan.group):
-        return f"nothing may be evicted for the {plan.spec.preemptor.kind} any longer"
-    if (needed := roster.needed(plan.group, but=plan.members)) != len(plan.members):
-        return f"{needed} planned pods are needed now, not {len(plan.members)}"
-    return ""
-
-
-def _victims_changed(plan: ActivePlan, roster: Roster) -> str:
-    """What has changed about the victims; empty if nothing has. Of a plan that was resumed some may have gone."""
-    for victim in plan.spec.victims:
-        if changed := _victim_changed(victim, plan, roster):
-            return changed
-    return ""
-
-
-def _victim_changed(victim: Victim, plan: ActivePlan, roster: Roster) -> str:
-    for pod in victim.pods:
-        claim = roster.evictable(pod.uid)
-        if claim is None and plan.resumed:
-            continue
-        if claim is None or claim.node != pod.node:
-            return f"{spoken_pod(pod, plan.namespace)} is not running on {pod.node} any longer"
-    return unit_changed(victim, plan, roster)
-
-
-def unit_changed(victim: Victim, plan: ActivePlan, roster: Roster) -> str:
-    """Why a unit may not begin any longer, whatever has gone before it; empty if it may."""
-    for pod in victim.pods:
-        if priority := protected(plan, pod, roster):
-            return priority
-    unit = (victim.namespace, victim.name) if victim.kind == "PodGroup" else None
-    if unit is not None and not roster.running_members(unit) <= {pod.uid for pod in victim.pods}:
-        return f"{_spoken_group(victim, plan.namespace)} has other pods now"
-    for pod in victim.pods:
-        group = roster.all_mode_group(pod.uid)
-        if group is not None and group != unit:
-            said = spoken_pod(pod, plan.namespace)
-            return f"{said} belongs to {spoken_in(group, plan.namespace)} now, which is evicted whole"
-    return ""
-
-
-def _spoken_group(victim: Victim, namespace: str) -> str:
-    """The group as messages name it that are read in this namespace."""
-    return (
-        f"PodGroup {victim.namespace}/{victim.name}"
-        if victim.namespace == namespace
-        else f"PodGroup {victim.uid}"
-    )
