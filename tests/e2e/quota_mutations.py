@@ -34,7 +34,7 @@ MUTATIONS: Final[Mapping[str, Sequence[Edit]]] = {
     "parked Workloads do not return": (
         Edit(
             "controllers/quota/workloads/following.py",
-            "            self._pending.freed({known.tree}, self._now())\n",
+            "            self.pending.freed({known.tree}, self._now())\n",
             "            pass\n",
         ),
     ),
