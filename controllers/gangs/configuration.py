@@ -11,7 +11,7 @@ from api.backoff import Backoff
 from api.disruption import COST_MOST, BudgetPolicy, DaemonSetPods, ScoreTerm, check_terms
 from api.owner_annotations import ByOwner
 from api.validation import FieldError
-from controllers.gangs.lifecycle.settings import Confirmation, GatesMode, PartialGangs, PiecesRule, Rules
+from controllers.gangs.lifecycle.settings import Confirmation, GatesMode, PartialGangs, PiecesRule, Settings
 from controllers.gangs.planning.exclusions import EXCLUSION_SECONDS
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration
 from nodes.search.decision import BUDGET, EFFORT_PER_MILLISECOND, MILLISECONDS, Limits
@@ -123,9 +123,9 @@ class PlanningConfiguration(Section):
     partial_gang_seconds: Seconds = 120
     scheduler_configuration: FilePath | None = None
 
-    def rules(self) -> Rules:
+    def settings(self) -> Settings:
         """What the rules of a gang's life know of it."""
-        return Rules(
+        return Settings(
             Backoff(self.backoff_initial_seconds, self.backoff_max_seconds, jitter=0.0),
             self.plan_deadline_seconds,
             self.confirmation,

@@ -13,7 +13,7 @@ from controllers.gangs.lifecycle.effects import Effect
 from controllers.gangs.lifecycle.life import GangPhase, GroupKey, Life
 from controllers.gangs.lifecycle.observations import GroupGone, MembersSeen, Observation
 from controllers.gangs.lifecycle.reducer import reduce
-from controllers.gangs.lifecycle.settings import Rules
+from controllers.gangs.lifecycle.settings import Settings
 from controllers.gangs.metrics import PHASE_SECONDS
 from controllers.gangs.mirror.roster import Roster
 from nodes.groups.forms import comes_from_elsewhere
@@ -57,7 +57,7 @@ class Gangs:
     def __init__(
         self,
         roster: Roster,
-        rules: Rules,
+        settings: Settings,
         clock: Clock,
         nudge: Callable[[], None],
         has_called: Callable[[str], bool] = lambda _: True,
@@ -66,7 +66,7 @@ class Gangs:
 
         `has_called`: whether the scheduler of this name has asked us about any pod.
         """
-        self._roster, self._rules, self._clock = roster, rules, clock
+        self._roster, self._settings, self._clock = roster, settings, clock
         self._nudge, self._has_called = nudge, has_called
         self._hooks: list[Callable[[GroupKey], None]] = []
         self._gangs: dict[GroupKey, Gang] = {}
@@ -124,7 +124,7 @@ class Gangs:
     def see(self, gang: Gang, observation: Observation) -> None:
         """As `observe`, for whoever then does what is to do."""
         now, before = self._clock.monotonic(), gang.life
-        gang.life, effects = reduce(before, observation, now, self._rules)
+        gang.life, effects = reduce(before, observation, now, self._settings)
         gang.todo.extend(effects)
         if gang.key in self._gangs:
             self._note(gang, before, now)

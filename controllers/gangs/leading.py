@@ -50,18 +50,18 @@ class Leading:
         term: Term,
     ) -> None:
         self._known, self._quota, self._term, self._has_taken_over = known, quota, term, False
-        roster, clock, rules = known.mirror.roster, known.clock, configuration.rules()
+        roster, clock, settings = known.mirror.roster, known.clock, configuration.settings()
         self._nudged = asyncio.Event()
         groups, sender = known.mirror.watched.groups, Sender(client, fence=term)
         writer = self.writer = Writer(client, clock, sender=sender, group_written=groups.apply)
         self.callers = Callers()
-        gangs = self.gangs = Gangs(roster, rules, clock, self._nudged.set, self.callers.has_called)
+        gangs = self.gangs = Gangs(roster, settings, clock, self._nudged.set, self.callers.has_called)
         self.writes = Writes(lambda key: gangs.report(key, Failed()))
         self.telling = telling.telling(known, writer, gangs)
         reporter = self.telling.reporter
 
         asking = waking.asking(known, writer, gangs)
-        self.lone = planning.lone_preemptors(known, gangs, asking, rules.backoff)
+        self.lone = planning.lone_preemptors(known, gangs, asking, settings.backoff)
         self.evidence = waking.evidence(known, gangs, asking, self.lone)
         self.waking = waking.waking(known, gangs, asking, self.evidence, self.writes)
         self.gates = waking.gates(known, configuration.gates, writer, gangs)

@@ -75,7 +75,7 @@ from controllers.gangs.lifecycle.settings import (
     REPLANS_AT_ONCE,
     VAIN_AT_MOST,
     Confirmation,
-    Rules,
+    Settings,
 )
 from controllers.gangs.lifecycle.stored_plan import FORGIVEN
 from controllers.gangs.lifecycle.vain import continues
@@ -139,7 +139,7 @@ class Lives(RuleBasedStateMachine):
         """Plans that were confirmed."""
         self.in_a_row = 0
         """Contradicted plans."""
-        self.setting = Rules(BACKOFF, plan_seconds=300.0)
+        self.setting = Settings(BACKOFF, plan_seconds=300.0)
         self.specs: dict[str, PreemptionPlanSpec] = {}
         self.ended: dict[str, tuple[PreemptionPlanSpec, str]] = {}
         """Plans whose end is stored, oldest first: the decision, and the reason."""

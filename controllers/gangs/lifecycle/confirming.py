@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from api.words import counted
 from controllers.gangs.lifecycle.life import ActivePlan, Contradiction, Ending
 from controllers.gangs.lifecycle.observations import PlanSeen
-from controllers.gangs.lifecycle.settings import ASK_AGAIN_SECONDS, ASKED_SECONDS, Rules
+from controllers.gangs.lifecycle.settings import ASK_AGAIN_SECONDS, ASKED_SECONDS, Settings
 from controllers.gangs.scheduler.proofs import Doubt, Proof
 
 __all__ = ["Confirmed", "Unknown", "confirm", "contradictions"]
@@ -41,7 +41,7 @@ class Unknown:
 
 
 def confirm(
-    plan: ActivePlan, seen: PlanSeen, now: float, rules: Rules, *, after_vain: bool = False
+    plan: ActivePlan, seen: PlanSeen, now: float, settings: Settings, *, after_vain: bool = False
 ) -> Confirmed | Unknown | Ending | None:
     """What follows for a plan without contradictions: go on, ask, give up, or (None) wait.
 
@@ -52,10 +52,12 @@ def confirm(
 
     `after_vain`: the gang has evicted in vain. Then our model counts only for members that the scheduler cannot show.
     """
-    insists = rules.confirmation == "Require" or bool(plan.spec.not_modelled)
+    insists = settings.confirmation == "Require" or bool(plan.spec.not_modelled)
     unknown = tuple(uid for uid, member in seen.proofs.items() if member.proof is Proof.UNKNOWN)
     confirmed = Confirmed(len(seen.proofs) - len(unknown), len(unknown))
-    if seen.presented and (not unknown or (rules.confirmation == "Off" and not after_vain and not insists)):
+    if seen.presented and (
+        not unknown or (settings.confirmation == "Off" and not after_vain and not insists)
+    ):
         return confirmed
     if not plan.asking:
         to_ask = _to_ask(unknown, seen, again=after_vain or insists)
@@ -66,7 +68,7 @@ def confirm(
     stale = _in_doubt(seen, Doubt.STALE)
     if stale and not plan.asked_again:
         return Unknown(stale) if now >= plan.asked + ASK_AGAIN_SECONDS else None
-    if now < _patience_ends(plan.asked, unknown, seen, rules):
+    if now < _patience_ends(plan.asked, unknown, seen, settings):
         return None
     if not seen.presented:
         return Ending("Aborted", "NotAttempted", "no scheduler has tried to schedule a pod of the group")
@@ -100,10 +102,10 @@ def _why_unknown(plan: ActivePlan, unknown: tuple[str, ...], seen: PlanSeen) -> 
     return f"nothing shows that pod {member.name} fits on {member.node}{more}: {seen.proofs[unknown[0]].seen}"
 
 
-def _patience_ends(asked: float, unknown: tuple[str, ...], seen: PlanSeen, rules: Rules) -> float:
+def _patience_ends(asked: float, unknown: tuple[str, ...], seen: PlanSeen, settings: Settings) -> float:
     attempts = [seen.proofs[uid].attempted for uid in unknown]
     last = max((attempt for attempt in attempts if attempt is not None), default=asked)
-    return min(max(asked, last) + rules.confirmation_seconds, asked + ASKED_SECONDS)
+    return min(max(asked, last) + settings.confirmation_seconds, asked + ASKED_SECONDS)
 
 
 def contradictions(plan: ActivePlan, seen: PlanSeen) -> tuple[Contradiction, ...]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from controllers.gangs.lifecycle.effects import Judge
 from controllers.gangs.lifecycle.life import ActivePlan, Ending, Former, Life
 from controllers.gangs.lifecycle.observations import Decided, Remembered
-from controllers.gangs.lifecycle.settings import VAIN_AT_MOST, Rules
+from controllers.gangs.lifecycle.settings import VAIN_AT_MOST, Settings
 from controllers.gangs.lifecycle.stored_plan import FORGIVEN
 from controllers.gangs.lifecycle.vain import continues
 
@@ -19,7 +19,7 @@ __all__ = ["after_begun", "after_bound", "after_end", "after_group", "remembered
 Verdict = tuple[Life, tuple[Judge, ...]]
 
 
-def verdict(life: Life, decided: Decided, now: float, rules: Rules) -> Verdict:
+def verdict(life: Life, decided: Decided, now: float, settings: Settings) -> Verdict:
     """What the next decision shows of the former plan.
 
     A plan that goes on with its room leaves the question open until it evicts itself, or ends.
@@ -30,7 +30,7 @@ def verdict(life: Life, decided: Decided, now: float, rules: Rules) -> Verdict:
     if not room.pods:
         return replace(life, former=None), ()
     if not continues(former, room, decided.spec):
-        return _in_vain(life, "no later plan goes on with the room that it made", now, rules)
+        return _in_vain(life, "no later plan goes on with the room that it made", now, settings)
     return life, ()
 
 
@@ -47,9 +47,9 @@ def after_bound(life: Life) -> Verdict:
     return replace(life, vain=0, setbacks=0, barred=0.0), effects
 
 
-def after_group(life: Life, now: float, rules: Rules) -> Verdict:
+def after_group(life: Life, now: float, settings: Settings) -> Verdict:
     """The group is gone, and had no plan any more."""
-    return _in_vain(life, "the PodGroup was deleted after the plan had ended", now, rules)
+    return _in_vain(life, "the PodGroup was deleted after the plan had ended", now, settings)
 
 
 def after_end(life: Life, plan: ActivePlan, ending: Ending) -> Verdict:
@@ -62,20 +62,20 @@ def after_end(life: Life, plan: ActivePlan, ending: Ending) -> Verdict:
     return life, ()
 
 
-def setback(life: Life, now: float, rules: Rules) -> Life:
+def setback(life: Life, now: float, settings: Settings) -> Life:
     """The gang came to nothing once more. After an eviction in vain, each setback doubles the time without one."""
     if not life.vain or life.former is not None or now < life.barred:
         return life
     life = replace(life, setbacks=life.setbacks + 1)
-    return replace(life, barred=now + _barred_seconds(life, rules))
+    return replace(life, barred=now + _barred_seconds(life, settings))
 
 
-def remembered(life: Life, seen: Remembered, rules: Rules) -> Life:
+def remembered(life: Life, seen: Remembered, settings: Settings) -> Life:
     """The life of a gang that a former process knew."""
     life = replace(life, former=seen.former, vain=seen.vain, setbacks=seen.vain)
     if not seen.vain or seen.relented:
         return life
-    return replace(life, barred=seen.at + _barred_seconds(life, rules))
+    return replace(life, barred=seen.at + _barred_seconds(life, settings))
 
 
 def _acquitted(life: Life, reason: str, message: str) -> Verdict:
@@ -84,13 +84,13 @@ def _acquitted(life: Life, reason: str, message: str) -> Verdict:
     return replace(life, former=None), (Judge(life.former, False, reason, message),)
 
 
-def _in_vain(life: Life, why: str, now: float, rules: Rules) -> Verdict:
+def _in_vain(life: Life, why: str, now: float, settings: Settings) -> Verdict:
     if life.former is None:
         return life, ()
     judge = Judge(life.former, True, "EvictedInVain", why)
     life = replace(life, former=None, vain=life.vain + 1, setbacks=life.setbacks + 1)
-    return replace(life, barred=now + _barred_seconds(life, rules)), (judge,)
+    return replace(life, barred=now + _barred_seconds(life, settings)), (judge,)
 
 
-def _barred_seconds(life: Life, rules: Rules) -> float:
-    return rules.vain_seconds if life.vain >= VAIN_AT_MOST else rules.vain_delay(life.setbacks)
+def _barred_seconds(life: Life, settings: Settings) -> float:
+    return settings.vain_seconds if life.vain >= VAIN_AT_MOST else settings.vain_delay(life.setbacks)

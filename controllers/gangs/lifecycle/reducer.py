@@ -79,7 +79,7 @@ from controllers.gangs.lifecycle.settings import (
     REMIND_SECONDS,
     REPLANS_AT_ONCE,
     REWRITE_SECONDS,
-    Rules,
+    Settings,
 )
 
 __all__ = ["Step", "reduce"]
@@ -87,34 +87,34 @@ __all__ = ["Step", "reduce"]
 Step = tuple[Life, tuple[Effect, ...]]
 
 
-def reduce(life: Life, observation: Observation, now: float, rules: Rules) -> Step:
+def reduce(life: Life, observation: Observation, now: float, settings: Settings) -> Step:
     """The life after the observation, and what has to be done. `now` is in monotonic seconds."""
     match observation:
         case MembersSeen():
             return members_seen(life, observation, now)
         case Decided():
-            return _decided(life, observation, now, rules)
+            return _decided(life, observation, now, settings)
         case NotDecided(reason):
             life = replace(life, looked=True, placed=False)
-            return _cannot(life, "Unschedulable", "Unschedulable", reason, now, rules)
+            return _cannot(life, "Unschedulable", "Unschedulable", reason, now, settings)
         case GatesRemoved() if life.untried_until is not None:
-            return replace(life, untried_until=now + rules.untried_seconds), ()
+            return replace(life, untried_until=now + settings.untried_seconds), ()
         case Resumed(plan) if life.plan is None:
             return replace(life, phase=plan.phase, plan=plan), ()
         case Remembered() if life.plan is None:
-            return remembered(life, observation, rules), ()
+            return remembered(life, observation, settings), ()
         case Relented():
             return replace(life, barred=0.0, looked=False), ()
         case GroupGone() if life.plan is None:
-            return after_group(life, now, rules)
+            return after_group(life, now, settings)
         case ToRelease():
-            return _to_release(life, observation, now, rules)
+            return _to_release(life, observation, now, settings)
         case ToKeep(reason) if life.partial_since is not None and reason != life.kept:
             return replace(life, kept=reason), (SayKept(reason),)
         case Failed():
-            return _fault(life, now, rules)
+            return _fault(life, now, settings)
         case _ if life.plan is not None:
-            return _of_plan(life, life.plan, observation, now, rules)
+            return _of_plan(life, life.plan, observation, now, settings)
         case _:
             return life, ()
 
@@ -122,43 +122,43 @@ def reduce(life: Life, observation: Observation, now: float, rules: Rules) -> St
 # ---- without a plan
 
 
-def _decided(life: Life, decided: Decided, now: float, rules: Rules) -> Step:
+def _decided(life: Life, decided: Decided, now: float, settings: Settings) -> Step:
     if life.plan is not None or (decided.only_free and decided.spec.outcome != "Fits"):
         return life, ()
-    life, judged = verdict(replace(life, looked=True), decided, now, rules)
-    life, effects = _decided_anew(life, decided, now, rules)
+    life, judged = verdict(replace(life, looked=True), decided, now, settings)
+    life, effects = _decided_anew(life, decided, now, settings)
     return life, (*judged, *effects)
 
 
-def _decided_anew(life: Life, decided: Decided, now: float, rules: Rules) -> Step:
+def _decided_anew(life: Life, decided: Decided, now: float, settings: Settings) -> Step:
     spec, life = decided.spec, replace(life, placed=False)
     record = record_of(spec)
     if record is not None:
-        return _recorded(life, record, now, rules)
+        return _recorded(life, record, now, settings)
     if spec.victims and now < life.barred:
         return replace(life, looked=False), ()  # it was made before the verdict; the next one evicts nobody
     life = replace(life, placed=True)
-    if spec.victims and (decided.gated or (decided.untried and rules.confirmation != "Off")):
+    if spec.victims and (decided.gated or (decided.untried and settings.confirmation != "Off")):
         until = life.untried_until
         if until is None or decided.gated:
-            until = now + rules.untried_seconds
+            until = now + settings.untried_seconds
         if decided.gated or now < until:
             return replace(life, looked=False, untried_until=until), ()
     plan = ActivePlan(
         name=decided.name,
         spec=spec,
         members=decided.members,
-        deadline=now + rules.plan_seconds + decided.grace_seconds,
+        deadline=now + settings.plan_seconds + decided.grace_seconds,
         writing="Planned",
     )
     return replace(life, phase="Planned", reason="", message="", plan=plan), (Commit(plan),)
 
 
-def _recorded(life: Life, record: Record, now: float, rules: Rules) -> Step:
+def _recorded(life: Life, record: Record, now: float, settings: Settings) -> Step:
     """A decision by which nothing is evicted. It is stored for readers, and made again when something has changed."""
     phase, mismatch = record.phase, record.spec.mismatch
     reason = phase if mismatch is UNSET else mismatch
-    life, effects = _cannot(life, phase, reason, record.reason, now, rules)
+    life, effects = _cannot(life, phase, reason, record.reason, now, settings)
     return life, (record, *effects)
 
 
@@ -168,38 +168,38 @@ def _cannot(
     reason: str,
     message: str,
     now: float,
-    rules: Rules,
+    settings: Settings,
     *,
     again: bool = False,
 ) -> Step:
     repeated = (life.phase, life.reason, life.message) == (phase, reason, message)
-    life = _failed(replace(life, phase=phase, reason=reason, message=message), now, rules, again=again)
+    life = _failed(replace(life, phase=phase, reason=reason, message=message), now, settings, again=again)
     return life, (CannotSchedule(phase, reason, message, repeated),)
 
 
-def _failed(life: Life, now: float, rules: Rules, *, again: bool = False) -> Life:
+def _failed(life: Life, now: float, settings: Settings, *, again: bool = False) -> Life:
     """A plan was in vain. The delay doubles if the plan was made as soon as the last delay let it, or with `again`."""
-    life = setback(life, now, rules)
-    in_a_row = life.failures > 0 and (again or now < life.due + rules.backoff.delay(life.failures))
+    life = setback(life, now, settings)
+    in_a_row = life.failures > 0 and (again or now < life.due + settings.backoff.delay(life.failures))
     failures = life.failures + 1 if in_a_row else 1
-    return replace(life, failures=failures, due=now + rules.backoff.delay(failures))
+    return replace(life, failures=failures, due=now + settings.backoff.delay(failures))
 
 
-def _fault(life: Life, now: float, rules: Rules) -> Step:
+def _fault(life: Life, now: float, settings: Settings) -> Step:
     """A fault of ours. What was being written has not been written."""
-    life = _failed(life, now, rules)
+    life = _failed(life, now, settings)
     if life.plan is None or life.plan.writing is None:
         return life, ()
-    return _not_stored(life, life.plan, NotStored(life.plan.writing, "internal error", False), now, rules)
+    return _not_stored(life, life.plan, NotStored(life.plan.writing, "internal error", False), now, settings)
 
 
-def _to_release(life: Life, seen: ToRelease, now: float, rules: Rules) -> Step:
+def _to_release(life: Life, seen: ToRelease, now: float, settings: Settings) -> Step:
     """The bound members of a gang are evicted, by a plan of its own. A plan that frees nothing yet gives way.
 
     If the gang has lost its quota, any plan gives way. Units that have begun are finished anyway.
     """
     former, since, effects = life.plan, life.partial_since, tuple[Effect, ...]()
-    if not seen.demanded and (since is None or now < since + rules.partial_seconds):
+    if not seen.demanded and (since is None or now < since + settings.partial_seconds):
         return life, ()
     if former is not None:
         continues = former.withdraws if seen.demanded else former.releases
@@ -207,8 +207,8 @@ def _to_release(life: Life, seen: ToRelease, now: float, rules: Rules) -> Step:
         if frees or continues or former.writing is not None:
             return life, ()
         ending = QUOTA_WITHDRAWN if seen.demanded else RELEASED_INSTEAD
-        life, effects = _ended(life, former, ending, now, rules)
-    deadline = now + rules.plan_seconds + seen.grace_seconds
+        life, effects = _ended(life, former, ending, now, settings)
+    deadline = now + settings.plan_seconds + seen.grace_seconds
     plan = ActivePlan(name=seen.name, spec=seen.spec, members={}, deadline=deadline, writing="Planned")
     return replace(life, phase="Planned", reason="", message="", plan=plan), (*effects, Commit(plan))
 
@@ -216,16 +216,16 @@ def _to_release(life: Life, seen: ToRelease, now: float, rules: Rules) -> Step:
 # ---- with a plan
 
 
-def _of_plan(life: Life, plan: ActivePlan, observation: Observation, now: float, rules: Rules) -> Step:
+def _of_plan(life: Life, plan: ActivePlan, observation: Observation, now: float, settings: Settings) -> Step:
     match observation:
         case GroupGone():
-            return _ended(life, plan, gone(plan), now, rules)
+            return _ended(life, plan, gone(plan), now, settings)
         case PlanSeen():
-            return _plan_seen(life, plan, observation, now, rules)
+            return _plan_seen(life, plan, observation, now, settings)
         case Stored(phase) if phase == plan.writing:
             return _stored(life, plan, now)
         case NotStored() if observation.phase == plan.writing:
-            return _not_stored(life, plan, observation, now, rules)
+            return _not_stored(life, plan, observation, now, settings)
         case Asked():
             return replace(life, plan=replace(plan, asked=now)), ()
         case Compared(""):
@@ -235,14 +235,14 @@ def _of_plan(life: Life, plan: ActivePlan, observation: Observation, now: float,
             return replace(life, plan=noted(plan, observation, now)), ()
 
 
-def _plan_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: Rules) -> Step:
+def _plan_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, settings: Settings) -> Step:
     if plan.writing is not None:
         return life, ()
     ending = ending_of(plan, seen, now)
     if ending is not None:
-        return _ended(life, plan, ending, now, rules)
+        return _ended(life, plan, ending, now, settings)
     if plan.phase == "Planned" and plan.spec.victims:
-        return _confirmed(life, plan, seen, now, rules)
+        return _confirmed(life, plan, seen, now, settings)
     if plan.phase == "Confirmed":
         return _advanced(life, plan, "Evicting", now)
     if plan.phase == "Ready":
@@ -255,7 +255,7 @@ def _plan_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: 
     return life, ()
 
 
-def _confirmed(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: Rules) -> Step:
+def _confirmed(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, settings: Settings) -> Step:
     """Delayed preemption: the scheduler must agree before anything is evicted."""
     effects: tuple[Effect, ...] = ()
     if not plan.rehearsed and not plan.rehearsing:
@@ -263,7 +263,7 @@ def _confirmed(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: 
         life, effects = replace(life, plan=plan), (Rehearse(plan),)
     if plan.releases:  # nobody is placed, so there is nothing that the scheduler could say
         return _advanced(life, plan, "Evicting", now) if seen.trusted and plan.rehearsed else (life, effects)
-    match confirm(plan, seen, now, rules, after_vain=life.vain > 0):
+    match confirm(plan, seen, now, settings, after_vain=life.vain > 0):
         case Confirmed() as confirmed if seen.trusted and plan.rehearsed:
             life, effects = _advanced(life, plan, "Confirmed", now, str(confirmed))
             return life, (*effects, *(Count(confirmed.by_scheduler, confirmed.by_model) for _ in effects))
@@ -271,7 +271,7 @@ def _confirmed(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, rules: 
             plan = replace(plan, asking=bool(members), asked=asked, asked_again=plan.asking)
             return replace(life, plan=plan), (*effects, *([Ask(plan, members)] if members else []))
         case Ending() as ending:
-            return _ended(life, plan, ending, now, rules)
+            return _ended(life, plan, ending, now, settings)
         case _:
             return life, effects
 
@@ -316,7 +316,7 @@ def _stored(life: Life, plan: ActivePlan, now: float) -> Step:
             return replace(life, plan=replace(plan, stored=True, writing=None)), ()
 
 
-def _not_stored(life: Life, plan: ActivePlan, failure: NotStored, now: float, rules: Rules) -> Step:
+def _not_stored(life: Life, plan: ActivePlan, failure: NotStored, now: float, settings: Settings) -> Step:
     if not plan.stored:
         life, effects = _cannot(
             replace(life, plan=None, looked=False),
@@ -324,35 +324,35 @@ def _not_stored(life: Life, plan: ActivePlan, failure: NotStored, now: float, ru
             "NotStored",
             f"its plan cannot be stored: {failure.error}",
             now,
-            rules,
+            settings,
         )
         return life, (GiveBack(plan), *effects)
     if failure.for_good:
-        return _ended(life, replace(plan, writing=None), NOT_STORED, now, rules)
+        return _ended(life, replace(plan, writing=None), NOT_STORED, now, settings)
     return replace(life, plan=replace(plan, writing=None, write_again=now + REWRITE_SECONDS)), ()
 
 
 # ---- the end
 
 
-def _ended(life: Life, plan: ActivePlan, ending: Ending, now: float, rules: Rules) -> Step:
+def _ended(life: Life, plan: ActivePlan, ending: Ending, now: float, settings: Settings) -> Step:
     """The plan is over. What follows for the gang depends on how it ended."""
     life = replace(life, plan=None, looked=False, complete=False)
     end = End(plan, ending)
     life, judged = after_bound(life) if ending.phase == "Bound" else after_end(life, plan, ending)
-    life, effects = _goes_on(life, plan, ending, now, rules)
+    life, effects = _goes_on(life, plan, ending, now, settings)
     return life, (end, *judged, *effects)
 
 
-def _goes_on(life: Life, plan: ActivePlan, ending: Ending, now: float, rules: Rules) -> Step:
+def _goes_on(life: Life, plan: ActivePlan, ending: Ending, now: float, settings: Settings) -> Step:
     if ending.phase == "Bound":
         return at_rest(replace(life, phase="Bound", has_run=True, partial_since=None)), ()
     if plan.releases:
         return replace(life, phase="Gathering", partial_since=None), ()
     if ending.reason in SAID:
-        return _cannot(life, "Unschedulable", ending.reason, ending.message, now, rules, again=True)
+        return _cannot(life, "Unschedulable", ending.reason, ending.message, now, settings, again=True)
     life = replace(life, phase="Gathering", reason=ending.reason, message=ending.message)
     at_once = ending.reason in CONTRADICTED or (plan.begun and ending.reason in CONTINUED)
     if at_once and life.replans < REPLANS_AT_ONCE:
         return replace(life, replans=life.replans + 1, due=now), ()
-    return _failed(life, now, rules, again=ending.reason in LONGER), ()
+    return _failed(life, now, settings, again=ending.reason in LONGER), ()

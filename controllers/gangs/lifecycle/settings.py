@@ -21,7 +21,7 @@ __all__ = [
     "GatesMode",
     "PartialGangs",
     "PiecesRule",
-    "Rules",
+    "Settings",
 ]
 
 Confirmation = Literal["Prefer", "Require", "Off"]
@@ -78,7 +78,7 @@ REWRITE_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class Settings:
     """What operators set. Times are seconds."""
 
     backoff: Backoff

@@ -19,12 +19,12 @@ from controllers.gangs.lifecycle.observations import (
     PlanSeen,
 )
 from controllers.gangs.lifecycle.reducer import reduce
-from controllers.gangs.lifecycle.settings import Rules
+from controllers.gangs.lifecycle.settings import Settings
 from controllers.gangs.scheduler.proofs import Proof
 
 __all__ = ["CONFIRMED", "MEMBERS", "NOT_NOW", "RULES", "UNKNOWN", "Gang", "decided", "in_phase", "kinds"]
 
-RULES = Rules(Backoff(1.0, 60.0, jitter=0.0), plan_seconds=300.0)
+RULES = Settings(Backoff(1.0, 60.0, jitter=0.0), plan_seconds=300.0)
 MEMBERS = {uid: PlannedPod(uid, uid, f"node-of-{uid}", {"cpu": 1}) for uid in ("m0", "m1")}
 CONFIRMED = {uid: MemberProof(Proof.CONFIRMED, "offered", 0.0) for uid in MEMBERS}
 UNKNOWN = {**CONFIRMED, "m1": MemberProof(Proof.UNKNOWN, "nothing was seen", None)}
@@ -34,7 +34,7 @@ NOT_NOW = "0/1 nodes are available: 1 Insufficient cpu."
 class Gang:
     """One life, and its clock."""
 
-    def __init__(self, life: Life | None = None, rules: Rules = RULES) -> None:
+    def __init__(self, life: Life | None = None, rules: Settings = RULES) -> None:
         self.life, self.rules, self.now = life or Life(), rules, 0.0
 
     def __call__(self, observation: Observation, *, after: float = 0.0) -> list[Effect]:

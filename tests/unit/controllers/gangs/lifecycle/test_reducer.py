@@ -33,7 +33,7 @@ from controllers.gangs.lifecycle.observations import (
     Resumed,
     Stored,
 )
-from controllers.gangs.lifecycle.settings import Confirmation, Rules
+from controllers.gangs.lifecycle.settings import Confirmation, Settings
 from controllers.gangs.scheduler.proofs import Proof
 from tests.unit.controllers.gangs.lives import (
     RULES,
@@ -265,7 +265,7 @@ def test_progress_that_cannot_be_stored_ends_the_plan() -> None:
 # ---- members that the scheduler has not tried
 
 
-def complete(rules: Rules = RULES) -> Gang:
+def complete(rules: Settings = RULES) -> Gang:
     gang = Gang(rules=rules)
     gang(MembersSeen(2, 2, 0))
     return gang
