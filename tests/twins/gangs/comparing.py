@@ -59,7 +59,7 @@ def difference(plan: ActivePlan, roster: Roster) -> str:
     if plan.resumed and not plan.releases:
         return strayed(plan, roster)
     whole = plan.spec.outcome == "Releases" and roster.count(plan.group).runs
-    faults = [((0,), "the gang runs whole now")] if whole else []
+    faults: list[Fault] = [((0,), "the gang runs whole now")] if whole else []
     if not plan.releases:
         faults += _below(1, _of_group(plan, roster))
         faults += _below(2, _of_members(plan, roster))
