@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from hack.controlplane.client import ApiError, Json
 from hack.controlplane.plane import ControlPlane
+from tests.e2e.following import until_quiet
 from tests.e2e.job_sandbox import BATCH, QUEUE_NAME, JobSandbox
 from tests.e2e.quota_load import OPTIONS, PASSED
 from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.support import REPRIEVE, wait_for
-from tests.kit.clock import PATIENCE_SECONDS
 
 __all__ = ["OPTIONS", "JobLoad"]
 
-LOOK_SECONDS: Final = 0.5
 QUIET_SECONDS: Final = 3.0
 MOST: Final = 15
 """So many Jobs stay. Then one goes before a new one comes."""
@@ -150,20 +148,17 @@ class JobLoad:
         """Nothing new happens."""
         for name, cpus in CPUS.items():
             self._set_quota(name, cpus)
-        deadline, quiet = time.monotonic() + PATIENCE_SECONDS, time.monotonic() + QUIET_SECONDS
-        before: list[Json] = []
-        while time.monotonic() < min(deadline, quiet):
-            client, space = self._box.client, self._box.name
-            found = [
-                *client.list(BATCH, "Job", space),
-                *client.list(KUEUE, "Workload", space),
-                *client.list(REPRIEVE, "PreemptionPlan", space),
-                *client.list("v1", "Pod", space),
-                *client.list("events.k8s.io/v1", "Event", space),
-            ]
-            if found != before:
-                before, quiet = found, time.monotonic() + QUIET_SECONDS
-            time.sleep(LOOK_SECONDS)
+        until_quiet(self._look, QUIET_SECONDS)
+
+    def _look(self) -> list[Json]:
+        client, space = self._box.client, self._box.name
+        return [
+            *client.list(BATCH, "Job", space),
+            *client.list(KUEUE, "Workload", space),
+            *client.list(REPRIEVE, "PreemptionPlan", space),
+            *client.list("v1", "Pod", space),
+            *client.list("events.k8s.io/v1", "Event", space),
+        ]
 
     def wrong(self) -> list[str]:
         """Jobs that are not as their Workloads say, at rest."""

@@ -12,9 +12,9 @@ from api.times import rfc3339
 from hack.controlplane.client import ApiError, Json
 from hack.controlplane.plane import ControlPlane
 from hack.controlplane.proxy import Mode
+from tests.e2e.following import until_quiet
 from tests.e2e.quota_sandbox import KUEUE, QUOTA, QuotaSandbox
 from tests.e2e.support import REPRIEVE, wait_for
-from tests.kit.clock import PATIENCE_SECONDS
 
 __all__ = ["OPTIONS", "SHARING", "Faults", "Load"]
 
@@ -29,7 +29,6 @@ SHARING: Final[Mapping[str, Any]] = {
     "reprieve_settings": {"quota": {**OPTIONS["reprieve_settings"]["quota"], "fairSharing": {}}},
 }
 """The same with fair sharing."""
-LOOK_SECONDS: Final = 0.5
 QUIET_SECONDS: Final = 2.0
 MOST: Final = 40
 """So many Workloads stay. Then one goes before a new one comes."""
@@ -194,19 +193,16 @@ class Load:
         for name, cpus in CPUS.items():
             self._change_queue(name, {"stopPolicy": "None", **self._quota(name, cpus)})
             self._box.patch_spec("LocalQueue", name, {"stopPolicy": "None"}, namespaced=True)
-        deadline, quiet = time.monotonic() + PATIENCE_SECONDS, time.monotonic() + QUIET_SECONDS
-        before: list[Json] = []
-        while time.monotonic() < min(deadline, quiet):
-            self.react(1.0)
-            client, space = self._box.client, self._box.name
-            found = [
-                *self._all(),
-                *client.list(REPRIEVE, "PreemptionPlan", space),
-                *client.list("events.k8s.io/v1", "Event", space),
-            ]
-            if found != before:
-                before, quiet = found, time.monotonic() + QUIET_SECONDS
-            time.sleep(LOOK_SECONDS)
+        until_quiet(self._react_and_look, QUIET_SECONDS)
+
+    def _react_and_look(self) -> list[Json]:
+        self.react(1.0)
+        client, space = self._box.client, self._box.name
+        return [
+            *self._all(),
+            *client.list(REPRIEVE, "PreemptionPlan", space),
+            *client.list("events.k8s.io/v1", "Event", space),
+        ]
 
     def wrong(self) -> list[str]:
         """Nobody runs the Workloads."""

@@ -189,7 +189,7 @@ class Stage:
     def wait_for_attempts(self, seconds: float) -> None:
         """A plan that evicts waits so long for the scheduler to try every member once. At first it does not wait."""
         gangs = self.leading.gangs
-        gangs._settings = replace(gangs._rules, untried_seconds=seconds)
+        gangs._settings = replace(gangs._settings, untried_seconds=seconds)
 
     def silence(self, seconds: float) -> None:
         """The API server was last heard so long ago; 0: it is heard all the time."""

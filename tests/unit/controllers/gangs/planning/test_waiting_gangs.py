@@ -157,7 +157,7 @@ async def test_a_gang_that_may_not_evict_takes_no_room_that_others_make() -> Non
         await stage.settle()
         assert stage.phases() == ["Evicting"]
         high = waits("high", priority=500, cpu="4", members=1)
-        stage.leading.gangs._settings = replace(stage.leading.gangs._rules, untried_seconds=60.0)
+        stage.leading.gangs._settings = replace(stage.leading.gangs._settings, untried_seconds=60.0)
         stage.add(*high)
         await stage.settle()
         stage.add(pod("v", node="n0", requests=BIG, priority=1, deleting=True))
