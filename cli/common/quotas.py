@@ -12,9 +12,9 @@ from api.checks import AdmissionCheck
 from api.kueue import API_VERSION, ClusterQueue, Cohort, LocalQueue, ResourceFlavor
 from api.limits import LimitRange, RuntimeClass
 from api.validation import FieldError
+from api.words import some
 from api.workloads import FINISHED, QUOTA_RESERVED, Workload
 from cli.common.documents import InputError, Kind, Reader, located
-from cli.common.output import some
 from quota.search.decision import Decision, Options, decide
 from quota.state.activity import named_checks
 from quota.state.amounts import QuotaError

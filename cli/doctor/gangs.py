@@ -10,7 +10,7 @@ from api.groups import SCHEDULED, PodGroup
 from api.meta import Condition, controller_reference
 from api.plans import PreemptionPlan
 from api.times import parse_rfc3339
-from cli.common.output import some
+from api.words import some
 from cli.doctor.findings import Finding, fault, note, well
 from cli.doctor.kinds import Deployment, SeenPod
 from cli.doctor.objects import Seen

@@ -10,6 +10,7 @@ import msgspec
 from api.core import Namespace
 from api.foreign_owners import OwningJob, OwningStatefulSet
 from api.groups import API_VERSION, PodGroup
+from api.lease import Lease
 from api.meta import controller_reference
 from api.plans import PreemptionPlan
 from api.published import NAMESPACE, PROCESS, QUOTA_MODE, SCHEDULERS
@@ -26,7 +27,6 @@ from cli.doctor.kinds import (
     Slice,
     Webhooks,
 )
-from kube.lease import Lease
 from nodes.groups.owner_objects import by_owner_of
 from nodes.state.groups.owner_groups import OwnerGroups
 

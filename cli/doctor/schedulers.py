@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from api.core import Pod
+from api.lease import Lease
 from api.times import parse_rfc3339
 from api.validation import FieldError
+from api.words import some
 from api.yaml import YamlError, documents
-from cli.common.output import some
 from cli.doctor.findings import Finding, fault, note, well
 from cli.doctor.kinds import ConfigMap, Deployment, Program, SeenPod
 from cli.doctor.objects import Seen
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration, parse
-from kube.lease import Lease
 from nodes.filters.profile import DEFAULT_SCHEDULER
 
 __all__ = ["calls", "gates", "settings", "unknown", "versions"]

@@ -8,9 +8,9 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from api.words import counted
+from api.words import counted, some
 from api.workloads import Workload
-from cli.common.output import line, plain_table, some, title, with_rest
+from cli.common.output import line, plain_table, title, with_rest
 from quota.answers.words import NO_FIT, NOT_COVERED, because, duration, rule_text
 from quota.search.assignment import Check, FlavorSearch, Mode
 from quota.search.decision import Decision, Target
