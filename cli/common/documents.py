@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
 
-import click
 import msgspec
 
 from api.meta import Struct
@@ -147,6 +146,8 @@ class Reader(ABC):
     """The subject for which objects of other kinds do not matter."""
 
     def __init__(self) -> None:
+        self.notes: list[str] = []
+        """What people should know of the reading, a line each: kinds that are done without."""
         self.ignored: Counter[str] = Counter()
         """The number of objects of other kinds, by apiVersion and kind."""
         self.namespace = DEFAULT_NAMESPACE
@@ -188,11 +189,12 @@ class Reader(ABC):
         """Where an object ("PodGroup default/a") was read, with its name; "" if it was not read."""
         return self._places.get(subject, "")
 
-    def note_ignored(self) -> None:
-        """Say on standard error which objects were ignored."""
-        if self.ignored:
-            kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.ignored.items()))
-            click.echo(f"Ignored, because they do not matter for {self.matter}: {kinds}", err=True)
+    def ignored_notes(self) -> list[str]:
+        """A line about the objects that were ignored; none if all were read."""
+        if not self.ignored:
+            return []
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.ignored.items()))
+        return [f"Ignored, because they do not matter for {self.matter}: {kinds}"]
 
     def _add(self, document: Document, place: str, default: Header, depth: int) -> None:
         try:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
-import click
-
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.devices import DeviceClass
 from api.foreign_groups import (
@@ -127,7 +125,7 @@ class Objects(Reader):
         if kind not in HELPFUL:
             return False
         if kind != LEASE or self.asks_lease:
-            click.echo(f"Not read: {problem}", err=True)
+            self.notes.append(f"Not read: {problem}")
         return True
 
     def keep(self, thing: Any, place: str) -> None:
@@ -154,10 +152,9 @@ class Objects(Reader):
         if said is not None and self.asks_lease:
             self.tables.set_by_owner(said)
 
-    def note_misread(self) -> None:
-        """Say on standard error what is wrong with the Lease."""
-        if self._misread:
-            click.echo(f"Not counted: {self._misread}", err=True)
+    def misread_notes(self) -> list[str]:
+        """A line about what is wrong with the Lease; none if nothing is."""
+        return [f"Not counted: {self._misread}"] if self._misread else []
 
     def _check_uid(self, pod: Pod, place: str) -> None:
         uid = pod.metadata.uid

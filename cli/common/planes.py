@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
-import click
-
 from api.kueue import API_VERSION
 from api.owner_annotations import ByOwner
 from cli.common.documents import Kind, Reader
@@ -82,10 +80,10 @@ class Planes(Reader):
         needed = [kind for kind in kinds if kind in self.refused and kind not in HELPFUL]
         return "; ".join(self.refused[kind] for kind in needed)
 
-    def note_refused(self) -> None:
-        """Name on standard error what could not be read."""
-        for problem in dict.fromkeys(self.refused.values()):
-            click.echo(f"Not read: {problem}", err=True)
-        self.nodes.note_misread()
-        for problem in self.unusable_quota[:MOST]:
-            click.echo(f"Not counted: {problem}", err=True)
+    def refused_notes(self) -> list[str]:
+        """Lines that name what could not be read, and what does not count."""
+        return [
+            *(f"Not read: {problem}" for problem in dict.fromkeys(self.refused.values())),
+            *self.nodes.misread_notes(),
+            *(f"Not counted: {problem}" for problem in self.unusable_quota[:MOST]),
+        ]

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar, Final
 
-import click
-
 from api.checks import AdmissionCheck
 from api.kueue import API_VERSION, ClusterQueue, Cohort, LocalQueue, ResourceFlavor
 from api.limits import LimitRange, RuntimeClass
@@ -93,19 +91,19 @@ class QuotaObjects(Reader):
             return ""
         return f"{version} is not read, only {wanted}: kubectl get {kind.lower()}s.{wanted}.{ours} prints it"
 
-    def note_strays(self) -> None:
-        """Name on standard error the holders whose quota counts nowhere."""
+    def stray_notes(self) -> list[str]:
+        """A line that names the holders whose quota counts nowhere; none if there are none."""
         strays = [f"{holder.key} (ClusterQueue {holder.queue})" for holder in self._state.strays()]
-        if strays:
-            click.echo(f"Not counted, because the ClusterQueue does not exist: {some(strays)}", err=True)
+        if not strays:
+            return []
+        return [f"Not counted, because the ClusterQueue does not exist: {some(strays)}"]
 
-    def note_checks(self) -> None:
-        """Say on standard error which AdmissionChecks are taken as active, because there is none among the objects."""
+    def check_notes(self) -> list[str]:
+        """A line about AdmissionChecks that are taken as active, because there is none among the objects."""
         named = {name for queue in self._state.cluster_queues.values() for name in named_checks(queue.spec)}
-        if named and not self._state.checks:
-            click.echo(
-                f"Taken as active, because no AdmissionCheck is given: {some(sorted(named))}", err=True
-            )
+        if not named or self._state.checks:
+            return []
+        return [f"Taken as active, because no AdmissionCheck is given: {some(sorted(named))}"]
 
     def pending(self, key: str, *, created: str | None = None) -> Workload:
         """The Workload `NAMESPACE/NAME`, if it waits for quota.

@@ -12,6 +12,7 @@ from api.plans import Outcome
 from cli.common.completion import a_preemptor
 from cli.common.ending import ending
 from cli.common.lines import answer_file
+from cli.common.notes import note
 from cli.common.objects import Objects
 from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT, for_option, jsonl_option
 from cli.common.output import BAD_INPUT, formatted, show
@@ -119,10 +120,10 @@ def _stream(path: str) -> int:
 
 def _plan(sources: Sources, objects: Objects, preemptor: tuple[str, str], pod: bool, output: str) -> int:
     sources.read(objects)
-    objects.note_misread()
+    note(objects.misread_notes())
     spec, snapshot = decide(objects, "/".join(preemptor), pod=pod)
     if output == "text":
-        objects.note_ignored()
+        note(objects.ignored_notes())
         show(render(spec, snapshot, failing_jobs(objects, spec)))
     else:
         click.echo(formatted(plain(spec), output), nl=False)

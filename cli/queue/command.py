@@ -13,6 +13,7 @@ from api.times import rfc3339_micro
 from cli.common.completion import a_namespace, a_queue
 from cli.common.documents import InputError
 from cli.common.ending import ending
+from cli.common.notes import note
 from cli.common.options import OUTPUT
 from cli.common.output import formatted, show
 from cli.common.quotas import read_time
@@ -93,9 +94,7 @@ def queue(
         objects = QueueObjects()
         sources.read(objects)
         if output in (None, "text"):
-            objects.note_ignored()
-            objects.note_strays()
-            objects.note_checks()
+            note([*objects.ignored_notes(), *objects.stray_notes(), *objects.check_notes()])
         answer, data = _answer(objects, name, moment, options, priority)
         if output in (None, "text"):
             show(answer)

@@ -15,6 +15,7 @@ from api.times import rfc3339_micro
 from cli.common.completion import WORKLOADS, an_object
 from cli.common.ending import ending
 from cli.common.lines import answer_file
+from cli.common.notes import note
 from cli.common.options import NAMESPACE, OUTPUT, for_option, jsonl_option
 from cli.common.output import BAD_INPUT, formatted, show
 from cli.common.quotas import QuotaObjects, read_time
@@ -108,9 +109,7 @@ def _quota(
     objects = QuotaObjects()
     sources.read(objects)
     if output == "text":
-        objects.note_ignored()
-        objects.note_strays()
-        objects.note_checks()
+        note([*objects.ignored_notes(), *objects.stray_notes(), *objects.check_notes()])
     workload = objects.pending("/".join(preemptor), created=clock)
     decision, snapshot = objects.decide(workload, moment, options, explain=True)
     if output == "text":

@@ -12,6 +12,7 @@ from api.times import rfc3339_micro
 from cli.common.completion import a_file
 from cli.common.documents import read_file
 from cli.common.ending import ending
+from cli.common.notes import note
 from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT
 from cli.common.output import formatted, show
 from cli.common.quotas import read_time
@@ -74,8 +75,7 @@ def _answer(
         submission.add_file(read_file(path), path)
     sources.read(cluster)
     submission.expand(cluster)
-    cluster.note_refused()
-    submission.note_ignored()
+    note([*cluster.refused_notes(), *submission.ignored_notes()])
     found = steps(cluster, submission)
     if output == "text":
         show(render(found))

@@ -13,6 +13,7 @@ from api.times import rfc3339_micro
 from api.waits import Wait
 from cli.common.completion import by_kind
 from cli.common.ending import ending
+from cli.common.notes import note
 from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT
 from cli.common.output import formatted, show
 from cli.common.quotas import read_time
@@ -84,7 +85,7 @@ def why(
 
 def _answer(kind: str, key: tuple[str, str], world: World, sources: Sources, output: str) -> int:
     sources.read(world)
-    world.note_refused()
+    note(world.refused_notes())
     answer = QUESTIONS[kind](world, *key)
     if output == "text":
         show(render(answer))

@@ -226,12 +226,11 @@ def test_a_file_of_a_cluster_without_a_lease(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("by_owner", ["Off", None])
-def test_a_missing_right_prevents_no_answer(by_owner: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_right_prevents_no_answer(by_owner: Any) -> None:
     """It is named, unless the Lease does not matter."""
     objects, world = Objects(by_owner=by_owner), World("a", 0, by_owner)
     assert objects.do_without(LEASE, "leases is forbidden")
     assert world.do_without(LEASE, "leases is forbidden")
     assert world.unread() == ""
-    world.note_refused()
-    named = 0 if by_owner else 2
-    assert capsys.readouterr().err == "Not read: leases is forbidden\n" * named
+    notes = [] if by_owner else ["Not read: leases is forbidden"]
+    assert (objects.notes, world.refused_notes()) == (notes, notes)
