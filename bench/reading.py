@@ -26,7 +26,7 @@ from typing import Final, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from cli.common.documents import Reader
+from answers.reading.documents import Reader
 from cli.whatif.objects import Cluster
 from cli.why.objects import World
 from hack.controlplane import objects

@@ -9,10 +9,11 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from answers.reading.documents import DEFAULT_NAMESPACE, Reader, split_key
 from cli.common.cluster import Connection
 from cli.common.completion import a_context, a_file
 from cli.common.contexts import contexts
-from cli.common.documents import DEFAULT_NAMESPACE, Reader, read_file, split_key
+from cli.common.files import read_file
 from cli.common.notes import note
 from cli.common.options import FILES, MORE_FILES
 

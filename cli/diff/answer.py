@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from answers.errors import InputError
+from answers.reading.planes import QUOTA_KINDS, Planes
 from api.fates import Change, Fate, changes
 from cli.common.cluster import ClusterError
-from cli.common.documents import InputError
-from cli.common.planes import QUOTA_KINDS, Planes
 from cli.diff.objects import Changed, Worlds
 from nodes.answers.fates import node_fates
 from quota.answers.fates import quota_fates

@@ -6,16 +6,17 @@ from typing import Final
 
 import click
 
+from answers.errors import InputError
+from answers.reading.quota_objects import read_time
 from api.clock import SYSTEM_CLOCK
 from api.owner_annotations import ByOwner
 from api.times import rfc3339_micro
 from cli.common.completion import a_file
-from cli.common.documents import InputError, read_file
 from cli.common.ending import ending
+from cli.common.files import read_file
 from cli.common.notes import note
 from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT
 from cli.common.output import formatted, show
-from cli.common.quotas import read_time
 from cli.common.sources import Sources, reading_beside
 from cli.diff.answer import compared
 from cli.diff.objects import Changed, Worlds

@@ -6,8 +6,8 @@ from typing import Final
 
 import click
 
+from answers.errors import InputError
 from api.clock import SYSTEM_CLOCK
-from cli.common.documents import InputError
 from cli.common.ending import ending
 from cli.common.options import OUTPUT
 from cli.common.output import formatted, show

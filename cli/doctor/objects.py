@@ -7,6 +7,9 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
+from answers.reading.documents import Kind, Reader
+from answers.reading.node_objects import GROUPING_KINDS
+from answers.reading.published import LEASE, LEASE_KIND
 from api.core import Namespace
 from api.foreign_owners import OwningJob, OwningStatefulSet
 from api.groups import API_VERSION, PodGroup
@@ -14,9 +17,6 @@ from api.lease import Lease
 from api.meta import controller_reference
 from api.plans import PreemptionPlan
 from api.published import NAMESPACE, PROCESS, QUOTA_MODE, SCHEDULERS
-from cli.common.documents import Kind, Reader
-from cli.common.objects import GROUPING_KINDS
-from cli.common.published import LEASE, LEASE_KIND
 from cli.doctor.kinds import (
     Binding,
     ClusterRole,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
+from answers.reading.documents import Kind, Reader
 from api.compression import expand
 from api.groups import API_VERSION
 from api.plan_names import whole_plan_name
@@ -16,7 +17,6 @@ from api.plans import (
     Preemptor,
     Victim,
 )
-from cli.common.documents import Kind, Reader
 
 __all__ = ["Eviction", "Plans"]
 

@@ -6,6 +6,7 @@ from typing import Final, get_args
 
 import click
 
+from answers.reading.node_objects import NodeObjects
 from api.disruption import BUDGET_POLICIES, BudgetPolicy, ScoreTerm, check_terms
 from api.owner_annotations import ByOwner
 from api.plans import Outcome
@@ -13,7 +14,6 @@ from cli.common.completion import a_preemptor
 from cli.common.ending import ending
 from cli.common.lines import answer_file
 from cli.common.notes import note
-from cli.common.objects import Objects
 from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT, for_option, jsonl_option
 from cli.common.output import BAD_INPUT, formatted, show
 from cli.common.sources import Sources, reading
@@ -107,7 +107,7 @@ def plan(
     with ending(context):
         check_terms(terms, "--score-term")
         costs = CostRules(terms=terms or CostRules().terms, budgets=budgets or "Prefer")
-        objects, key = Objects(costs, by_owner), sources.key(preemptor, namespace, "--for")
+        objects, key = NodeObjects(costs, by_owner), sources.key(preemptor, namespace, "--for")
         context.exit(_plan(sources, objects, key, pod, output or "text"))
 
 
@@ -118,7 +118,7 @@ def _stream(path: str) -> int:
     return NOT_PLACED if answers.any_blocked else 0
 
 
-def _plan(sources: Sources, objects: Objects, preemptor: tuple[str, str], pod: bool, output: str) -> int:
+def _plan(sources: Sources, objects: NodeObjects, preemptor: tuple[str, str], pod: bool, output: str) -> int:
     sources.read(objects)
     note(objects.misread_notes())
     spec, snapshot = decide(objects, "/".join(preemptor), pod=pod)

@@ -7,12 +7,13 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from answers.errors import InputError
+from answers.reading.documents import split_key
+from answers.reading.node_objects import NodeObjects
 from api.groups import API_VERSION
 from api.meta import Condition
 from api.plan_names import plan_name
 from api.plans import PreemptionPlanSpec, PreemptionPlanStatus
-from cli.common.documents import InputError, split_key
-from cli.common.objects import Objects
 from nodes.answers.failing_jobs import why_it_fails
 from nodes.groups.keys import SEPARATOR, is_foreign, short_name
 from nodes.search.decision import DecisionError, decide_group, decide_pod
@@ -24,7 +25,7 @@ __all__ = ["decide", "failing_jobs", "plain"]
 BLOCKED: Final[Literal["Blocked"]] = "Blocked"
 
 
-def decide(objects: Objects, preemptor: str, *, pod: bool = False) -> tuple[PreemptionPlanSpec, Snapshot]:
+def decide(objects: NodeObjects, preemptor: str, *, pod: bool = False) -> tuple[PreemptionPlanSpec, Snapshot]:
     """The plan for `NAMESPACE/NAME`, and the snapshot that it was made from. Raises InputError."""
     namespace, name = split_key(preemptor, "for")
     snapshot = objects.snapshot()
@@ -61,7 +62,7 @@ def _whole_name(snapshot: Snapshot, namespace: str, name: str) -> str:
     return found[0] if found else name
 
 
-def failing_jobs(objects: Objects, spec: PreemptionPlanSpec) -> list[tuple[str, str]]:
+def failing_jobs(objects: NodeObjects, spec: PreemptionPlanSpec) -> list[tuple[str, str]]:
     """The Jobs that fail for good by the plan: NAMESPACE/NAME, and why. Only Jobs that were read are known."""
     evicted: Counter[tuple[str, str]] = Counter()
     for pod in (pod for victim in spec.victims for pod in victim.pods):

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import msgspec
 
+from answers.reading.documents import JsonDocument
+from answers.reading.node_objects import NodeObjects
 from api.disruption import BudgetPolicy, ScoreTerm, check_terms
 from api.meta import Struct
 from api.owner_annotations import ByOwner
-from cli.common.documents import JsonDocument
 from cli.common.lines import read_line
-from cli.common.objects import Objects
 from cli.plan.offline import decide, plain
 from nodes.state.costs import CostRules
 
@@ -49,7 +49,7 @@ def plan_line(line: bytes) -> dict[str, Any]:
     request = read_line(line, Request)
     check_terms(request.score_terms, "scoreTerms")
     costs = CostRules(terms=request.score_terms, budgets=request.disruption_budgets)
-    objects = Objects(costs, request.groups_by_owner)
+    objects = NodeObjects(costs, request.groups_by_owner)
     for index, raw in enumerate(request.objects):
         objects.add(JsonDocument(raw), f"objects[{index}]")
     spec, _ = decide(objects, request.for_, pod=request.pod)

@@ -8,15 +8,15 @@ from typing import Any, Final
 import click
 from rich.console import RenderableType
 
+from answers.errors import InputError
+from answers.reading.quota_objects import read_time
 from api.clock import SYSTEM_CLOCK
 from api.times import rfc3339_micro
 from cli.common.completion import a_namespace, a_queue
-from cli.common.documents import InputError
 from cli.common.ending import ending
 from cli.common.notes import note
 from cli.common.options import OUTPUT
 from cli.common.output import formatted, show
-from cli.common.quotas import read_time
 from cli.common.sources import Sources, reading
 from cli.queue.objects import QueueObjects
 from cli.queue.plain import plain, plain_queue

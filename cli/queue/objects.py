@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from answers.errors import InputError
+from answers.reading.documents import Kind
+from answers.reading.quota_objects import QuotaObjects
 from api.core import Namespace
 from api.kueue import LocalQueue
-from cli.common.documents import InputError, Kind
-from cli.common.quotas import QuotaObjects
 from quota.state.snapshot import Queue, QuotaSnapshot
 
 __all__ = ["QueueObjects"]

@@ -10,6 +10,7 @@ from typing import Final
 
 import click
 
+from answers.reading.quota_objects import QuotaObjects, read_time
 from api.clock import SYSTEM_CLOCK
 from api.times import rfc3339_micro
 from cli.common.completion import WORKLOADS, an_object
@@ -18,7 +19,6 @@ from cli.common.lines import answer_file
 from cli.common.notes import note
 from cli.common.options import NAMESPACE, OUTPUT, for_option, jsonl_option
 from cli.common.output import BAD_INPUT, formatted, show
-from cli.common.quotas import QuotaObjects, read_time
 from cli.common.sources import Sources, reading
 from cli.quota.plain import plain
 from cli.quota.render import render

@@ -6,11 +6,11 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from answers.reading.documents import JsonDocument, split_key
+from answers.reading.quota_objects import QuotaObjects, read_time
 from api.meta import Struct
 from api.validation import FieldError
-from cli.common.documents import JsonDocument, split_key
 from cli.common.lines import read_line
-from cli.common.quotas import QuotaObjects, read_time
 from native.codes import FINAL_SHARE, INITIAL_SHARE
 from quota.search.decision import Decision, Options
 

@@ -11,10 +11,11 @@ import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from answers.errors import InputError
 from api.words import counted
 from cli.common.completion import a_file
-from cli.common.documents import STDIN, InputError, read_file
 from cli.common.ending import ending
+from cli.common.files import STDIN, read_file
 from cli.common.lines import answer_file
 from cli.common.notes import note
 from cli.common.options import FILES, MORE_FILES, OUTPUT, jsonl_option

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from answers.reading.planes import QUOTA_KINDS
 from api.core import Pod
 from api.groups import SCHEDULING_GATE, PodGroup
 from api.integration import ADMISSION_GATE, QUEUE_NAME_LABEL
@@ -18,7 +19,6 @@ from api.validation import FieldError
 from api.waits import Wait
 from api.words import counted, listed
 from api.workloads import Workload
-from cli.common.planes import QUOTA_KINDS
 from cli.whatif.objects import Cluster, Submission, Submitted
 from cli.whatif.workloads import supposed_pods, workload_of
 from controllers.jobs.owned_workload import JobError

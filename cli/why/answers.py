@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
+from answers.errors import InputError
+from answers.reading.planes import JOB, POD_GROUP, QUOTA_KINDS, WORKLOAD
 from api.core import Pod
 from api.meta import controller_reference
 from api.waits import Wait
 from api.words import counted
 from api.workloads import Workload
 from cli.common.cluster import ClusterError
-from cli.common.documents import InputError
-from cli.common.planes import JOB, POD_GROUP, QUOTA_KINDS, WORKLOAD
 from cli.why.objects import World
 from nodes.answers.creators import why_missing
 from nodes.answers.group_waits import GATHERS, why_group_waits

@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from answers.reading.quota_objects import read_time
 from api.clock import SYSTEM_CLOCK
 from api.owner_annotations import ByOwner
 from api.times import rfc3339_micro
@@ -16,7 +17,6 @@ from cli.common.ending import ending
 from cli.common.notes import note
 from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT
 from cli.common.output import formatted, show
-from cli.common.quotas import read_time
 from cli.common.sources import Sources, reading
 from cli.why.answers import about_group, about_job, about_pod, about_workload
 from cli.why.objects import World

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
+from answers.reading.documents import Kind
+from answers.reading.planes import JOB, Planes
 from api.compression import expand
 from api.core import Pod
 from api.foreign_owners import OwningJob, OwningStatefulSet
@@ -15,8 +17,6 @@ from api.owner_annotations import ByOwner
 from api.plan_names import whole_plan_name
 from api.plans import ClusterPreemptionPlan, PreemptionPlan, PreemptionPlanSpec
 from api.workloads import Workload
-from cli.common.documents import Kind
-from cli.common.planes import JOB, Planes
 from nodes.answers.creators import (
     Creator,
     Event,

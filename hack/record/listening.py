@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from cli.common.documents import Document, JsonDocument
+from answers.reading.documents import Document, JsonDocument
 from cli.doctor.objects import Seen
 from hack.record.asked import ASKED
 from hack.record.asking import ROOT

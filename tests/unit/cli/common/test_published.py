@@ -12,8 +12,8 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from cli.common.objects import Objects
-from cli.common.published import LEASE
+from answers.reading.node_objects import NodeObjects
+from answers.reading.published import LEASE
 from cli.main import reprieve
 from cli.plan.stream import plan_line
 from cli.why.objects import World
@@ -228,7 +228,7 @@ def test_a_file_of_a_cluster_without_a_lease(tmp_path: Path) -> None:
 @pytest.mark.parametrize("by_owner", ["Off", None])
 def test_a_missing_right_prevents_no_answer(by_owner: Any) -> None:
     """It is named, unless the Lease does not matter."""
-    objects, world = Objects(by_owner=by_owner), World("a", 0, by_owner)
+    objects, world = NodeObjects(by_owner=by_owner), World("a", 0, by_owner)
     assert objects.do_without(LEASE, "leases is forbidden")
     assert world.do_without(LEASE, "leases is forbidden")
     assert world.unread() == ""

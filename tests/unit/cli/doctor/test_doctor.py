@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from answers.reading.documents import JsonDocument
 from api.times import rfc3339
-from cli.common.documents import JsonDocument
 from cli.doctor.checks import examine
 from cli.doctor.findings import FAULTS, Finding
 from cli.doctor.objects import Seen

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from cli.common.objects import OWNER_KINDS
+from answers.reading.node_objects import OWNER_KINDS
 from cli.doctor.findings import FAULTS
 from cli.doctor.objects import Seen
 

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from answers.reading.documents import JsonDocument
+from answers.reading.node_objects import NodeObjects
 from api.disruption import BUDGETS_ANNOTATION, COST_ANNOTATION
 from api.plans import Excluded, SearchReport
-from cli.common.documents import JsonDocument
-from cli.common.objects import Objects
 from cli.common.output import show
 from cli.plan.offline import decide
 from cli.plan.render import MAX_EXCLUDED, MAX_SURVIVORS, MAX_VICTIMS, render
@@ -41,8 +41,8 @@ def of(name: str) -> dict[str, Any]:
     return {"labels": {"reprieve.dev/pod-group": name}}
 
 
-def loaded(*things: dict[str, Any]) -> Objects:
-    objects = Objects()
+def loaded(*things: dict[str, Any]) -> NodeObjects:
+    objects = NodeObjects()
     for index, thing in enumerate(things):
         objects.add(JsonDocument(msgspec.json.encode(thing)), str(index))
     return objects

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from answers.reading.planes import POD_GROUP
 from api.groups import API_VERSION
 from cli.common.cluster import ClusterError
-from cli.common.planes import POD_GROUP
 from cli.main import reprieve
 from cli.why.answers import about_group
 from cli.why.objects import World

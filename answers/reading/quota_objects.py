@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar, Final
 
+from answers.errors import InputError
+from answers.reading.documents import Kind, Reader, located
 from api.checks import AdmissionCheck
 from api.kueue import API_VERSION, ClusterQueue, Cohort, LocalQueue, ResourceFlavor
 from api.limits import LimitRange, RuntimeClass
 from api.validation import FieldError
 from api.words import some
 from api.workloads import FINISHED, QUOTA_RESERVED, Workload
-from cli.common.documents import InputError, Kind, Reader, located
 from quota.search.decision import Decision, Options, decide
 from quota.state.activity import named_checks
 from quota.state.amounts import QuotaError

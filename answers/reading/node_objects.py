@@ -5,6 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
+from answers.reading.documents import Kind, Reader, located, only
+from answers.reading.field_checks import (
+    check_budget,
+    check_created,
+    check_group,
+    check_native_group,
+    check_node,
+    check_pod,
+)
+from answers.reading.published import LEASE, LEASE_KIND, PublishedLease, by_owner_said
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.devices import DeviceClass
 from api.foreign_groups import (
@@ -28,16 +38,6 @@ from api.storage import (
     StorageClass,
 )
 from api.validation import FieldError
-from cli.common.checks import (
-    check_budget,
-    check_created,
-    check_group,
-    check_native_group,
-    check_node,
-    check_pod,
-)
-from cli.common.documents import Kind, Reader, located, only
-from cli.common.published import LEASE, LEASE_KIND, PublishedLease, by_owner_said
 from nodes.groups.owner_objects import OWNERS
 from nodes.groups.registry import OBJECTS
 from nodes.state.costs import CostRules
@@ -46,7 +46,7 @@ from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
 from nodes.state.volumes.volumes import STORAGE_KINDS
 
-__all__ = ["GROUPING_KINDS", "HELPFUL", "OWNER_KINDS", "Objects"]
+__all__ = ["GROUPING_KINDS", "HELPFUL", "OWNER_KINDS", "NodeObjects"]
 
 SAME_UID: Final = "metadata.uid: is also that of"
 
@@ -78,7 +78,7 @@ HELPFUL: Final = frozenset([*GROUPING_KINDS, LEASE])
 """Kinds without which there is an answer, too."""
 
 
-class Objects(Reader):
+class NodeObjects(Reader):
     """Everything that was read, as tables. Every method raises InputError for an object that cannot be used."""
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {

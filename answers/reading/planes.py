@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
+from answers.reading.documents import Kind, Reader
+from answers.reading.node_objects import HELPFUL, NodeObjects
+from answers.reading.published import LEASE
+from answers.reading.quota_objects import QuotaObjects
 from api.kueue import API_VERSION
 from api.owner_annotations import ByOwner
-from cli.common.documents import Kind, Reader
-from cli.common.objects import HELPFUL, Objects
-from cli.common.published import LEASE
-from cli.common.quotas import QuotaObjects
 from nodes.state.snapshot import Snapshot
 from quota.state.amounts import QuotaError
 from quota.state.state import QuotaState
@@ -29,20 +29,20 @@ QUOTA_KINDS: Final[Mapping[tuple[str, str], Kind]] = {
 }
 QUOTA: Final = tuple(kind.struct for kind in QUOTA_KINDS.values())
 MOST: Final = 5
-"""Objects that cannot be used and are named."""
+"""NodeObjects that cannot be used and are named."""
 
 
 class Planes(Reader):
     """Tables of nodes and pods, and the state of quota."""
 
-    kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {**Objects.kinds, **QUOTA_KINDS}
+    kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {**NodeObjects.kinds, **QUOTA_KINDS}
     matter: ClassVar[str] = "the answer"
 
     def __init__(self, now: int, by_owner: ByOwner | None = None) -> None:
-        """`now`: in microseconds since 1970. `by_owner`: see `Objects`."""
+        """`now`: in microseconds since 1970. `by_owner`: see `NodeObjects`."""
         super().__init__()
         self.now = now
-        self.nodes = Objects(by_owner=by_owner)
+        self.nodes = NodeObjects(by_owner=by_owner)
         self.quota = QuotaState(partial=True, deactivated_hold=False)
         self.refused: dict[tuple[str, str], str] = {}
         """Kinds that could not be read, and the right that is missing."""
@@ -75,7 +75,7 @@ class Planes(Reader):
         """The labels of namespaces."""
         return self.nodes.tables.namespaces
 
-    def unread(self, kinds: Iterable[tuple[str, str]] = Objects.kinds) -> str:
+    def unread(self, kinds: Iterable[tuple[str, str]] = NodeObjects.kinds) -> str:
         """Which rights are missing to read these kinds; empty if none is."""
         needed = [kind for kind in kinds if kind in self.refused and kind not in HELPFUL]
         return "; ".join(self.refused[kind] for kind in needed)
