@@ -22,6 +22,7 @@ from nodes.answers.pod_answers import answer_for_pod
 from nodes.answers.pod_waits import why_pod_waits
 from nodes.groups.keys import is_foreign, short_name
 from nodes.groups.registry import GroupKey, group_of
+from quota.answers.picture import QuotaPicture
 from quota.answers.waits import Around, why_workload_waits
 
 __all__ = ["about_group", "about_job", "about_pod", "about_workload"]
@@ -127,7 +128,7 @@ def _workload_of(world: World, uid: str) -> Wait | None:
 def _quota(world: World, workload: Workload) -> Wait:
     """What the quota plane says of the Workload."""
     unread = world.unread(QUOTA_KINDS)
-    around = Around(world.quota, world.now, world.plans, world.namespaces, unread=unread)
+    around = Around(QuotaPicture(world.quota), world.now, world.plans, world.namespaces, unread=unread)
     return why_workload_waits(workload, around)
 
 
