@@ -163,7 +163,7 @@ def problem_of(objects: Iterable[dict[str, Any]], group: str) -> Problem:
     for index, item in enumerate(objects):
         known.add(JsonDocument(msgspec.json.encode(item)), f"objects[{index}]")
     namespace, _, name = group.partition("/")
-    snapshot = known.snapshot()
+    snapshot = known.picture().snapshot
     preemptor = group_preemptor(snapshot, namespace, name)
     return build(Cluster(snapshot, preemptor, lay_out(snapshot, preemptor)), strict=True).problem
 

@@ -38,11 +38,11 @@ from api.storage import (
     StorageClass,
 )
 from api.validation import FieldError
+from nodes.answers.picture import NodesPicture
 from nodes.groups.owner_objects import OWNERS
 from nodes.groups.registry import OBJECTS
 from nodes.state.costs import CostRules
 from nodes.state.pods.pods import ENDED
-from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
 from nodes.state.volumes.volumes import STORAGE_KINDS
 
@@ -166,14 +166,14 @@ class NodeObjects(Reader):
         if pod.status.phase in ENDED or uid in self._ended:
             only(self._ended, uid, place, SAME_UID)
 
-    def snapshot(self) -> Snapshot:
-        """The snapshot of all objects. Call it after the last object was read."""
+    def picture(self) -> NodesPicture:
+        """What was read. Call it after the last object was read."""
         for pod, place in self._unclassed:
             with located(place):
                 _admit(pod, self.tables)
                 self.keep(pod, place)
         self._unclassed.clear()
-        return self.tables.snapshot()
+        return NodesPicture.of(self.tables)
 
 
 def _admit(pod: Pod, tables: Tables) -> None:

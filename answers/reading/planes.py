@@ -68,7 +68,7 @@ class Planes(Reader):
     @cached_property
     def snapshot(self) -> Snapshot:
         """What the search sees. Call it after the last object was read. Raises InputError."""
-        return self.nodes.snapshot()
+        return self.nodes.picture().snapshot
 
     @property
     def namespaces(self) -> Mapping[str, Mapping[str, str]]:

@@ -6,10 +6,10 @@ from typing import Final, get_args
 
 import click
 
+from answers.plan import failing_jobs
 from answers.reading.node_objects import NodeObjects
 from api.disruption import BUDGET_POLICIES, BudgetPolicy, ScoreTerm, check_terms
 from api.owner_annotations import ByOwner
-from api.plans import Outcome
 from cli.common.completion import a_preemptor
 from cli.common.ending import ending
 from cli.common.lines import answer_file
@@ -17,16 +17,14 @@ from cli.common.notes import note
 from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT, for_option, jsonl_option
 from cli.common.output import BAD_INPUT, formatted, show
 from cli.common.sources import Sources, reading
-from cli.plan.offline import decide, failing_jobs, plain
+from cli.plan.asking import ask
 from cli.plan.render import render
 from cli.plan.stream import PlanLines
-from nodes.search.unmodelled import why_blocked
 from nodes.state.costs import CostRules
 
 __all__ = ["plan"]
 
 NOT_PLACED: Final = 3
-PLACED: Final[frozenset[Outcome]] = frozenset({"Fits", "Preempts"})
 
 EPILOG: Final = """\b
 Examples:
@@ -121,10 +119,11 @@ def _stream(path: str) -> int:
 def _plan(sources: Sources, objects: NodeObjects, preemptor: tuple[str, str], pod: bool, output: str) -> int:
     sources.read(objects)
     note(objects.misread_notes())
-    spec, snapshot = decide(objects, "/".join(preemptor), pod=pod)
+    nodes = objects.picture()
+    answer = ask(objects, nodes, preemptor, pod=pod)
     if output == "text":
         note(objects.ignored_notes())
-        show(render(spec, snapshot, failing_jobs(objects, spec)))
+        show(render(answer.spec, answer.snapshot, failing_jobs(nodes, objects.jobs, answer.spec)))
     else:
-        click.echo(formatted(plain(spec), output), nl=False)
-    return 0 if spec.outcome in PLACED and not why_blocked(spec) else NOT_PLACED
+        click.echo(formatted(answer.plain(), output), nl=False)
+    return 0 if answer.placed else NOT_PLACED

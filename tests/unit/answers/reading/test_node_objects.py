@@ -58,7 +58,7 @@ def load(*texts: str) -> tuple[NodeObjects, Snapshot]:
     objects = NodeObjects()
     for number, text in enumerate(texts):
         objects.add_file(text.encode(), f"file{number}")
-    return objects, objects.snapshot()
+    return objects, objects.picture().snapshot
 
 
 def error(*texts: str) -> str:
@@ -333,7 +333,7 @@ def test_any_value_anywhere_is_read_or_refused(value: object, path: str) -> None
         return
     try:
         objects.add(JsonDocument(raw.encode()), "line")
-        objects.snapshot()
+        objects.picture()
     except InputError as caught:
         assert str(caught).startswith("line")  # noqa: PT017 - both ways out are right
 

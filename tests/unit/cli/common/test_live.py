@@ -44,7 +44,7 @@ def read(answers: Answers) -> list[str]:
     """The names of the pods that were read."""
     reader = NodeObjects()
     asyncio.run(_Pages(cast(ApiClient, answers), reader).read("/api/v1/pods", "Pod", ""))
-    return sorted(reader.snapshot().pod_names)
+    return sorted(reader.picture().snapshot.pod_names)
 
 
 def test_pages_follow_one_another() -> None:
