@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
+from answers.errors import InputError
+from answers.picture import Picture
 from answers.reading.documents import Kind, Reader
 from answers.reading.node_objects import HELPFUL, NodeObjects
 from answers.reading.published import LEASE
 from answers.reading.quota_objects import QuotaObjects
-from api.kueue import API_VERSION
 from api.owner_annotations import ByOwner
+from api.plans import PreemptionPlan
+from nodes.answers.picture import NodesPicture
 from nodes.state.snapshot import Snapshot
+from quota.answers.picture import QuotaPicture
 from quota.state.amounts import QuotaError
 from quota.state.state import QuotaState
 
-__all__ = ["JOB", "POD", "POD_GROUP", "QUOTA_KINDS", "WORKLOAD", "Planes"]
+__all__ = ["POD", "QUOTA_KINDS", "Planes"]
 
-JOB: Final = ("batch/v1", "Job")
 POD: Final = ("v1", "Pod")
-POD_GROUP: Final = ("reprieve.dev/v1alpha1", "PodGroup")
-WORKLOAD: Final = (API_VERSION, "Workload")
 QUOTA_KINDS: Final[Mapping[tuple[str, str], Kind]] = {
     # A Workload of somebody else that cannot be decided about must not prevent an answer.
     key: Kind(kind.struct, kind.namespaced)
@@ -64,6 +65,26 @@ class Planes(Reader):
             self.quota.apply(thing)
         except QuotaError as error:
             self.unusable_quota.append(str(error))
+
+    def picture(self, plans: Sequence[PreemptionPlan] = ()) -> Picture:
+        """What was read. Call it after the last object was read."""
+        looked: NodesPicture | None = None
+        why_not = ""
+        try:
+            looked = self.nodes.picture()
+        except InputError as error:
+            why_not = str(error)
+        return Picture(
+            moment=self.now,
+            quota=QuotaPicture(self.quota),
+            namespaces=self.namespaces,
+            plans=plans,
+            refused=self.refused,
+            without_nodes=self.unread(),
+            without_quota=self.unread(QUOTA_KINDS),
+            looked=looked,
+            why_not=why_not,
+        )
 
     @cached_property
     def snapshot(self) -> Snapshot:

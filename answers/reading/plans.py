@@ -11,7 +11,7 @@ from api.groups import API_VERSION
 from api.plan_names import whole_plan_name
 from api.plans import ClusterPreemptionPlan, PreemptionPlan, PreemptionPlanSpec
 
-__all__ = ["Plans"]
+__all__ = ["Plans", "with_whole_names"]
 
 
 class Plans(Reader):
@@ -39,7 +39,14 @@ class Plans(Reader):
     def plans(self) -> Sequence[PreemptionPlan]:
         """With the names that their namespaces may not read, if they were read. Call it after the last object was
         read."""
-        for plan in self._plans:
-            name = whole_plan_name(plan.metadata.namespace, plan.metadata.name)
-            plan.spec = self._whole.get(name, plan.spec)
-        return self._plans
+        return with_whole_names(self._plans, self._whole)
+
+
+def with_whole_names(
+    plans: Sequence[PreemptionPlan], whole: Mapping[str, PreemptionPlanSpec]
+) -> Sequence[PreemptionPlan]:
+    """The plans, with the names that their namespaces may not read. `whole`: by the name of ClusterPreemptionPlans."""
+    for plan in plans:
+        name = whole_plan_name(plan.metadata.namespace, plan.metadata.name)
+        plan.spec = whole.get(name, plan.spec)
+    return plans

@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
 
+from answers.picture import JOB
 from answers.reading.documents import Kind, Reader
-from answers.reading.planes import JOB, POD, QUOTA_KINDS, Planes
+from answers.reading.planes import POD, QUOTA_KINDS, Planes
 from answers.reading.published import LEASE, LEASE_KIND, by_owner_said
 from answers.reading.quota_objects import QuotaObjects
 from api.core import Pod, PriorityClass

@@ -8,10 +8,11 @@ from uuid import UUID, uuid5
 
 import msgspec
 
+from answers.picture import POD_GROUP
 from answers.reading.documents import Kind, Reader, located
 from answers.reading.field_checks import check_pod
 from answers.reading.node_objects import NodeObjects
-from answers.reading.planes import POD_GROUP, Planes
+from answers.reading.planes import Planes
 from api.foreign_groups import COSCHEDULING, NATIVE, VOLCANO
 from api.foreign_owners import OwnerObject
 from api.groups import PodGroup
