@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from itertools import islice
 from typing import Any, Final
 
-__all__ = ["counted", "listed", "shown"]
+__all__ = ["counted", "listed", "shown", "some"]
 
 LONGEST: Final = 100
 MOST: Final = 10
+FEW: Final = 3
 CONSTANTS: Final = {None: "null", False: "false", True: "true"}
 
 
@@ -37,3 +38,10 @@ def listed(names: Collection[str]) -> str:
         return "none"
     more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
     return ", ".join(name[:LONGEST] for name in islice(names, MOST)) + more
+
+
+def some(names: Iterable[str]) -> str:
+    """The first few names, and how many more there are."""
+    every = list(names)
+    first = ", ".join(every[:FEW])
+    return first if len(every) <= FEW else f"{first} and {len(every) - FEW} more"

@@ -19,9 +19,9 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
+from answers.reading.documents import JsonDocument
+from answers.reading.node_objects import NodeObjects
 from bench.baselines import Score, kep, scheduler
-from cli.common.documents import JsonDocument
-from cli.common.objects import Objects
 from native.nodes._victims import search
 from native.nodes.problem import Problem
 from nodes.search.cluster import Cluster, lay_out
@@ -159,11 +159,11 @@ def _cases(name: str) -> Iterator[dict[str, Any]]:
 
 def problem_of(objects: Iterable[dict[str, Any]], group: str) -> Problem:
     """The problem that the search gets for the group (NAMESPACE/NAME) in a cluster of these manifests."""
-    known = Objects()
+    known = NodeObjects()
     for index, item in enumerate(objects):
         known.add(JsonDocument(msgspec.json.encode(item)), f"objects[{index}]")
     namespace, _, name = group.partition("/")
-    snapshot = known.snapshot()
+    snapshot = known.picture().snapshot
     preemptor = group_preemptor(snapshot, namespace, name)
     return build(Cluster(snapshot, preemptor, lay_out(snapshot, preemptor)), strict=True).problem
 

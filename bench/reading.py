@@ -26,9 +26,9 @@ from typing import Final, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from cli.common.documents import Reader
+from answers.reading.details import NamespaceObjects
+from answers.reading.documents import Reader
 from cli.whatif.objects import Cluster
-from cli.why.objects import World
 from hack.controlplane import objects
 from hack.controlplane.client import Client, Json
 from hack.controlplane.components import HOST
@@ -86,8 +86,8 @@ def run(console: Console) -> bool:
         )
         right = True
         for question in (
-            Question(("why", "pod", "default/hero-0"), World),
-            Question(("why", "podgroup", "default/hero"), World),
+            Question(("why", "pod", "default/hero-0"), NamespaceObjects),
+            Question(("why", "podgroup", "default/hero"), NamespaceObjects),
             Question(("what-if", str(submitted)), Cluster),
         ):
             right &= _measure(table, plane, question)
@@ -124,7 +124,7 @@ def _measure(table: Table, plane: ControlPlane, question: Question) -> bool:
 def _warm_up(plane: ControlPlane) -> None:
     """Wait until the API server answers all lists. After many writes its caches are behind for a while."""
     deadline = time.monotonic() + LIMIT_SECONDS
-    while subprocess.run(_bare(plane, World), stderr=subprocess.DEVNULL, check=False).returncode:
+    while subprocess.run(_bare(plane, NamespaceObjects), stderr=subprocess.DEVNULL, check=False).returncode:
         if time.monotonic() > deadline:
             raise TimeoutError("the API server does not answer all lists")
         time.sleep(1)

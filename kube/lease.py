@@ -14,34 +14,17 @@ from typing import Final, NamedTuple
 import msgspec
 
 from api.clock import Clock
-from api.meta import ObjectMeta, Struct
+from api.lease import Lease, LeaseSpec
 from api.times import rfc3339_micro
 from kube.client import JSON, MERGE_PATCH, ApiClient, ApiError, get_or_none
 
-__all__ = ["ADDRESS", "Held", "Lease", "LeaseLock", "LeaseTimes", "Observed", "Record"]
+__all__ = ["ADDRESS", "Held", "LeaseLock", "LeaseTimes", "Observed", "Record"]
 
 ADDRESS: Final = "reprieve.dev/address"
 """The annotation with the address (HOST:PORT) at which the holder serves its peers."""
 NOBODY: Final = "nobody"
 """The holder of a Lease that was created because there was none."""
 API_VERSION: Final = "coordination.k8s.io/v1"
-
-
-class LeaseSpec(Struct):
-    """coordination.k8s.io/v1 LeaseSpec, in part. Each write replaces all of these fields."""
-
-    holder_identity: str | None = None
-    lease_duration_seconds: int | None = None
-    acquire_time: str | None = None
-    renew_time: str | None = None
-    lease_transitions: int | None = None
-
-
-class Lease(Struct, kw_only=True):
-    """coordination.k8s.io/v1 Lease."""
-
-    metadata: ObjectMeta
-    spec: LeaseSpec | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from cli.common.documents import InputError
+from answers.errors import InputError, UnreadError
 
 __all__ = ["FAILED", "ClusterError", "Connection", "checked", "existing"]
 
@@ -15,7 +15,7 @@ FAILED: Final = 1
 """The exit status if the API server refuses or does not answer."""
 
 
-class ClusterError(Exception):
+class ClusterError(UnreadError):
     """The cluster cannot be read. The message says why, and names a right that is missing."""
 
 

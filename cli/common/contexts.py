@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from answers.reading.documents import DEFAULT_NAMESPACE
 from api.yaml import YamlError, documents
-from cli.common.documents import DEFAULT_NAMESPACE
 
 __all__ = ["Contexts", "contexts"]
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 import click
 
+from answers.errors import InputError, UnreadError
 from api.validation import FieldError
-from cli.common.cluster import FAILED, ClusterError
-from cli.common.documents import InputError
+from cli.common.cluster import FAILED
 from cli.common.output import BAD_INPUT
 
 __all__ = ["ending"]
@@ -26,9 +26,9 @@ def ending(context: click.Context) -> Iterator[None]:
     gc.disable()
     try:
         yield
-    except (InputError, FieldError, ClusterError) as error:
+    except (InputError, FieldError, UnreadError) as error:
         click.echo(f"Error: {error}", err=True)
-        context.exit(FAILED if isinstance(error, ClusterError) else BAD_INPUT)
+        context.exit(FAILED if isinstance(error, UnreadError) else BAD_INPUT)
     finally:
         if collects:
             gc.enable()

@@ -11,9 +11,10 @@ from typing import Any, BinaryIO, TypeVar
 import click
 import msgspec
 
+from answers.errors import InputError
 from api.meta import Struct
 from api.validation import FieldError, explain
-from cli.common.documents import STDIN, InputError
+from cli.common.files import STDIN
 
 __all__ = ["answer_each", "answer_file", "read_line"]
 

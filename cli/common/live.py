@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
+from answers.reading.documents import JsonDocument, One, Reader
 from api.meta import ListMeta, Struct
 from cli.common.cluster import ClusterError, Connection, checked
-from cli.common.documents import JsonDocument, One, Reader
 from kube.client import ApiClient, ApiError, get_or_none
 from kube.discovery import list_path, object_path, served
 

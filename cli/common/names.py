@@ -11,9 +11,9 @@ from typing import Final
 
 import msgspec
 
+from answers.errors import InputError
 from api.meta import Struct
 from cli.common.cluster import Connection, existing
-from cli.common.documents import InputError
 from kube.client import METADATA_LIST, ApiClient, ApiError
 
 __all__ = ["listed"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -20,7 +19,6 @@ __all__ = [
     "line",
     "plain_table",
     "show",
-    "some",
     "title",
     "with_rest",
 ]
@@ -29,7 +27,6 @@ BAD_INPUT: Final = 2
 """The exit status for bad input."""
 PIPE_WIDTH: Final = 100_000
 """In a pipe or a file, lines are not wrapped. Tables take no more width than they need."""
-MAX_NAMES: Final = 3
 
 
 def show(answer: RenderableType) -> None:
@@ -87,10 +84,3 @@ def plain_table(*columns: str) -> Rows:
 def with_rest(table: Rows, more: int) -> RenderableType:
     """The table, with the number of rows that it lacks below."""
     return Group(table, line(f"and {more} more (all of them: -o yaml)", "dim")) if more > 0 else table
-
-
-def some(names: Iterable[str]) -> str:
-    """The first few names, and how many more there are."""
-    every = list(names)
-    shown = ", ".join(every[:MAX_NAMES])
-    return shown if len(every) <= MAX_NAMES else f"{shown} and {len(every) - MAX_NAMES} more"

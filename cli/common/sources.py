@@ -9,10 +9,12 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from answers.reading.documents import DEFAULT_NAMESPACE, Reader, split_key
 from cli.common.cluster import Connection
 from cli.common.completion import a_context, a_file
 from cli.common.contexts import contexts
-from cli.common.documents import DEFAULT_NAMESPACE, Reader, read_file, split_key
+from cli.common.files import read_file
+from cli.common.notes import note
 from cli.common.options import FILES, MORE_FILES
 
 __all__ = ["Sources", "connecting", "reading", "reading_beside"]
@@ -45,7 +47,13 @@ class Sources:
         return split_key(whole, field)
 
     def read(self, reader: Reader) -> None:
-        """Read all. Raises InputError and ClusterError."""
+        """Read all, and print the notes of the reader. Raises InputError and ClusterError."""
+        try:
+            self._read(reader)
+        finally:
+            note(reader.notes)
+
+    def _read(self, reader: Reader) -> None:
         for path in self.overlays:
             reader.add_overlay(read_file(path), path)
         for path in self.files:

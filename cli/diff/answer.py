@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from answers.errors import InputError
+from answers.reading.planes import QUOTA_KINDS, Planes
 from api.fates import Change, Fate, changes
 from cli.common.cluster import ClusterError
-from cli.common.documents import InputError
-from cli.common.planes import QUOTA_KINDS, Planes
 from cli.diff.objects import Changed, Worlds
 from nodes.answers.fates import node_fates
 from quota.answers.fates import quota_fates
+from quota.answers.picture import QuotaPicture
 from quota.search.decision import Options
 from quota.state.amounts import QuotaError
 
@@ -71,7 +72,7 @@ def _demand(unread: str) -> None:
 
 def _quota(world: Planes, options: Options) -> dict[str, Fate]:
     try:
-        return quota_fates(world.quota, world.now, options, world.namespaces)
+        return quota_fates(QuotaPicture(world.quota), world.now, options, world.namespaces)
     except QuotaError as error:
         raise InputError(str(error)) from None
 

@@ -6,15 +6,17 @@ from typing import Final
 
 import click
 
+from answers.errors import InputError
+from answers.reading.quota_objects import read_time
 from api.clock import SYSTEM_CLOCK
 from api.owner_annotations import ByOwner
 from api.times import rfc3339_micro
 from cli.common.completion import a_file
-from cli.common.documents import InputError, read_file
 from cli.common.ending import ending
+from cli.common.files import read_file
+from cli.common.notes import note
 from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT
 from cli.common.output import formatted, show
-from cli.common.quotas import read_time
 from cli.common.sources import Sources, reading_beside
 from cli.diff.answer import compared
 from cli.diff.objects import Changed, Worlds
@@ -76,7 +78,7 @@ def _changed(paths: tuple[str, ...], namespace: str) -> Changed:
     changed = Changed(namespace)
     for path in paths:
         changed.add_file(read_file(path), path)
-    changed.note_ignored()
+    note(changed.ignored_notes())
     if not changed.things:
         raise InputError("the files have no object that decides about quota or nodes")
     return changed
@@ -85,7 +87,7 @@ def _changed(paths: tuple[str, ...], namespace: str) -> Changed:
 def _answer(changed: Changed, worlds: Worlds, options: Options, sources: Sources, output: str) -> int:
     sources.read(worlds)
     worlds.change()
-    worlds.now.note_refused()
+    note(worlds.now.refused_notes())
     answer = compared(worlds, changed, options)
     if output == "text":
         show(render(answer))

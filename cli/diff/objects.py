@@ -7,16 +7,17 @@ from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
 
+from answers.picture import JOB
+from answers.reading.documents import Kind, Reader
+from answers.reading.planes import POD, QUOTA_KINDS, Planes
+from answers.reading.published import LEASE, LEASE_KIND, by_owner_said
+from answers.reading.quota_objects import QuotaObjects
 from api.core import Pod, PriorityClass
 from api.groups import PodGroup
 from api.kueue import API_VERSION as QUOTA_VERSION
 from api.kueue import WorkloadPriorityClass
 from api.owner_annotations import ByOwner
 from api.workloads import Workload
-from cli.common.documents import Kind, Reader
-from cli.common.planes import JOB, POD, QUOTA_KINDS, Planes
-from cli.common.published import LEASE, LEASE_KIND, by_owner_said
-from cli.common.quotas import QuotaObjects
 
 __all__ = ["Changed", "Worlds"]
 

@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from api.fates import Change, Fate, FateState
-from api.words import counted
-from cli.common.output import line, some, title
+from api.words import counted, some
+from cli.common.output import line, title
 from cli.diff.answer import Answer
 
 __all__ = ["render"]

@@ -6,14 +6,14 @@ from typing import Final
 
 import click
 
+from answers.doctor.checks import examine
+from answers.errors import InputError
+from answers.reading.seen import SeenObjects
 from api.clock import SYSTEM_CLOCK
-from cli.common.documents import InputError
 from cli.common.ending import ending
 from cli.common.options import OUTPUT
 from cli.common.output import formatted, show
 from cli.common.sources import Sources, reading
-from cli.doctor.checks import examine
-from cli.doctor.objects import Seen
 from cli.doctor.render import render
 
 __all__ = ["doctor"]
@@ -52,26 +52,14 @@ def doctor(context: click.Context, sources: Sources, output: str | None) -> None
 
 
 def _answer(sources: Sources, output: str) -> int:
-    seen = Seen()
-    sources.read(seen)
+    objects = SeenObjects()
+    sources.read(objects)
     try:
-        findings = examine(seen, SYSTEM_CLOCK.wall())
+        answer = examine(objects.seen(), SYSTEM_CLOCK.wall())
     except ValueError as error:
         raise InputError(str(error)) from None
     if output == "text":
-        show(render(findings))
+        show(render(answer.found))
     else:
-        answer = {
-            "findings": [
-                {
-                    "check": each.check,
-                    "level": each.level,
-                    "message": each.message,
-                    "fault": each.fault or None,
-                    "remedy": each.remedy or None,
-                }
-                for each in findings
-            ]
-        }
-        click.echo(formatted(answer, output), nl=False)
-    return FAULTY if any(each.fault for each in findings) else 0
+        click.echo(formatted(answer.plain(), output), nl=False)
+    return FAULTY if answer.faulty else 0

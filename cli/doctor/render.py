@@ -8,8 +8,8 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from answers.doctor.findings import Finding, Level
 from cli.common.output import line
-from cli.doctor.findings import Finding, Level
 
 __all__ = ["render"]
 

@@ -6,12 +6,13 @@ from typing import Final
 
 import click
 
+from answers.evictions import evictions
+from answers.reading.plans import Plans
 from cli.common.completion import POD_GROUPS, PODS, WORKLOADS, an_object
 from cli.common.ending import ending
 from cli.common.options import NAMESPACE, OUTPUT
 from cli.common.output import formatted, show
 from cli.common.sources import Sources, reading
-from cli.evicted.plans import Plans
 from cli.evicted.render import render
 
 __all__ = ["who_evicted"]
@@ -59,14 +60,9 @@ def who_evicted(
 def _answer(key: tuple[str, str], sources: Sources, output: str) -> int:
     plans = Plans()
     sources.read(plans)
-    found, name = plans.evictions(*key), "/".join(key)
+    answer = evictions(plans.plans(), *key)
     if output == "text":
-        show(render(name, found, plans.oldest))
+        show(render(answer))
     else:
-        answer = {
-            "name": name,
-            "evictions": [each.plain() for each in found],
-            "oldestPlan": plans.oldest or None,
-        }
-        click.echo(formatted(answer, output), nl=False)
-    return 0 if found else NOBODY
+        click.echo(formatted(answer.plain(), output), nl=False)
+    return 0 if answer.found else NOBODY

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from answers.evictions import Eviction, Evictions
 from cli.common.output import line
-from cli.evicted.plans import Eviction
 from nodes.groups.keys import short_name
 
 __all__ = ["render"]
@@ -21,11 +21,12 @@ WORDS = {
 """Rules of nodes. Those of quota have Kueue's names, and the reason of the plan says the rest."""
 
 
-def render(key: str, evictions: Sequence[Eviction], oldest: str) -> RenderableType:
-    """The answer for NAMESPACE/NAME. `oldest`: when the oldest plan was made that was read."""
-    parts: list[RenderableType] = [_head(key, evictions)]
-    for each in evictions:
-        parts += _eviction(key, each)
+def render(answer: Evictions) -> RenderableType:
+    """The whole answer."""
+    parts: list[RenderableType] = [_head(answer.name, answer.found)]
+    for each in answer.found:
+        parts += _eviction(answer.name, each)
+    oldest = answer.oldest
     known = f"The oldest plan that was read is of {oldest}." if oldest else "There is no plan."
     parts.append(Text(f"\n{known} Plans are kept for a time, so earlier evictions are not known.", "dim"))
     return Group(*parts)

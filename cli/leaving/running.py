@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 import click
 import structlog
 
+from answers.errors import InputError
 from cli.common.cluster import FAILED, Connection, checked
-from cli.common.documents import InputError
 from cli.common.output import BAD_INPUT, formatted
 from cli.leaving.sweep import Result
 from kube.client import ApiClient, ApiError

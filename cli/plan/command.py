@@ -6,26 +6,25 @@ from typing import Final, get_args
 
 import click
 
+from answers.plan import failing_jobs
+from answers.reading.node_objects import NodeObjects
 from api.disruption import BUDGET_POLICIES, BudgetPolicy, ScoreTerm, check_terms
 from api.owner_annotations import ByOwner
-from api.plans import Outcome
 from cli.common.completion import a_preemptor
 from cli.common.ending import ending
 from cli.common.lines import answer_file
-from cli.common.objects import Objects
+from cli.common.notes import note
 from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT, for_option, jsonl_option
 from cli.common.output import BAD_INPUT, formatted, show
 from cli.common.sources import Sources, reading
-from cli.plan.offline import decide, failing_jobs, plain
+from cli.plan.asking import ask
 from cli.plan.render import render
 from cli.plan.stream import PlanLines
-from nodes.search.unmodelled import why_blocked
 from nodes.state.costs import CostRules
 
 __all__ = ["plan"]
 
 NOT_PLACED: Final = 3
-PLACED: Final[frozenset[Outcome]] = frozenset({"Fits", "Preempts"})
 
 EPILOG: Final = """\b
 Examples:
@@ -106,7 +105,7 @@ def plan(
     with ending(context):
         check_terms(terms, "--score-term")
         costs = CostRules(terms=terms or CostRules().terms, budgets=budgets or "Prefer")
-        objects, key = Objects(costs, by_owner), sources.key(preemptor, namespace, "--for")
+        objects, key = NodeObjects(costs, by_owner), sources.key(preemptor, namespace, "--for")
         context.exit(_plan(sources, objects, key, pod, output or "text"))
 
 
@@ -117,13 +116,14 @@ def _stream(path: str) -> int:
     return NOT_PLACED if answers.any_blocked else 0
 
 
-def _plan(sources: Sources, objects: Objects, preemptor: tuple[str, str], pod: bool, output: str) -> int:
+def _plan(sources: Sources, objects: NodeObjects, preemptor: tuple[str, str], pod: bool, output: str) -> int:
     sources.read(objects)
-    objects.note_misread()
-    spec, snapshot = decide(objects, "/".join(preemptor), pod=pod)
+    note(objects.misread_notes())
+    nodes = objects.picture()
+    answer = ask(objects, nodes, preemptor, pod=pod)
     if output == "text":
-        objects.note_ignored()
-        show(render(spec, snapshot, failing_jobs(objects, spec)))
+        note(objects.ignored_notes())
+        show(render(answer.spec, answer.snapshot, failing_jobs(nodes, objects.jobs, answer.spec)))
     else:
-        click.echo(formatted(plain(spec), output), nl=False)
-    return 0 if spec.outcome in PLACED and not why_blocked(spec) else NOT_PLACED
+        click.echo(formatted(answer.plain(), output), nl=False)
+    return 0 if answer.placed else NOT_PLACED

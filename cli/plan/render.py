@@ -12,8 +12,8 @@ from rich.text import Text
 
 from api.disruption import DISRUPTION_TARGET, ScoreTerm
 from api.plans import Outcome, PreemptionPlanSpec, Score, SearchReport, Victim
-from api.words import counted
-from cli.common.output import line, plain_table, some, title, with_rest
+from api.words import counted, some
+from cli.common.output import line, plain_table, title, with_rest
 from nodes.groups.keys import short_name
 from nodes.search.costs import TERM_WORDS
 from nodes.search.survivors import budget_text, budgets_of, survivors, waiting

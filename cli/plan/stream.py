@@ -6,13 +6,13 @@ from typing import Any, Final
 
 import msgspec
 
+from answers.reading.documents import JsonDocument, split_key
+from answers.reading.node_objects import NodeObjects
 from api.disruption import BudgetPolicy, ScoreTerm, check_terms
 from api.meta import Struct
 from api.owner_annotations import ByOwner
-from cli.common.documents import JsonDocument
 from cli.common.lines import read_line
-from cli.common.objects import Objects
-from cli.plan.offline import decide, plain
+from cli.plan.asking import ask
 from nodes.state.costs import CostRules
 
 __all__ = ["PlanLines", "plan_line"]
@@ -49,8 +49,8 @@ def plan_line(line: bytes) -> dict[str, Any]:
     request = read_line(line, Request)
     check_terms(request.score_terms, "scoreTerms")
     costs = CostRules(terms=request.score_terms, budgets=request.disruption_budgets)
-    objects = Objects(costs, request.groups_by_owner)
+    objects = NodeObjects(costs, request.groups_by_owner)
     for index, raw in enumerate(request.objects):
         objects.add(JsonDocument(raw), f"objects[{index}]")
-    spec, _ = decide(objects, request.for_, pod=request.pod)
-    return plain(spec)
+    preemptor = split_key(request.for_, "for")
+    return ask(objects, objects.picture(), preemptor, pod=request.pod).plain()

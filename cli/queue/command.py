@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 import click
-from rich.console import RenderableType
 
+from answers.errors import InputError
+from answers.queues.answer import AllQueues, OneQueue, all_queues, one_queue
+from answers.reading.queues import QueueObjects
+from answers.reading.quota_objects import read_time
 from api.clock import SYSTEM_CLOCK
 from api.times import rfc3339_micro
 from cli.common.completion import a_namespace, a_queue
-from cli.common.documents import InputError
 from cli.common.ending import ending
+from cli.common.notes import note
 from cli.common.options import OUTPUT
 from cli.common.output import formatted, show
-from cli.common.quotas import read_time
 from cli.common.sources import Sources, reading
-from cli.queue.objects import QueueObjects
-from cli.queue.plain import plain, plain_queue
 from cli.queue.render import render, render_queue
-from quota.answers.overview import overview, queue_overview
 from quota.answers.reclaims import HIGHEST
 from quota.search.decision import Options
 from quota.state.amounts import QuotaError
-from quota.state.statuses import Tally
 
 __all__ = ["queue"]
 
@@ -93,43 +90,24 @@ def queue(
         objects = QueueObjects()
         sources.read(objects)
         if output in (None, "text"):
-            objects.note_ignored()
-            objects.note_strays()
-            objects.note_checks()
-        answer, data = _answer(objects, name, moment, options, priority)
-        if output in (None, "text"):
-            show(answer)
+            note([*objects.ignored_notes(), *objects.stray_notes(), *objects.check_notes()])
+        answer = _answer(objects, name, moment, options, priority)
+        if output not in (None, "text"):
+            click.echo(formatted(answer.plain(), output), nl=False)
+        elif isinstance(answer, AllQueues):
+            show(render(answer.overview, priority))
         else:
-            click.echo(formatted(data, output), nl=False)
+            show(render_queue(answer, priority))
 
 
 def _answer(
-    objects: QueueObjects, name: str | None, now: int, options: Options, priority: int
-) -> tuple[RenderableType, dict[str, Any]]:
-    state = objects.state
-    workloads = state.workloads.values()
+    objects: QueueObjects, name: str | None, moment: int, options: Options, priority: int
+) -> AllQueues | OneQueue:
+    picture = objects.all_of(moment)
     try:
-        snapshot = state.snapshot()
         if name is None:
-            everything = overview(snapshot, workloads, now, options, priority)
-            return render(everything, priority), plain(everything)
-        queue, local = objects.named(name, snapshot)
-        one = queue_overview(
-            snapshot, queue, workloads, now, options, priority=priority, namespaces=objects.namespaces
-        )
-        counts = _tally(objects)
-        return (
-            render_queue(one, local, counts, snapshot, priority),
-            plain_queue(one, local, counts, snapshot),
-        )
+            return all_queues(picture, options, priority)
+        return one_queue(picture, name, options, priority)
     except QuotaError as error:
         place = objects.place(error.subject) or error.subject
         raise InputError(": ".join(part for part in (place, error.field, error.problem) if part)) from None
-
-
-def _tally(objects: QueueObjects) -> Tally:
-    counts = Tally()
-    held: Iterable[Any] = objects.state.workloads.values()
-    for workload in held:
-        counts.put(workload)
-    return counts

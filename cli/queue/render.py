@@ -8,16 +8,16 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from answers.queues.answer import OneQueue
 from api.kueue import LocalQueue
 from api.words import counted
 from api.workloads import PreemptionReason
 from cli.common.output import line, plain_table, title, with_rest
 from quota.answers.accounts import Account
-from quota.answers.overview import NodeOverview, Overview, QueueOverview
+from quota.answers.overview import NodeOverview, Overview
 from quota.answers.reclaims import HIGHEST, Reclaim
 from quota.cycle.entries import Entry, Outcome
 from quota.state.amounts import shown
-from quota.state.snapshot import QuotaSnapshot
 from quota.state.statuses import Tally
 from quota.state.workloads import effective_priority, key_of
 
@@ -54,18 +54,17 @@ def render(everything: Overview, priority: int) -> RenderableType:
     return Group(*parts)
 
 
-def render_queue(
-    one: QueueOverview, local: LocalQueue | None, counts: Tally, snapshot: QuotaSnapshot, priority: int
-) -> RenderableType:
+def render_queue(answer: OneQueue, priority: int) -> RenderableType:
     """One ClusterQueue, and the LocalQueue that was asked for."""
+    one, local = answer.one, answer.local
     name = one.queue.name
-    numbers = counts.cluster_queue(name)
+    numbers = answer.counts.cluster_queue(name)
     head = [Text.assemble((f"ClusterQueue {name}", "bold"), f", in {one.path}")]
     head += [Text(f"  It is not active: {one.queue.inactive}", "red")] if one.queue.inactive else []
     said = [line(f"With quota: {counted(numbers.reserving, 'Workload')}. Waiting: {len(one.waiting)}.")]
     parts: list[RenderableType] = [*head, *said]
     if local is not None:
-        parts.append(_local(local, name, counts))
+        parts.append(_local(local, name, answer.counts))
     parts += [title("Quota"), _quota(one.accounts), *_limits(one.accounts)]
     if one.waiting:
         parts += [title("Who waits"), _waiting(one.waiting)]

@@ -10,16 +10,17 @@ from typing import Final
 
 import click
 
+from answers.reading.quota_objects import QuotaObjects, read_time
 from api.clock import SYSTEM_CLOCK
 from api.times import rfc3339_micro
 from cli.common.completion import WORKLOADS, an_object
 from cli.common.ending import ending
 from cli.common.lines import answer_file
+from cli.common.notes import note
 from cli.common.options import NAMESPACE, OUTPUT, for_option, jsonl_option
 from cli.common.output import BAD_INPUT, formatted, show
-from cli.common.quotas import QuotaObjects, read_time
 from cli.common.sources import Sources, reading
-from cli.quota.plain import plain
+from cli.quota.asking import ask
 from cli.quota.render import render
 from cli.quota.stream import answer_scenario
 from quota.search.decision import Options
@@ -108,16 +109,13 @@ def _quota(
     objects = QuotaObjects()
     sources.read(objects)
     if output == "text":
-        objects.note_ignored()
-        objects.note_strays()
-        objects.note_checks()
-    workload = objects.pending("/".join(preemptor), created=clock)
-    decision, snapshot = objects.decide(workload, moment, options, explain=True)
+        note([*objects.ignored_notes(), *objects.stray_notes(), *objects.check_notes()])
+    answer = ask(objects, "/".join(preemptor), moment, options, created=clock, explain=True)
     if output == "text":
-        show(render(decision, workload, snapshot, moment))
+        show(render(answer))
     else:
-        click.echo(formatted(plain(decision), output), nl=False)
-    return 0 if decision.mode == "Fit" or decision.targets else NO_QUOTA
+        click.echo(formatted(answer.plain(), output), nl=False)
+    return 0 if answer.decision.mode == "Fit" or answer.decision.targets else NO_QUOTA
 
 
 def _time_based(gates: str) -> bool:

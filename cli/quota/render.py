@@ -8,9 +8,9 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from api.words import counted
-from api.workloads import Workload
-from cli.common.output import line, plain_table, some, title, with_rest
+from answers.quota.decision import QuotaAnswer
+from api.words import counted, some
+from cli.common.output import line, plain_table, title, with_rest
 from quota.answers.words import NO_FIT, NOT_COVERED, because, duration, rule_text
 from quota.search.assignment import Check, FlavorSearch, Mode
 from quota.search.decision import Decision, Target
@@ -27,11 +27,9 @@ MAX_VICTIMS: Final = 30
 MAX_SURVIVORS: Final = 20
 
 
-def render(decision: Decision, workload: Workload, snapshot: QuotaSnapshot, now: int) -> RenderableType:
-    """The whole decision about the workload.
-
-    `snapshot` is the one that the decision was made from. `now` is in microseconds.
-    """
+def render(answer: QuotaAnswer) -> RenderableType:
+    """The whole decision about the workload."""
+    decision, workload, snapshot, now = answer.decision, answer.workload, answer.snapshot, answer.moment
     queue, priority = snapshot.queues[decision.queue], effective_priority(workload)
     parts: list[RenderableType] = [_head(decision, priority, snapshot.path(queue.node))]
     if decision.assignment.searches:

@@ -6,11 +6,12 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from answers.reading.documents import JsonDocument, split_key
+from answers.reading.quota_objects import QuotaObjects, read_time
 from api.meta import Struct
 from api.validation import FieldError
-from cli.common.documents import JsonDocument, split_key
 from cli.common.lines import read_line
-from cli.common.quotas import QuotaObjects, read_time
+from cli.quota.asking import ask
 from native.codes import FINAL_SHARE, INITIAL_SHARE
 from quota.search.decision import Decision, Options
 
@@ -46,8 +47,7 @@ def answer_scenario(line: bytes, *, time_based: bool = True) -> dict[str, Any]:
     objects = QuotaObjects()
     for index, raw in enumerate(scenario.objects):
         objects.add(JsonDocument(raw), f"objects[{index}]")
-    decision, _ = objects.decide(objects.pending(scenario.incoming), now, options)
-    return _answer(decision)
+    return _answer(ask(objects, scenario.incoming, now, options).decision)
 
 
 def _strategies(scenario: Scenario) -> tuple[int, ...]:

@@ -11,11 +11,13 @@ import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from answers.errors import InputError
 from api.words import counted
 from cli.common.completion import a_file
-from cli.common.documents import STDIN, InputError, read_file
 from cli.common.ending import ending
+from cli.common.files import STDIN, read_file
 from cli.common.lines import answer_file
+from cli.common.notes import note
 from cli.common.options import FILES, MORE_FILES, OUTPUT, jsonl_option
 from cli.common.output import BAD_INPUT, formatted, line, show
 from cli.validate.objects import LocatedObject, Objects, writes
@@ -145,7 +147,7 @@ def _validate(paths: Sequence[str], old: Sequence[str], user: str, output: str) 
         judged += [(found, write, verdict(write, facts)) for found, write in writes(objects, stored)]
         ignored.ignored += objects.ignored
     if output == "text":
-        ignored.note_ignored()
+        note(ignored.ignored_notes())
         show(_rendered(judged))
     else:
         click.echo(formatted({"objects": [_plain(*each) for each in judged]}, output), nl=False)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, ClassVar, Final, Literal, NamedTuple
 
+from answers.reading.documents import DEFAULT_NAMESPACE, Document, Header, Kind, Name, Reader, located, only
 from api.core import PriorityClass
 from api.groups import API_VERSION, PodGroup
 from api.priority import SYSTEM_CLASSES, global_default
 from api.validation import FieldError
 from cli.common.configuration import Configuration
-from cli.common.documents import DEFAULT_NAMESPACE, Document, Header, Kind, Name, Reader, located, only
 from cli.validate.verdicts import JUDGED, Context, Write
 from schema import KNOWN
 from webhooks.configuration import settings_of

@@ -6,15 +6,16 @@ from typing import Final
 
 import click
 
+from answers.reading.quota_objects import read_time
 from api.clock import SYSTEM_CLOCK
 from api.owner_annotations import ByOwner
 from api.times import rfc3339_micro
 from cli.common.completion import a_file
-from cli.common.documents import read_file
 from cli.common.ending import ending
+from cli.common.files import read_file
+from cli.common.notes import note
 from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT
 from cli.common.output import formatted, show
-from cli.common.quotas import read_time
 from cli.common.sources import Sources, reading_beside
 from cli.whatif.objects import Cluster, Submission
 from cli.whatif.render import render
@@ -74,8 +75,7 @@ def _answer(
         submission.add_file(read_file(path), path)
     sources.read(cluster)
     submission.expand(cluster)
-    cluster.note_refused()
-    submission.note_ignored()
+    note([*cluster.refused_notes(), *submission.ignored_notes()])
     found = steps(cluster, submission)
     if output == "text":
         show(render(found))

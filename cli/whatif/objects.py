@@ -8,6 +8,11 @@ from uuid import UUID, uuid5
 
 import msgspec
 
+from answers.picture import POD_GROUP
+from answers.reading.documents import Kind, Reader, located
+from answers.reading.field_checks import check_pod
+from answers.reading.node_objects import NodeObjects
+from answers.reading.planes import Planes
 from api.foreign_groups import COSCHEDULING, NATIVE, VOLCANO
 from api.foreign_owners import OwnerObject
 from api.groups import PodGroup
@@ -15,10 +20,6 @@ from api.kueue import API_VERSION as QUOTA_VERSION
 from api.kueue import WorkloadPriorityClass
 from api.owner_annotations import ByOwner
 from api.validation import FieldError, convert
-from cli.common.checks import check_pod
-from cli.common.documents import Kind, Reader, located
-from cli.common.objects import Objects
-from cli.common.planes import POD_GROUP, Planes
 from nodes.groups.made_pods import KINDS, VERSIONS, MadePods, Written, made_pods
 from nodes.groups.owner_objects import OWNERS
 from nodes.groups.registry import ForeignGroup
@@ -35,7 +36,7 @@ __all__ = ["Cluster", "Submission", "Submitted"]
 
 GROUPS_OF_OTHERS = ((NATIVE, "PodGroup"), (COSCHEDULING, "PodGroup"), (VOLCANO, "PodGroup"))
 UIDS = UUID("abe7076f-9e27-4a98-89cc-e905f81f36fb")
-"""Objects that are submitted have UIDs that come from their names, so that answers are the same each time."""
+"""NodeObjects that are submitted have UIDs that come from their names, so that answers are the same each time."""
 OWNER_KINDS = {(each.api_version, each.kind): each for each in OWNERS.values()}
 CLASS = (QUOTA_VERSION, "WorkloadPriorityClass")
 RUNTIMES: Mapping[tuple[str, str], Kind] = {
@@ -102,12 +103,12 @@ class Submitted:
 
 
 class Submission(Reader):
-    """Objects that make pods, and PodGroups. Others do not matter."""
+    """NodeObjects that make pods, and PodGroups. Others do not matter."""
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
         **dict.fromkeys(VERSIONS, Kind(Written, True)),
         **RUNTIMES,
-        **{key: Objects.kinds[key] for key in (POD_GROUP, *GROUPS_OF_OTHERS)},
+        **{key: NodeObjects.kinds[key] for key in (POD_GROUP, *GROUPS_OF_OTHERS)},
     }
     matter: ClassVar[str] = "what-if (changes of other objects: --overlay)"
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from answers.reading.planes import QUOTA_KINDS
 from api.core import Pod
 from api.groups import SCHEDULING_GATE, PodGroup
 from api.integration import ADMISSION_GATE, QUEUE_NAME_LABEL
@@ -18,7 +19,6 @@ from api.validation import FieldError
 from api.waits import Wait
 from api.words import counted, listed
 from api.workloads import Workload
-from cli.common.planes import QUOTA_KINDS
 from cli.whatif.objects import Cluster, Submission, Submitted
 from cli.whatif.workloads import supposed_pods, workload_of
 from controllers.jobs.owned_workload import JobError
@@ -30,6 +30,7 @@ from nodes.groups.registry import GroupKey, form_of
 from nodes.search.preemptors.preemptor import DecisionError
 from nodes.search.preemptors.supposed import WorkloadName
 from nodes.state.snapshot import Snapshot
+from quota.answers.picture import QuotaPicture
 from quota.answers.trial import admitted, waiting_again
 from quota.answers.waits import Around, why_workload_waits
 from quota.cycle.pod_set_infos import PodSetConflict, PodSetInfo, pod_set_infos
@@ -224,10 +225,7 @@ class _Trying:
     def _with_quota(self, unit: Unit, workload: Workload, bare: Step) -> tuple[Step, Snapshot]:
         cluster = self._cluster
         cluster.quota.apply(workload)
-        around = Around(
-            cluster.quota, cluster.now, (), cluster.namespaces, unread=cluster.unread(QUOTA_KINDS)
-        )
-        wait = why_workload_waits(workload, around)
+        wait = why_workload_waits(workload, self._around())
         bare = replace(bare, quota=wait)
         if wait.state not in GETS_QUOTA:
             says = f"It waits for quota, and its pods are not created. {wait.sentence}"
@@ -237,11 +235,17 @@ class _Trying:
         targets = [target.holder.workload for target in decision.targets]
         for each in [holder, *map(waiting_again, targets)]:
             cluster.quota.apply(each)
+        around = self._around()
         again = [why_workload_waits(waiting_again(each), around) for each in targets]
         infos = {each.name: each for each in pod_set_infos(holder, cluster.quota.flavors)}
         gone = [uid for each in targets for uid in self._pods_of(each)]
         self._snapshot = without_pods(self._snapshot, gone)
         return self._on_nodes(unit, replace(bare, quota_consequences=tuple(again)), infos)
+
+    def _around(self) -> Around:
+        cluster = self._cluster
+        quota = QuotaPicture(cluster.quota)
+        return Around(quota, cluster.now, (), cluster.namespaces, unread=cluster.unread(QUOTA_KINDS))
 
     def _pods_of(self, workload: Workload) -> list[str]:
         """UIDs of the pods that end when the Workload loses its quota."""

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, get_args
 
 import click
 
+from answers.reading.details import NamespaceObjects
+from answers.reading.quota_objects import read_time
+from answers.why import WhyKind
+from answers.why import why as ask
 from api.clock import SYSTEM_CLOCK
 from api.owner_annotations import ByOwner
 from api.times import rfc3339_micro
-from api.waits import Wait
 from cli.common.completion import by_kind
 from cli.common.ending import ending
+from cli.common.notes import note
 from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT
 from cli.common.output import formatted, show
-from cli.common.quotas import read_time
 from cli.common.sources import Sources, reading
-from cli.why.answers import about_group, about_job, about_pod, about_workload
-from cli.why.objects import World
 from cli.why.render import render
 
 __all__ = ["why"]
 
 WAITS: Final = 3
-
-QUESTIONS: Final[Mapping[str, Callable[[World, str, str], Wait]]] = {
-    "pod": about_pod,
-    "podgroup": about_group,
-    "job": about_job,
-    "workload": about_workload,
-}
 
 EPILOG: Final = """\b
 Examples:
@@ -54,7 +47,7 @@ Exit status:
 
 
 @click.command(epilog=EPILOG)
-@click.argument("kind", type=click.Choice(list(QUESTIONS)))
+@click.argument("kind", type=click.Choice(get_args(WhyKind)))
 @click.argument("name", metavar="[NAMESPACE/]NAME", shell_complete=by_kind)
 @NAMESPACE
 @click.option("--now", metavar="RFC3339", help="The time to decide at; this computer's clock is the default.")
@@ -64,7 +57,7 @@ Exit status:
 @click.pass_context
 def why(
     context: click.Context,
-    kind: str,
+    kind: WhyKind,
     name: str,
     namespace: str | None,
     now: str | None,
@@ -79,13 +72,14 @@ def why(
     with ending(context):
         key = sources.key(name, namespace, "NAME")
         moment = read_time(now or rfc3339_micro(SYSTEM_CLOCK.wall()), "--now")
-        context.exit(_answer(kind, key, World(key[0], moment, by_owner), sources, output or "text"))
+        objects = NamespaceObjects(key[0], moment, by_owner)
+        context.exit(_answer(kind, key[1], objects, sources, output or "text"))
 
 
-def _answer(kind: str, key: tuple[str, str], world: World, sources: Sources, output: str) -> int:
-    sources.read(world)
-    world.note_refused()
-    answer = QUESTIONS[kind](world, *key)
+def _answer(kind: WhyKind, name: str, objects: NamespaceObjects, sources: Sources, output: str) -> int:
+    sources.read(objects)
+    note(objects.refused_notes())
+    answer = ask(*objects.about(), kind, name)
     if output == "text":
         show(render(answer))
     else:

@@ -14,7 +14,8 @@ from controllers.gangs.mirror.misread import Misread
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.pod_events import Hear
 from controllers.gangs.promised.promises import Promises
-from controllers.gangs.scheduler.configuration import SchedulerConfiguration, load
+from controllers.gangs.scheduler.configuration import SchedulerConfiguration
+from controllers.gangs.scheduler.file import load
 from controllers.gangs.waking.waiters import Waiters
 from runtime.mirror.resources import PLANS
 from runtime.mirror.views import View, Views

@@ -16,12 +16,12 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from cli.common.documents import Document, JsonDocument
-from cli.doctor.objects import Seen
+from answers.reading.documents import Document, JsonDocument
+from answers.reading.seen import SeenObjects
 from hack.record.asked import ASKED
 from hack.record.asking import ROOT
 from hack.record.cases import NOON, Case
-from tests.unit.cli.doctor.healthy import NOW
+from tests.kit.healthy import NOW
 
 MOST: Final = 20
 """Questions of one test. Some tests make them at random."""
@@ -91,7 +91,7 @@ LISTENER: Final = Listener()
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Listen while a test runs."""
     LISTENER.test = item.nodeid
-    invoke, add = CliRunner.invoke, Seen.add
+    invoke, add = CliRunner.invoke, SeenObjects.add
     busy: list[bool] = []
 
     def listening(runner: CliRunner, command: Any, args: Any = None, **others: Any) -> Result:
@@ -102,14 +102,14 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         finally:
             busy.pop()
 
-    def seeing(seen: Seen, document: Document, place: str) -> None:
+    def seeing(seen: SeenObjects, document: Document, place: str) -> None:
         if not busy:
             LISTENER.examined(document)
         add(seen, document, place)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(CliRunner, "invoke", listening)
-        patch.setattr(Seen, "add", seeing)
+        patch.setattr(SeenObjects, "add", seeing)
         yield
 
 

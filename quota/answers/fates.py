@@ -8,13 +8,13 @@ from typing import Final
 from api.fates import Fate, FateState
 from api.workloads import Workload
 from quota.answers.overview import Namespaces, tried_alone
+from quota.answers.picture import QuotaPicture
 from quota.answers.reclaims import reclaims
 from quota.cycle.entries import Entry, Outcome
 from quota.cycle.queues import is_queued
 from quota.search.decision import Options
 from quota.state.amounts import QuotaError
 from quota.state.snapshot import QuotaSnapshot
-from quota.state.state import QuotaState
 from quota.state.workloads import holds_quota, key_of, local_queue_key
 
 __all__ = ["quota_fates"]
@@ -24,14 +24,14 @@ STATES: Final[Mapping[Outcome, FateState]] = {"Admit": "Fits", "DeferredFit": "F
 KEEPS: Final = "It keeps its quota."
 
 
-def quota_fates(state: QuotaState, now: int, options: Options, namespaces: Namespaces) -> dict[str, Fate]:
+def quota_fates(quota: QuotaPicture, now: int, options: Options, namespaces: Namespaces) -> dict[str, Fate]:
     """By NAMESPACE/NAME. `now` is in microseconds. Each Workload that waits is decided about alone.
 
     Raises QuotaError if the usage is too much to be counted.
     """
-    snapshot = state.snapshot()
+    snapshot = quota.snapshot()
     goes, fates = dict[str, list[str]](), dict[str, Fate]()
-    for workload in state.workloads.values():
+    for workload in quota.workloads.values():
         if is_queued(workload) and workload.metadata.deletion_timestamp is None:
             key = key_of(workload)
             fates[f"Workload {key}"], targets = _waiting(snapshot, workload, now, options, namespaces)
@@ -43,7 +43,7 @@ def quota_fates(state: QuotaState, now: int, options: Options, namespaces: Names
             told = takes.setdefault(target.holder.key, [])
             who = f"ClusterQueue {reclaim.queue} ({target.reason})"
             told += [who] if who not in told else []
-    for workload in state.workloads.values():
+    for workload in quota.workloads.values():
         if holds_quota(workload):
             key = key_of(workload)
             fates[f"holding Workload {key}"] = _holding(snapshot, workload, goes.get(key), takes.get(key))

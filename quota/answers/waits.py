@@ -20,13 +20,13 @@ from api.workloads import (
     Workload,
 )
 from quota.answers.decision_words import places_of, said_of, stays_of, targets_of, would_help
+from quota.answers.picture import QuotaPicture
 from quota.cycle.admissible import admissible_in
 from quota.cycle.entries import Entry
 from quota.cycle.queues import backs_off, is_queued, precedence
 from quota.search.decision import Decision, Options, decide
 from quota.state.amounts import QuotaError
 from quota.state.snapshot import Queue, QuotaSnapshot
-from quota.state.state import QuotaState
 from quota.state.workloads import effective_priority, holds_quota, key_of, true_condition
 
 __all__ = ["Around", "why_workload_waits"]
@@ -45,7 +45,7 @@ UNTIL_CHANGED: Final = "When what is named changes."
 class Around:
     """What an answer depends on besides the Workload."""
 
-    state: QuotaState
+    quota: QuotaPicture
     now: int
     """In microseconds since 1970."""
     plans: Sequence[PreemptionPlan] = ()
@@ -58,7 +58,7 @@ class Around:
 
 
 def why_workload_waits(workload: Workload, around: Around) -> Wait:
-    """The answer for the Workload. One that is not there in `around.state` has no place in a queue."""
+    """The answer for the Workload. One that is not there in `around.quota` has no place in a queue."""
     known = Wait(
         kind="Workload",
         name=key_of(workload),
@@ -169,7 +169,7 @@ def _kept_out(workload: Workload, known: Wait, around: Around) -> Wait | None:
     try:
         if backs_off(workload, around.now):
             return _backs_off(workload, known)
-        found = admissible_in(around.state.snapshot(), workload, around.now, around.namespaces)
+        found = admissible_in(around.quota.snapshot(), workload, around.now, around.namespaces)
     except QuotaError as error:
         return _wrong(known, "Misconfigured", str(error))
     if isinstance(found, Entry):
@@ -211,10 +211,10 @@ def _wrong(known: Wait, state: str, problem: str) -> Wait:
 
 
 def _queued(workload: Workload, known: Wait, around: Around) -> Wait:
-    snapshot = around.state.snapshot()
+    snapshot = around.quota.snapshot()
     queue = snapshot.queue_of(workload)
     try:
-        place, length = _place(workload, queue, snapshot, around.state)
+        place, length = _place(workload, queue, snapshot, around.quota)
         decision = decide(snapshot, workload, around.now, around.options, explain=True)
     except QuotaError as error:
         return _wrong(known, "Misconfigured", str(error))
@@ -227,14 +227,14 @@ def _queued(workload: Workload, known: Wait, around: Around) -> Wait:
     known = replace(known, numbers=numbers, since=_waits_since(workload), source="Engine")
     plan = current_plan(around.plans, "Workload", workload.metadata.uid, active=True)
     if plan is not None:
-        return _preempting(known, plan, around.state)
+        return _preempting(known, plan, around.quota)
     return _decided(workload, known, decision, queue, place)
 
 
-def _place(workload: Workload, queue: Queue, snapshot: QuotaSnapshot, state: QuotaState) -> tuple[int, int]:
+def _place(workload: Workload, queue: Queue, snapshot: QuotaSnapshot, quota: QuotaPicture) -> tuple[int, int]:
     """Its place in the ClusterQueue, from 1, and how many wait there. One whose times cannot be read is not counted."""
     own, mine, before, others = key_of(workload), precedence(workload), 0, 0
-    for key, other in state.workloads.items():
+    for key, other in quota.workloads.items():
         if key == own or not is_queued(other):
             continue
         try:
@@ -245,12 +245,12 @@ def _place(workload: Workload, queue: Queue, snapshot: QuotaSnapshot, state: Quo
     return before + 1, others + 1
 
 
-def _preempting(known: Wait, plan: PreemptionPlan, state: QuotaState) -> Wait:
+def _preempting(known: Wait, plan: PreemptionPlan, quota: QuotaPicture) -> Wait:
     """A plan makes others give back their quota."""
     left = [
         f"Workload {victim.namespace}/{victim.name}, priority {victim.priority}"
         for victim in plan.spec.victims
-        if not victim.name or _holds(state, f"{victim.namespace}/{victim.name}")
+        if not victim.name or _holds(quota, f"{victim.namespace}/{victim.name}")
     ]
     name = f"{plan.metadata.namespace}/{plan.metadata.name}"
     gone = len(plan.spec.victims) - len(left)
@@ -266,8 +266,8 @@ def _preempting(known: Wait, plan: PreemptionPlan, state: QuotaState) -> Wait:
     )
 
 
-def _holds(state: QuotaState, key: str) -> bool:
-    workload = state.workloads.get(key)
+def _holds(quota: QuotaPicture, key: str) -> bool:
+    workload = quota.workloads.get(key)
     return workload is not None and holds_quota(workload)
 
 

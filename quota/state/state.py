@@ -71,6 +71,24 @@ class QuotaState:
         self.structure = 0
         """Grows with each change of queues, cohorts and flavors, their status aside."""
 
+    def copied(self) -> QuotaState:
+        """The same objects in a state of its own. Later events of one do not change the other."""
+        other = QuotaState(partial=self._partial, deactivated_hold=self._deactivated_hold)
+        other._cluster_queues = dict(self._cluster_queues)
+        other._cohorts = dict(self._cohorts)
+        other._flavors = dict(self._flavors)
+        other._local_queues = dict(self._local_queues)
+        other._checks = dict(self._checks)
+        other._surroundings = self._surroundings.copied()
+        other._workloads = dict(self._workloads)
+        other._queue_members = dict(self._queue_members)
+        other._cohort_members = dict(self._cohort_members)
+        other._min_admits = dict(self._min_admits)
+        other._holders = dict(self._holders)
+        other._remains = dict(self._remains)
+        other.structure = self.structure
+        return other
+
     def path(self, queue: str) -> str:
         """From the root Cohort to the ClusterQueue of this name, `/root/team/queue`."""
         layout = self._current().layout

@@ -50,6 +50,12 @@ class KnownSurroundings:
         self._ranges: dict[str, dict[str, LimitRange]] = {}
         """By namespace and name."""
 
+    def copied(self) -> KnownSurroundings:
+        """The same objects. Later events of one do not change the other."""
+        other = KnownSurroundings()
+        other.now, other._ranges = self.now, dict(self._ranges)
+        return other
+
     def apply(self, thing: LimitRange | RuntimeClass) -> bool:
         """Add an object, or replace the one with its name. Returns whether anything has changed. Raises QuotaError, and
         then changes nothing."""

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from answers.quota.data import plain
 from api.workloads import Workload
-from cli.quota.plain import plain
 from quota.search.decision import Decision, Options, decide
 from quota.state.snapshot import QuotaSnapshot
 from quota.state.state import QuotaState

@@ -22,7 +22,7 @@ ROOMS: Final = (
         "extender",
         "webhooks",
     ),
-    *("cli", "hack", "bench"),
+    *("answers", "cli", "hack", "bench"),
 )
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta
@@ -23,9 +22,8 @@ from api.yaml import YamlError, documents
 from controllers.gangs.scheduler.profiles import PluginConfig, Plugins, plugin_args, profile_of
 from nodes.filters.profile import DEFAULT_SCHEDULER, Profiles
 
-__all__ = ["Limits", "SchedulerConfiguration", "load", "parse"]
+__all__ = ["Limits", "SchedulerConfiguration", "parse"]
 
-SETTING: Final = "planning.schedulerConfiguration"
 PREEMPTION: Final = "DefaultPreemption"
 FEASIBLE_NODES: Final = 100
 """kube-scheduler (minFeasibleNodesToFind) never stops to filter before it has this number of nodes."""
@@ -125,18 +123,6 @@ class File(Struct, kw_only=True):
     percentage_of_nodes_to_score: Percentage | None = None
     profiles: list[Profile] | None = None
     extenders: list[Extender] | None = None
-
-
-def load(path: str) -> SchedulerConfiguration:
-    """The configuration in that file. Raises FieldError, which names the setting, the file and the field in it."""
-    try:
-        return parse(Path(path).read_text("utf-8-sig"))
-    except OSError as error:
-        raise FieldError(SETTING, f"{path}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise FieldError(SETTING, f"{path}: is not UTF-8") from None
-    except FieldError as error:
-        raise FieldError(SETTING, f"{path}: {error}") from None
 
 
 def parse(text: str) -> SchedulerConfiguration:

@@ -28,9 +28,9 @@ from api.plans import (
 )
 from cli.main import COMMANDS, reprieve
 from tests.kit.examples import examples
+from tests.kit.healthy import NOW as AT
+from tests.kit.healthy import healthy, pod
 from tests.kit.pages import ROOT
-from tests.unit.cli.doctor.healthy import NOW as AT
-from tests.unit.cli.doctor.healthy import healthy, pod
 
 ESCAPES: Final = re.compile(r"\x1b\[[0-9;]*m")
 BEGINS, ENDS = "-zb", "ze"

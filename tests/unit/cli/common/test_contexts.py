@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from answers.errors import InputError
 from cli.common.cluster import Connection
 from cli.common.contexts import contexts
-from cli.common.documents import InputError
 from cli.common.sources import Sources
 
 FIRST = "contexts: [{name: a, context: {cluster: c}}, {name: b, context: {namespace: of-b}}]"

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import pytest
 
+from answers.reading.node_objects import NodeObjects
 from cli.common.live import _Pages
-from cli.common.objects import Objects
 from kube.client import ApiClient, ApiError
 
 
@@ -42,9 +42,9 @@ class Answers:
 
 def read(answers: Answers) -> list[str]:
     """The names of the pods that were read."""
-    reader = Objects()
+    reader = NodeObjects()
     asyncio.run(_Pages(cast(ApiClient, answers), reader).read("/api/v1/pods", "Pod", ""))
-    return sorted(reader.snapshot().pod_names)
+    return sorted(reader.picture().snapshot.pod_names)
 
 
 def test_pages_follow_one_another() -> None:

@@ -12,11 +12,11 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from cli.common.objects import Objects
-from cli.common.published import LEASE
+from answers.reading.details import NamespaceObjects
+from answers.reading.node_objects import NodeObjects
+from answers.reading.published import LEASE
 from cli.main import reprieve
 from cli.plan.stream import plan_line
-from cli.why.objects import World
 from tests.kit.pages import ROOT
 
 Json = dict[str, Any]
@@ -226,12 +226,11 @@ def test_a_file_of_a_cluster_without_a_lease(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("by_owner", ["Off", None])
-def test_a_missing_right_prevents_no_answer(by_owner: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_right_prevents_no_answer(by_owner: Any) -> None:
     """It is named, unless the Lease does not matter."""
-    objects, world = Objects(by_owner=by_owner), World("a", 0, by_owner)
+    objects, world = NodeObjects(by_owner=by_owner), NamespaceObjects("a", 0, by_owner)
     assert objects.do_without(LEASE, "leases is forbidden")
     assert world.do_without(LEASE, "leases is forbidden")
-    assert world.unread() == ""
-    world.note_refused()
-    named = 0 if by_owner else 2
-    assert capsys.readouterr().err == "Not read: leases is forbidden\n" * named
+    assert world.about()[0].without_nodes == ""
+    notes = [] if by_owner else ["Not read: leases is forbidden"]
+    assert (objects.notes, world.refused_notes()) == (notes, notes)

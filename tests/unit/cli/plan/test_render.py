@@ -10,15 +10,16 @@ from typing import Any
 import msgspec
 import pytest
 
+from answers.plan import plan
+from answers.reading.documents import JsonDocument
+from answers.reading.node_objects import NodeObjects
 from api.disruption import BUDGETS_ANNOTATION, COST_ANNOTATION
-from api.plans import Excluded, SearchReport
-from cli.common.documents import JsonDocument
-from cli.common.objects import Objects
+from api.plans import Excluded, PreemptionPlanSpec, SearchReport
 from cli.common.output import show
-from cli.plan.offline import decide
 from cli.plan.render import MAX_EXCLUDED, MAX_SURVIVORS, MAX_VICTIMS, render
 from hack.controlplane import objects
 from nodes.search.survivors import survivors
+from nodes.state.snapshot import Snapshot
 
 ROOT = Path(__file__).parents[4]
 
@@ -41,15 +42,17 @@ def of(name: str) -> dict[str, Any]:
     return {"labels": {"reprieve.dev/pod-group": name}}
 
 
-def loaded(*things: dict[str, Any]) -> Objects:
-    objects = Objects()
+def planned(*things: dict[str, Any]) -> tuple[PreemptionPlanSpec, Snapshot]:
+    """The plan for the gang."""
+    objects = NodeObjects()
     for index, thing in enumerate(things):
         objects.add(JsonDocument(msgspec.json.encode(thing)), str(index))
-    return objects
+    answer = plan(objects.picture(), "d", "gang")
+    return answer.spec, answer.snapshot
 
 
 def text(capsys: pytest.CaptureFixture[str], *things: dict[str, Any]) -> str:
-    spec, snapshot = decide(loaded(*things), "d/gang")
+    spec, snapshot = planned(*things)
     show(render(spec, snapshot))
     return capsys.readouterr().out
 
@@ -64,25 +67,22 @@ def test_every_reason_to_stay() -> None:
         "metadata": {"name": "b", "namespace": "d"},
         "spec": {"selector": {"matchLabels": {"app": "kept"}}},
     }
-    spec, snapshot = decide(
-        loaded(
-            node("n", 10),
-            *GANG,
-            budget,
-            pod("one", 1, "1", "n"),
-            pod("two", 1, "1", "n"),
-            pod("higher-than-cutoff", 2, "500m", "n"),
-            pod("kept", 1, "500m", "n", labels={"app": "kept"}),
-            pod("above", 50, "1", "n"),
-            pod("static", 1, "1", "n", annotations={"kubernetes.io/config.mirror": "x"}),
-            group("equal", 100, 1, "all"),
-            pod("equal-0", 100, "1", "n", **of("equal")),
-            pod("equal-1", 100, "1", "n", **of("equal")),
-            pod("higher", 200, "2", "n"),
-            pod("leaving", 1, "500m", "n", deletionTimestamp="2026-01-01T00:00:00Z"),
-            pod("bound", 0, "500m", "n", **of("other")),
-        ),
-        "d/gang",
+    spec, snapshot = planned(
+        node("n", 10),
+        *GANG,
+        budget,
+        pod("one", 1, "1", "n"),
+        pod("two", 1, "1", "n"),
+        pod("higher-than-cutoff", 2, "500m", "n"),
+        pod("kept", 1, "500m", "n", labels={"app": "kept"}),
+        pod("above", 50, "1", "n"),
+        pod("static", 1, "1", "n", annotations={"kubernetes.io/config.mirror": "x"}),
+        group("equal", 100, 1, "all"),
+        pod("equal-0", 100, "1", "n", **of("equal")),
+        pod("equal-1", 100, "1", "n", **of("equal")),
+        pod("higher", 200, "2", "n"),
+        pod("leaving", 1, "500m", "n", deletionTimestamp="2026-01-01T00:00:00Z"),
+        pod("bound", 0, "500m", "n", **of("other")),
     )
     assert spec.priority_cutoff == 1
     victims = {victim.name for victim in spec.victims}
@@ -119,7 +119,7 @@ def test_every_reason_to_stay() -> None:
     ],
 )
 def test_how_far_the_search_went(capsys: pytest.CaptureFixture[str], report: SearchReport, said: str) -> None:
-    spec, snapshot = decide(loaded(node("n"), *GANG, pod("v", 1, "4", "n")), "d/gang")
+    spec, snapshot = planned(node("n"), *GANG, pod("v", 1, "4", "n"))
     spec.search = report
     show(render(spec, snapshot))
     assert said in " ".join(capsys.readouterr().out.split())
@@ -183,7 +183,7 @@ def test_members_that_differ_from_their_group(capsys: pytest.CaptureFixture[str]
 def test_a_whole_group_stays_at_its_cheapest_pods_priority() -> None:
     whole = [group("whole", 500, 1, "all"), *(pod(f"w{p}", p, "1", "n", **of("whole")) for p in (50, 900))]
     rest = [node("n", 4), *GANG, pod("low", 1, "2", "n")]
-    spec, snapshot = decide(loaded(*rest, *whole), "d/gang")
+    spec, snapshot = planned(*rest, *whole)
     assert [victim.name for victim in spec.victims] == ["low"]
     (unit,) = survivors(snapshot, spec).units
     assert (unit.name, unit.priority, unit.why) == ("d/whole", 50, "above the cut-off 1")
@@ -252,7 +252,7 @@ def test_a_terminal_has_colours_and_an_edge() -> None:
 
 
 def test_excluded_nodes_are_shown_if_there_are_any(capsys: pytest.CaptureFixture[str]) -> None:
-    spec, snapshot = decide(loaded(node("n"), *GANG), "d/gang")
+    spec, snapshot = planned(node("n"), *GANG)
     show(render(spec, snapshot))
     assert "Excluded" not in capsys.readouterr().out
     spec.excluded = [Excluded("d/member", f"n{number:02}", "no room") for number in range(MAX_EXCLUDED + 1)]

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cli.common.lines import answer_each
-from cli.plan import offline, stream
+from cli.plan import asking, stream
 from cli.plan.stream import plan_line
 from hack.controlplane import objects
 from hack.controlplane.objects import node
@@ -166,7 +166,7 @@ def test_numbers_come_back_digit_for_digit(number: bytes) -> None:
 
 
 def test_our_own_faults_cost_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    real, seen = offline.decide, []
+    real, seen = asking.ask, []
 
     def faulty(*arguments: Any, **options: Any) -> Any:
         seen.append(arguments)
@@ -174,7 +174,7 @@ def test_our_own_faults_cost_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
             raise ZeroDivisionError("oops")
         return real(*arguments, **options)
 
-    monkeypatch.setattr(stream, "decide", faulty)
+    monkeypatch.setattr(stream, "ask", faulty)
     complete, (first, second) = answers(line(), line())
     assert not complete
     assert first == {"id": "good", "error": "internal error: ZeroDivisionError('oops')"}

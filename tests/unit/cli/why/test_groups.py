@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from answers.errors import UnreadError
+from answers.picture import POD_GROUP
+from answers.reading.details import NamespaceObjects
+from answers.why import why
 from api.groups import API_VERSION
-from cli.common.cluster import ClusterError
-from cli.common.planes import POD_GROUP
 from cli.main import reprieve
-from cli.why.answers import about_group
-from cli.why.objects import World
 
 OWNER = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "train", "controller": True}
 
@@ -90,12 +90,13 @@ def test_members_count_before_their_priority_is_known(tmp_path: Path) -> None:
 
 
 def test_rights_that_are_missing_are_named_and_done_without() -> None:
-    world = World("a", 0)
-    assert not world.do_without(("v1", "Pod"), "pods is forbidden")
-    assert world.do_without(POD_GROUP, "podgroups is forbidden")
-    with pytest.raises(ClusterError, match="podgroups is forbidden"):
-        about_group(world, "a", "train")
-    world = World("a", 0)
-    assert world.do_without(("v1", "Node"), "nodes is forbidden")
-    assert world.do_without((API_VERSION, "PreemptionPlan"), "plans is forbidden")
-    assert world.unread() == "nodes is forbidden"
+    objects = NamespaceObjects("a", 0)
+    assert not objects.do_without(("v1", "Pod"), "pods is forbidden")
+    assert objects.do_without(POD_GROUP, "podgroups is forbidden")
+    with pytest.raises(UnreadError, match="podgroups is forbidden"):
+        why(*objects.about(), "podgroup", "train")
+    objects = NamespaceObjects("a", 0)
+    assert objects.do_without(("v1", "Node"), "nodes is forbidden")
+    assert objects.do_without((API_VERSION, "PreemptionPlan"), "plans is forbidden")
+    picture, _ = objects.about()
+    assert picture.without_nodes == "nodes is forbidden"

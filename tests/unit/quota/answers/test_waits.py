@@ -11,6 +11,7 @@ from api.meta import ObjectMeta
 from api.plans import PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus, Preemptor, Victim
 from api.waits import Wait
 from api.workloads import AdmissionCheckState, RequeueState, Workload
+from quota.answers.picture import QuotaPicture
 from quota.answers.waits import Around, why_workload_waits
 from quota.state.state import QuotaState
 from tests.kit.quota.objects import (
@@ -35,7 +36,7 @@ def ask(asked: Workload, *others: Object, plans: tuple[PreemptionPlan, ...] = ()
     state = QuotaState(partial=True, deactivated_hold=False)
     for each in completed([asked, *others]):
         state.apply(each)
-    return why_workload_waits(asked, Around(state, us(100), plans, unread=unread))
+    return why_workload_waits(asked, Around(QuotaPicture(state), us(100), plans, unread=unread))
 
 
 def with_status(item: Workload, **fields: Any) -> Workload:
@@ -112,7 +113,7 @@ def test_a_copy_of_a_workload_counts_once() -> None:
     state = QuotaState(partial=True, deactivated_hold=False)
     for each in completed([JOB, QUEUE]):
         state.apply(each)
-    answer = why_workload_waits(msgspec.structs.replace(JOB), Around(state, us(100)))
+    answer = why_workload_waits(msgspec.structs.replace(JOB), Around(QuotaPicture(state), us(100)))
     assert (answer.numbers["position"], answer.numbers["waitingInClusterQueue"]) == (1, 1)
 
 

@@ -13,7 +13,8 @@ from api.validation import FieldError
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.controller import GangController
 from controllers.gangs.lifecycle.settings import Confirmation
-from controllers.gangs.scheduler.configuration import Limits, SchedulerConfiguration, load, parse
+from controllers.gangs.scheduler.configuration import Limits, SchedulerConfiguration, parse
+from controllers.gangs.scheduler.file import load
 from kube.client import ApiClient
 from runtime.mirror.views import Views
 from tests.kit.stage import Api

@@ -11,8 +11,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.common.documents import InputError, JsonDocument, read_file
-from cli.common.objects import Objects
+from answers.errors import InputError
+from answers.reading.documents import JsonDocument
+from answers.reading.node_objects import NodeObjects
+from cli.common.files import read_file
 from nodes.state.snapshot import Snapshot
 from tests.kit.changes import changed
 
@@ -52,11 +54,11 @@ BUDGET: dict[str, Any] = {
 }
 
 
-def load(*texts: str) -> tuple[Objects, Snapshot]:
-    objects = Objects()
+def load(*texts: str) -> tuple[NodeObjects, Snapshot]:
+    objects = NodeObjects()
     for number, text in enumerate(texts):
         objects.add_file(text.encode(), f"file{number}")
-    return objects, objects.snapshot()
+    return objects, objects.picture().snapshot
 
 
 def error(*texts: str) -> str:
@@ -324,14 +326,14 @@ def test_lists_are_not_followed_for_ever() -> None:
 def test_any_value_anywhere_is_read_or_refused(value: object, path: str) -> None:
     pod = changed(POD, path, "@")
     raw = json.dumps(pod).replace('"@"', json.dumps(value))
-    objects = Objects()
+    objects = NodeObjects()
     try:
         msgspec.json.decode(raw.encode(), type=msgspec.Raw)
     except (msgspec.DecodeError, UnicodeEncodeError):
         return
     try:
         objects.add(JsonDocument(raw.encode()), "line")
-        objects.snapshot()
+        objects.picture()
     except InputError as caught:
         assert str(caught).startswith("line")  # noqa: PT017 - both ways out are right
 

@@ -7,14 +7,14 @@ from typing import Final
 
 from cryptography import x509
 
-from api.published import BY_OWNER, GATES, QUOTA_MODE, VERSION
+from answers.doctor.findings import Finding, fault, note, well
+from answers.doctor.kinds import Binding, ClusterRole, Definition, Deployment, Rule, Slice, Webhook, Webhooks
+from answers.doctor.rights import RIGHTS, Right
+from answers.doctor.seen import Seen
+from api.lease import Lease
+from api.published import BY_OWNER, GATES, NAMESPACE, PROCESS, QUOTA_MODE, VERSION
 from api.times import parse_rfc3339
-from cli.common.output import some
-from cli.doctor.findings import Finding, fault, note, well
-from cli.doctor.kinds import Binding, ClusterRole, Definition, Deployment, Rule, Slice, Webhook, Webhooks
-from cli.doctor.objects import NAMESPACE, PROCESS, Seen
-from cli.doctor.rights import RIGHTS, Right
-from kube.lease import Lease
+from api.words import some
 
 __all__ = ["certificates", "definitions", "process", "rights", "webhooks"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from answers.reading.documents import Kind, One
 from api.meta import ObjectMeta, Struct
 from api.owner_annotations import ByOwner, parse_by_owner
 from api.published import BY_OWNER, NAMESPACE, PROCESS
 from api.validation import FieldError
-from cli.common.documents import Kind, One
 
 __all__ = ["LEASE", "LEASE_KIND", "PublishedLease", "by_owner_said"]
 

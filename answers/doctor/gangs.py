@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
+from answers.doctor.findings import Finding, fault, note, well
+from answers.doctor.kinds import Deployment, SeenPod
+from answers.doctor.seen import Seen
 from api.foreign_owners import OwningJob
 from api.groups import SCHEDULED, PodGroup
 from api.meta import Condition, controller_reference
 from api.plans import PreemptionPlan
 from api.times import parse_rfc3339
-from cli.common.output import some
-from cli.doctor.findings import Finding, fault, note, well
-from cli.doctor.kinds import Deployment, SeenPod
-from cli.doctor.objects import Seen
+from api.words import some
 from nodes.answers.failing_jobs import why_it_fails
 from nodes.groups.keys import is_foreign
 from nodes.state.pods.pods import ENDED
@@ -73,7 +74,7 @@ def waiting(seen: Seen, now: float) -> list[Finding]:
 
 def plans(seen: Seen, now: float) -> list[Finding]:
     """Plans that nobody ends, and plans that ended because their time was over."""
-    every: list[PreemptionPlan] = seen.all(PreemptionPlan)
+    every: Sequence[PreemptionPlan] = seen.all(PreemptionPlan)
     old = [_name(each) for each in every if _phase(each) not in ENDS and now - _since(each) > OVERDUE_SECONDS]
     expired = [_name(each) for each in every if _phase(each) == "Expired"]
     said = []

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from cli.common.objects import OWNER_KINDS
-from cli.doctor.findings import FAULTS
-from cli.doctor.objects import Seen
+from answers.doctor.findings import FAULTS
+from answers.reading.node_objects import OWNER_KINDS
+from answers.reading.seen import SeenObjects
 
 PAGE = Path("docs/doctor.md").read_text()
 ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
@@ -22,5 +22,5 @@ def test_the_page_has_each_fault_and_no_other() -> None:
 def test_the_command_for_a_file_has_each_kind() -> None:
     (listed,) = re.findall(r"kubectl get -A -o json (\S+)", PAGE)
     plurals = {plural.partition(".")[0] for plural in listed.split(",")}
-    everywhere = Seen.kinds.keys() - OWNER_KINDS.keys()  # kubectl ends at a kind that is not installed
+    everywhere = SeenObjects.kinds.keys() - OWNER_KINDS.keys()  # kubectl ends at a kind that is not installed
     assert plurals == {f"{kind.lower()}s" for _, kind in everywhere}

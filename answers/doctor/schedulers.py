@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from answers.doctor.findings import Finding, fault, note, well
+from answers.doctor.kinds import ConfigMap, Deployment, Program, SeenPod
+from answers.doctor.seen import Seen
 from api.core import Pod
+from api.lease import Lease
 from api.times import parse_rfc3339
 from api.validation import FieldError
+from api.words import some
 from api.yaml import YamlError, documents
-from cli.common.output import some
-from cli.doctor.findings import Finding, fault, note, well
-from cli.doctor.kinds import ConfigMap, Deployment, Program, SeenPod
-from cli.doctor.objects import Seen
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration, parse
-from kube.lease import Lease
 from nodes.filters.profile import DEFAULT_SCHEDULER
 
 __all__ = ["calls", "gates", "settings", "unknown", "versions"]
@@ -87,7 +87,7 @@ def gates(seen: Seen, now: float) -> list[Finding]:
 
 def unknown(seen: Seen, now: float) -> list[Finding]:
     """Whether pods name a scheduler that never looked at any pod."""
-    pods: list[Pod] = seen.all(SeenPod)
+    pods: Sequence[Pod] = seen.all(SeenPod)
     known = {_name(pod) for pod in pods if _was_seen(pod)} | set(seen.called_at())
     waiting = Counter(_name(pod) for pod in pods if _waits(pod, now) and _name(pod) not in known)
     if not waiting:

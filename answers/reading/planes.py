@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
-import click
-
-from api.kueue import API_VERSION
+from answers.errors import InputError
+from answers.picture import Picture
+from answers.reading.documents import Kind, Reader
+from answers.reading.node_objects import HELPFUL, NodeObjects
+from answers.reading.published import LEASE
+from answers.reading.quota_objects import QuotaObjects
 from api.owner_annotations import ByOwner
-from cli.common.documents import Kind, Reader
-from cli.common.objects import HELPFUL, Objects
-from cli.common.published import LEASE
-from cli.common.quotas import QuotaObjects
+from api.plans import PreemptionPlan
+from nodes.answers.picture import NodesPicture
 from nodes.state.snapshot import Snapshot
+from quota.answers.picture import QuotaPicture
 from quota.state.amounts import QuotaError
 from quota.state.state import QuotaState
 
-__all__ = ["JOB", "POD", "POD_GROUP", "QUOTA_KINDS", "WORKLOAD", "Planes"]
+__all__ = ["POD", "QUOTA_KINDS", "Planes"]
 
-JOB: Final = ("batch/v1", "Job")
 POD: Final = ("v1", "Pod")
-POD_GROUP: Final = ("reprieve.dev/v1alpha1", "PodGroup")
-WORKLOAD: Final = (API_VERSION, "Workload")
 QUOTA_KINDS: Final[Mapping[tuple[str, str], Kind]] = {
     # A Workload of somebody else that cannot be decided about must not prevent an answer.
     key: Kind(kind.struct, kind.namespaced)
@@ -31,20 +30,20 @@ QUOTA_KINDS: Final[Mapping[tuple[str, str], Kind]] = {
 }
 QUOTA: Final = tuple(kind.struct for kind in QUOTA_KINDS.values())
 MOST: Final = 5
-"""Objects that cannot be used and are named."""
+"""NodeObjects that cannot be used and are named."""
 
 
 class Planes(Reader):
     """Tables of nodes and pods, and the state of quota."""
 
-    kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {**Objects.kinds, **QUOTA_KINDS}
+    kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {**NodeObjects.kinds, **QUOTA_KINDS}
     matter: ClassVar[str] = "the answer"
 
     def __init__(self, now: int, by_owner: ByOwner | None = None) -> None:
-        """`now`: in microseconds since 1970. `by_owner`: see `Objects`."""
+        """`now`: in microseconds since 1970. `by_owner`: see `NodeObjects`."""
         super().__init__()
         self.now = now
-        self.nodes = Objects(by_owner=by_owner)
+        self.nodes = NodeObjects(by_owner=by_owner)
         self.quota = QuotaState(partial=True, deactivated_hold=False)
         self.refused: dict[tuple[str, str], str] = {}
         """Kinds that could not be read, and the right that is missing."""
@@ -67,25 +66,45 @@ class Planes(Reader):
         except QuotaError as error:
             self.unusable_quota.append(str(error))
 
+    def picture(self, plans: Sequence[PreemptionPlan] = ()) -> Picture:
+        """What was read. Call it after the last object was read."""
+        looked: NodesPicture | None = None
+        why_not = ""
+        try:
+            looked = self.nodes.picture()
+        except InputError as error:
+            why_not = str(error)
+        return Picture(
+            moment=self.now,
+            quota=QuotaPicture(self.quota),
+            namespaces=self.namespaces,
+            plans=plans,
+            refused=self.refused,
+            without_nodes=self.unread(),
+            without_quota=self.unread(QUOTA_KINDS),
+            looked=looked,
+            why_not=why_not,
+        )
+
     @cached_property
     def snapshot(self) -> Snapshot:
         """What the search sees. Call it after the last object was read. Raises InputError."""
-        return self.nodes.snapshot()
+        return self.nodes.picture().snapshot
 
     @property
     def namespaces(self) -> Mapping[str, Mapping[str, str]]:
         """The labels of namespaces."""
         return self.nodes.tables.namespaces
 
-    def unread(self, kinds: Iterable[tuple[str, str]] = Objects.kinds) -> str:
+    def unread(self, kinds: Iterable[tuple[str, str]] = NodeObjects.kinds) -> str:
         """Which rights are missing to read these kinds; empty if none is."""
         needed = [kind for kind in kinds if kind in self.refused and kind not in HELPFUL]
         return "; ".join(self.refused[kind] for kind in needed)
 
-    def note_refused(self) -> None:
-        """Name on standard error what could not be read."""
-        for problem in dict.fromkeys(self.refused.values()):
-            click.echo(f"Not read: {problem}", err=True)
-        self.nodes.note_misread()
-        for problem in self.unusable_quota[:MOST]:
-            click.echo(f"Not counted: {problem}", err=True)
+    def refused_notes(self) -> list[str]:
+        """Lines that name what could not be read, and what does not count."""
+        return [
+            *(f"Not read: {problem}" for problem in dict.fromkeys(self.refused.values())),
+            *self.nodes.misread_notes(),
+            *(f"Not counted: {problem}" for problem in self.unusable_quota[:MOST]),
+        ]

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
-from api.compression import expand
-from api.groups import API_VERSION
-from api.plan_names import whole_plan_name
-from api.plans import (
-    ClusterPreemptionPlan,
-    PreemptionPlan,
-    PreemptionPlanSpec,
-    Preemptor,
-    Victim,
-)
-from cli.common.documents import Kind, Reader
+from api.plans import PreemptionPlan, PreemptionPlanSpec, Preemptor, Victim
 
-__all__ = ["Eviction", "Plans"]
+__all__ = ["Eviction", "Evictions", "evictions"]
 
 RAN: Final = frozenset({"Bound", "QuotaReserved"})
 """Phases in which the preemptor has what others left for."""
@@ -66,48 +56,39 @@ class Eviction:
         return "Priority" if self.spec.outcome == "Preempts" else self.spec.outcome
 
 
-class Plans(Reader):
-    """PreemptionPlans, and those that name what they withhold."""
+@dataclass(frozen=True, slots=True)
+class Evictions:
+    """The answer."""
 
-    kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
-        (API_VERSION, "PreemptionPlan"): Kind(PreemptionPlan, True),
-        (API_VERSION, "ClusterPreemptionPlan"): Kind(ClusterPreemptionPlan, False),
-    }
-    matter: ClassVar[str] = "evictions"
+    name: str
+    """NAMESPACE/NAME of who was asked for."""
+    found: tuple[Eviction, ...]
+    """The oldest first."""
+    oldest: str
+    """When the oldest plan was made that was read (RFC 3339); empty if there is no plan."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._plans: list[PreemptionPlan] = []
-        self._whole: dict[str, PreemptionPlanSpec] = {}
+    def plain(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "name": self.name,
+            "evictions": [each.plain() for each in self.found],
+            "oldestPlan": self.oldest or None,
+        }
 
-    def keep(self, thing: Any, place: str) -> None:
-        """See `Reader`. Raises ValueError for damaged compressed victims."""
-        spec = expand(thing.spec)
-        if isinstance(thing, ClusterPreemptionPlan):
-            self._whole[thing.metadata.name] = spec
-        else:
-            thing.spec = spec
-            self._plans.append(thing)
 
-    @property
-    def oldest(self) -> str:
-        """When the oldest plan was made (RFC 3339); empty if there is no plan."""
-        return min((each.metadata.creation_timestamp or "" for each in self._plans), default="")
-
-    def evictions(self, namespace: str, name: str) -> list[Eviction]:
-        """The plans with a victim of this name, or with a pod of it, the oldest first."""
-        found = [
-            _eviction(plan, spec, victim)
-            for plan in self._plans
-            for spec in [self._spec(plan)]
-            for victim in spec.victims
-            if _is(victim, namespace, name)
-        ]
-        return sorted(found, key=lambda each: (each.begun, each.plan))
-
-    def _spec(self, plan: PreemptionPlan) -> PreemptionPlanSpec:
-        """With the names that the plan's namespace may not read, if they were read."""
-        return self._whole.get(whole_plan_name(plan.metadata.namespace, plan.metadata.name), plan.spec)
+def evictions(plans: Sequence[PreemptionPlan], namespace: str, name: str) -> Evictions:
+    """The plans with a victim of this name, or with a pod of it. `plans`: with all names, and expanded."""
+    found = [
+        _eviction(plan, victim)
+        for plan in plans
+        for victim in plan.spec.victims
+        if _is(victim, namespace, name)
+    ]
+    return Evictions(
+        name=f"{namespace}/{name}",
+        found=tuple(sorted(found, key=lambda each: (each.begun, each.plan))),
+        oldest=min((each.metadata.creation_timestamp or "" for each in plans), default=""),
+    )
 
 
 def _is(victim: Victim, namespace: str, name: str) -> bool:
@@ -115,14 +96,14 @@ def _is(victim: Victim, namespace: str, name: str) -> bool:
     return (namespace, name) in named
 
 
-def _eviction(plan: PreemptionPlan, spec: PreemptionPlanSpec, victim: Victim) -> Eviction:
+def _eviction(plan: PreemptionPlan, victim: Victim) -> Eviction:
     status = plan.status
     phase = (status.phase if status is not None else None) or ""
     conditions = {each.type: each for each in (status.conditions if status is not None else None) or ()}
     evicting, end = conditions.get("Evicting"), conditions.get(phase)
     return Eviction(
         plan=f"{plan.metadata.namespace}/{plan.metadata.name}",
-        spec=spec,
+        spec=plan.spec,
         victim=victim,
         phase=phase,
         begun=(evicting.last_transition_time or "")

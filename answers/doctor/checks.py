@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from cli.doctor import gangs, installation, schedulers
-from cli.doctor.findings import Finding
-from cli.doctor.objects import Seen
+from answers.doctor import gangs, installation, schedulers
+from answers.doctor.findings import Finding, Findings
+from answers.doctor.seen import Seen
 
 __all__ = ["examine"]
 
@@ -31,6 +31,6 @@ CHECKS: Final[tuple[Callable[[Seen, float], list[Finding]], ...]] = (
 """Each one is a function of the objects and of the time in seconds since the epoch."""
 
 
-def examine(seen: Seen, now: float) -> list[Finding]:
-    """What all checks say. Raises ValueError for a time that is not one."""
-    return [finding for check in CHECKS for finding in check(seen, now)]
+def examine(seen: Seen, now: float) -> Findings:
+    """What all checks say. `now`: in seconds since the epoch. Raises ValueError for a time that is not one."""
+    return Findings(tuple(finding for check in CHECKS for finding in check(seen, now)))

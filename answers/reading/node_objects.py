@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
-import click
-
+from answers.reading.documents import Kind, Reader, located, only
+from answers.reading.field_checks import (
+    check_budget,
+    check_created,
+    check_group,
+    check_native_group,
+    check_node,
+    check_pod,
+)
+from answers.reading.published import LEASE, LEASE_KIND, PublishedLease, by_owner_said
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.devices import DeviceClass
 from api.foreign_groups import (
@@ -30,25 +38,15 @@ from api.storage import (
     StorageClass,
 )
 from api.validation import FieldError
-from cli.common.checks import (
-    check_budget,
-    check_created,
-    check_group,
-    check_native_group,
-    check_node,
-    check_pod,
-)
-from cli.common.documents import Kind, Reader, located, only
-from cli.common.published import LEASE, LEASE_KIND, PublishedLease, by_owner_said
+from nodes.answers.picture import NodesPicture
 from nodes.groups.owner_objects import OWNERS
 from nodes.groups.registry import OBJECTS
 from nodes.state.costs import CostRules
 from nodes.state.pods.pods import ENDED
-from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
 from nodes.state.volumes.volumes import STORAGE_KINDS
 
-__all__ = ["GROUPING_KINDS", "HELPFUL", "OWNER_KINDS", "Objects"]
+__all__ = ["GROUPING_KINDS", "HELPFUL", "OWNER_KINDS", "NodeObjects"]
 
 SAME_UID: Final = "metadata.uid: is also that of"
 
@@ -80,7 +78,7 @@ HELPFUL: Final = frozenset([*GROUPING_KINDS, LEASE])
 """Kinds without which there is an answer, too."""
 
 
-class Objects(Reader):
+class NodeObjects(Reader):
     """Everything that was read, as tables. Every method raises InputError for an object that cannot be used."""
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
@@ -127,7 +125,7 @@ class Objects(Reader):
         if kind not in HELPFUL:
             return False
         if kind != LEASE or self.asks_lease:
-            click.echo(f"Not read: {problem}", err=True)
+            self.notes.append(f"Not read: {problem}")
         return True
 
     def keep(self, thing: Any, place: str) -> None:
@@ -154,10 +152,9 @@ class Objects(Reader):
         if said is not None and self.asks_lease:
             self.tables.set_by_owner(said)
 
-    def note_misread(self) -> None:
-        """Say on standard error what is wrong with the Lease."""
-        if self._misread:
-            click.echo(f"Not counted: {self._misread}", err=True)
+    def misread_notes(self) -> list[str]:
+        """A line about what is wrong with the Lease; none if nothing is."""
+        return [f"Not counted: {self._misread}"] if self._misread else []
 
     def _check_uid(self, pod: Pod, place: str) -> None:
         uid = pod.metadata.uid
@@ -169,14 +166,14 @@ class Objects(Reader):
         if pod.status.phase in ENDED or uid in self._ended:
             only(self._ended, uid, place, SAME_UID)
 
-    def snapshot(self) -> Snapshot:
-        """The snapshot of all objects. Call it after the last object was read."""
+    def picture(self) -> NodesPicture:
+        """What was read. Call it after the last object was read."""
         for pod, place in self._unclassed:
             with located(place):
                 _admit(pod, self.tables)
                 self.keep(pod, place)
         self._unclassed.clear()
-        return self.tables.snapshot()
+        return NodesPicture.of(self.tables)
 
 
 def _admit(pod: Pod, tables: Tables) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-__all__ = ["FAULTS", "Fault", "Finding", "Level", "fault", "note", "well"]
+__all__ = ["FAULTS", "Fault", "Finding", "Findings", "Level", "fault", "note", "well"]
 
 Level = Literal["OK", "Note", "Warning", "Error"]
 """Warnings and errors are faults. A note is a state that may be wanted."""
@@ -33,6 +33,32 @@ class Finding:
     def remedy(self) -> str:
         """What helps; empty if nothing is wrong."""
         return FAULTS[self.fault].remedy if self.fault else ""
+
+    def plain(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "check": self.check,
+            "level": self.level,
+            "message": self.message,
+            "fault": self.fault or None,
+            "remedy": self.remedy or None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The answer."""
+
+    found: tuple[Finding, ...]
+
+    @property
+    def faulty(self) -> bool:
+        """Whether anything is wrong."""
+        return any(each.fault for each in self.found)
+
+    def plain(self) -> dict[str, Any]:
+        """For programs."""
+        return {"findings": [each.plain() for each in self.found]}
 
 
 FAULTS: Final[dict[str, Fault]] = {

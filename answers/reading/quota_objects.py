@@ -1,34 +1,26 @@
-"""Reads Kueue's queues, flavors and workloads for the commands about quota, and decides about one workload."""
+"""Reads Kueue's queues, flavors and workloads for the commands about quota."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
-import click
-
+from answers.errors import InputError
+from answers.reading.documents import Kind, Reader
 from api.checks import AdmissionCheck
 from api.kueue import API_VERSION, ClusterQueue, Cohort, LocalQueue, ResourceFlavor
 from api.limits import LimitRange, RuntimeClass
 from api.validation import FieldError
-from api.workloads import FINISHED, QUOTA_RESERVED, Workload
-from cli.common.documents import InputError, Kind, Reader, located
-from cli.common.output import some
-from quota.search.decision import Decision, Options, decide
+from api.words import some
+from api.workloads import Workload
+from quota.answers.picture import QuotaPicture
 from quota.state.activity import named_checks
 from quota.state.amounts import QuotaError
-from quota.state.snapshot import QuotaSnapshot
 from quota.state.state import QuotaState
 from quota.state.workloads import holds_quota, pod_set_requests, queue_timestamp, time_us
 
 __all__ = ["QuotaObjects", "read_time"]
-
-DONE: Final = {
-    QUOTA_RESERVED: "is True: it has quota already",
-    FINISHED: "is True: it does not wait for quota",
-}
-"""Workloads with one of these conditions need no decision."""
 
 
 @contextmanager
@@ -46,14 +38,6 @@ def _check_workload(workload: Workload) -> None:
         with _field_named():
             queue_timestamp(workload)
             pod_set_requests(workload)
-
-
-def _check_waiting(workload: Workload) -> None:
-    if not workload.spec.active:
-        raise FieldError("spec.active", "is false: it does not wait for quota")
-    for condition in workload.status.conditions or ():
-        if condition.status == "True" and condition.type in DONE:
-            raise FieldError(f"status.conditions[{condition.type}]", DONE[condition.type])
 
 
 class QuotaObjects(Reader):
@@ -75,11 +59,6 @@ class QuotaObjects(Reader):
         super().__init__()
         self._state = QuotaState(partial=True, deactivated_hold=False)
 
-    @property
-    def state(self) -> QuotaState:
-        """What was read. Not to be changed."""
-        return self._state
-
     def keep(self, thing: Any, place: str) -> None:
         """Apply the object to the state."""
         with _field_named():
@@ -93,44 +72,23 @@ class QuotaObjects(Reader):
             return ""
         return f"{version} is not read, only {wanted}: kubectl get {kind.lower()}s.{wanted}.{ours} prints it"
 
-    def note_strays(self) -> None:
-        """Name on standard error the holders whose quota counts nowhere."""
+    def stray_notes(self) -> list[str]:
+        """A line that names the holders whose quota counts nowhere; none if there are none."""
         strays = [f"{holder.key} (ClusterQueue {holder.queue})" for holder in self._state.strays()]
-        if strays:
-            click.echo(f"Not counted, because the ClusterQueue does not exist: {some(strays)}", err=True)
+        if not strays:
+            return []
+        return [f"Not counted, because the ClusterQueue does not exist: {some(strays)}"]
 
-    def note_checks(self) -> None:
-        """Say on standard error which AdmissionChecks are taken as active, because there is none among the objects."""
+    def check_notes(self) -> list[str]:
+        """A line about AdmissionChecks that are taken as active, because there is none among the objects."""
         named = {name for queue in self._state.cluster_queues.values() for name in named_checks(queue.spec)}
-        if named and not self._state.checks:
-            click.echo(
-                f"Taken as active, because no AdmissionCheck is given: {some(sorted(named))}", err=True
-            )
+        if not named or self._state.checks:
+            return []
+        return [f"Taken as active, because no AdmissionCheck is given: {some(sorted(named))}"]
 
-    def pending(self, key: str, *, created: str | None = None) -> Workload:
-        """The Workload `NAMESPACE/NAME`, if it waits for quota.
-
-        `created` becomes its creationTimestamp if it has none. Without that, it would be older than any other.
-        """
-        workload = self._state.workloads.get(key)
-        if workload is None:
-            raise InputError(f"Workload {key}: there is no such object")
-        with located(self.place(f"Workload {key}")):
-            _check_waiting(workload)
-        workload.metadata.creation_timestamp = workload.metadata.creation_timestamp or created
-        return workload
-
-    def decide(
-        self, workload: Workload, now: int, options: Options, *, explain: bool = False
-    ) -> tuple[Decision, QuotaSnapshot]:
-        """The decision for the Workload, and the snapshot that it was made from. `now` is in microseconds."""
-        try:
-            snapshot = self._state.snapshot()
-            return decide(snapshot, workload, now, options, explain=explain), snapshot
-        except QuotaError as error:
-            place = self.place(error.subject) or error.subject
-            field = error.field and f"{error.field}: "
-            raise InputError(f"{place}: {field}{error.problem}") from None
+    def picture(self) -> QuotaPicture:
+        """What was read. Call it after the last object was read."""
+        return QuotaPicture(self._state)
 
 
 def read_time(text: str, field: str) -> int:

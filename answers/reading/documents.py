@@ -2,49 +2,37 @@
 
 from __future__ import annotations
 
-import codecs
-import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
 
-import click
 import msgspec
 
+from answers.errors import InputError
 from api.meta import Struct
 from api.validation import FieldError, convert, explain
 from api.yaml import Json, YamlError, documents
 
 __all__ = [
     "DEFAULT_NAMESPACE",
-    "STDIN",
-    "InputError",
     "JsonDocument",
     "Kind",
     "One",
     "Reader",
     "located",
     "only",
-    "read_file",
     "split_key",
 ]
 
 T = TypeVar("T")
 
-STDIN: Final = "-"
 DEFAULT_NAMESPACE: Final = "default"
 MAX_LIST_DEPTH: Final = 8
 PEEK: Final = 1024
 """Characters at the start of a file that show whether it is JSON."""
-
-
-class InputError(ValueError):
-    """The input is wrong. The message names file, document, object and field, as far as they are known."""
-
 
 UNUSABLE: Final = (ValueError, msgspec.DecodeError, RecursionError)
 """What is raised for an object that cannot be used."""
@@ -142,11 +130,13 @@ class Reader(ABC):
     kinds: ClassVar[Mapping[tuple[str, str], Kind]]
     """By apiVersion and kind."""
     fields: ClassVar[Mapping[tuple[str, str], str]] = {}
-    """Field selectors for kinds of which a live cluster has many objects that do not matter."""
+    """Field selectors: a live cluster may have many objects of these kinds that do not matter."""
     matter: ClassVar[str]
     """The subject for which objects of other kinds do not matter."""
 
     def __init__(self) -> None:
+        self.notes: list[str] = []
+        """What people should know of the reading, a line each: kinds that are done without."""
         self.ignored: Counter[str] = Counter()
         """The number of objects of other kinds, by apiVersion and kind."""
         self.namespace = DEFAULT_NAMESPACE
@@ -188,11 +178,12 @@ class Reader(ABC):
         """Where an object ("PodGroup default/a") was read, with its name; "" if it was not read."""
         return self._places.get(subject, "")
 
-    def note_ignored(self) -> None:
-        """Say on standard error which objects were ignored."""
-        if self.ignored:
-            kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.ignored.items()))
-            click.echo(f"Ignored, because they do not matter for {self.matter}: {kinds}", err=True)
+    def ignored_notes(self) -> list[str]:
+        """A line about the objects that were ignored; none if all were read."""
+        if not self.ignored:
+            return []
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.ignored.items()))
+        return [f"Ignored, because they do not matter for {self.matter}: {kinds}"]
 
     def _add(self, document: Document, place: str, default: Header, depth: int) -> None:
         try:
@@ -258,19 +249,6 @@ def split_key(key: str, field: str) -> tuple[str, str]:
     if not (namespace and slash and name) or "/" in name:
         raise InputError(f"{field}: expected NAMESPACE/NAME, not {key!r}")
     return namespace, name
-
-
-def read_file(path: str) -> bytes:
-    """A file's UTF-8 text; `-` is standard input. Raises InputError that names the file."""
-    try:
-        data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
-        if not data.isascii():
-            data.decode()
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 (byte {error.start + 1})") from None
-    return data.removeprefix(codecs.BOM_UTF8)
 
 
 def _parse(data: bytes, source: str) -> Iterator[Document | None]:

@@ -1,0 +1,1 @@
+"""Whether reprieve works in a cluster, and what helps if it does not."""

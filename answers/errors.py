@@ -1,0 +1,13 @@
+"""Why there is no answer."""
+
+from __future__ import annotations
+
+__all__ = ["InputError", "UnreadError"]
+
+
+class InputError(ValueError):
+    """The input is wrong. The message names file, document, object and field, as far as they are known."""
+
+
+class UnreadError(Exception):
+    """Objects that the answer needs could not be read. The message names a right that is missing."""

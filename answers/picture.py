@@ -1,0 +1,52 @@
+"""What an answer is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from answers.errors import InputError
+from api.kueue import API_VERSION as QUOTA_VERSION
+from api.plans import PreemptionPlan
+from nodes.answers.picture import NodesPicture
+from quota.answers.picture import QuotaPicture
+
+__all__ = ["JOB", "POD_GROUP", "WORKLOAD", "Picture"]
+
+JOB: Final = ("batch/v1", "Job")
+POD_GROUP: Final = ("reprieve.dev/v1alpha1", "PodGroup")
+WORKLOAD: Final = (QUOTA_VERSION, "Workload")
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A cluster at one moment. Nothing changes it."""
+
+    moment: int
+    """In microseconds since 1970."""
+    quota: QuotaPicture
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The labels of namespaces."""
+    plans: Sequence[PreemptionPlan] = ()
+    """Stored ones, with the names that their namespaces may not read, if they are known."""
+    refused: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """The right that is missing, by apiVersion and kind of what could not be read."""
+    without_nodes: str = ""
+    """Which rights are missing to ask about nodes; empty if none is."""
+    without_quota: str = ""
+    """Which rights are missing to ask about quota; empty if none is."""
+    looked: NodesPicture | None = None
+    """None if there is none: see `nodes`."""
+    why_not: str = ""
+    """Why `looked` is None."""
+
+    @property
+    def nodes(self) -> NodesPicture:
+        """Nodes and pods. Not every answer needs them.
+
+        Raises InputError if nothing can be said of them, such as for a pod whose PriorityClass does not exist.
+        """
+        if self.looked is None:
+            raise InputError(self.why_not)
+        return self.looked

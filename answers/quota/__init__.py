@@ -1,0 +1,1 @@
+"""Whether a Workload gets its quota, and who would be preempted for it."""

@@ -1,0 +1,1 @@
+"""From documents to what an answer is about. Whoever has bytes passes them in."""

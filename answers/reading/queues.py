@@ -1,0 +1,37 @@
+"""What `reprieve queue` reads: the quota objects, and the labels of namespaces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from answers.picture import Picture
+from answers.reading.documents import Kind
+from answers.reading.quota_objects import QuotaObjects
+from api.core import Namespace
+
+__all__ = ["QueueObjects"]
+
+
+class QueueObjects(QuotaObjects):
+    """Every method raises InputError for an object that cannot be used."""
+
+    kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
+        **QuotaObjects.kinds,
+        ("v1", "Namespace"): Kind(Namespace, False),
+    }
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._namespaces: dict[str, Mapping[str, str]] = {}
+
+    def keep(self, thing: Any, place: str) -> None:
+        """See `Reader`."""
+        if isinstance(thing, Namespace):
+            self._namespaces[thing.metadata.name] = thing.metadata.labels or {}
+        else:
+            super().keep(thing, place)
+
+    def all_of(self, moment: int) -> Picture:
+        """What was read, with the labels of namespaces. `moment`: in microseconds since 1970."""
+        return Picture(moment, self.picture(), self._namespaces)

@@ -1,0 +1,45 @@
+"""What the state of quota had at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from api.kueue import ClusterQueue, LocalQueue, ResourceFlavor
+from api.workloads import Workload
+from quota.state.snapshot import QuotaSnapshot
+from quota.state.state import QuotaState
+
+__all__ = ["QuotaPicture"]
+
+
+class QuotaPicture:
+    """A copy of a state that nobody else has. Later events do not change it. Not safe for several threads."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, state: QuotaState) -> None:
+        self._state = state.copied()
+
+    @property
+    def workloads(self) -> Mapping[str, Workload]:
+        """Every Workload by `namespace/name`."""
+        return self._state.workloads
+
+    @property
+    def local_queues(self) -> Mapping[str, LocalQueue]:
+        """Every LocalQueue by `namespace/name`."""
+        return self._state.local_queues
+
+    @property
+    def cluster_queues(self) -> Mapping[str, ClusterQueue]:
+        """Every ClusterQueue by name."""
+        return self._state.cluster_queues
+
+    @property
+    def flavors(self) -> Mapping[str, ResourceFlavor]:
+        """Every ResourceFlavor by name."""
+        return self._state.flavors
+
+    def snapshot(self) -> QuotaSnapshot:
+        """A snapshot with a ledger of its own. Raises QuotaError if the usage is too much to be counted."""
+        return self._state.snapshot()

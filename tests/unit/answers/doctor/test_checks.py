@@ -1,0 +1,315 @@
+"""Each fault is made in a cluster where all is well, and is found."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from answers.doctor.checks import examine
+from answers.doctor.findings import FAULTS, Finding
+from answers.doctor.rights import RIGHTS, Right
+from answers.reading.documents import JsonDocument
+from answers.reading.seen import SeenObjects
+from api.times import rfc3339
+from tests.kit.healthy import NOW, bundle, healthy, only, pod
+
+Json = dict[str, Any]
+Change = Callable[[list[Json]], object]
+
+
+def examined(objects: list[Json]) -> list[Finding]:
+    seen = SeenObjects()
+    seen.add(
+        JsonDocument(msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": objects})), "test"
+    )
+    return list(examine(seen.seen(), NOW).found)
+
+
+def faults(objects: list[Json]) -> list[str]:
+    return [each.fault for each in examined(objects) if each.fault]
+
+
+def remove(kind: str, name: str = "") -> Change:
+    return lambda objects: objects.remove(only(objects, kind, name))
+
+
+def in_lease(**fields: Any) -> Change:
+    return lambda objects: only(objects, "Lease")["spec"].update(fields)
+
+
+def annotation(name: str, value: str) -> Change:
+    return lambda objects: only(objects, "Lease")["metadata"]["annotations"].update({name: value})
+
+
+def in_scheduler(old: str, new: str) -> Change:
+    def change(objects: list[Json]) -> None:
+        data = only(objects, "ConfigMap")["data"]
+        assert old in data["kube-scheduler.yaml"]
+        data["kube-scheduler.yaml"] = data["kube-scheduler.yaml"].replace(old, new)
+
+    return change
+
+
+def program(**fields: Any) -> Change:
+    return lambda objects: only(objects, "Pod", "kube-scheduler")["spec"]["containers"][0].update(fields)
+
+
+def in_hook(ca: str) -> Change:
+    def change(objects: list[Json]) -> None:
+        only(objects, "ValidatingWebhookConfiguration")["webhooks"][0]["clientConfig"]["caBundle"] = ca
+
+    return change
+
+
+def add(*things: Json) -> Change:
+    return lambda objects: objects.extend(things)
+
+
+def both(first: Change, second: Change) -> Change:
+    return lambda objects: (first(objects), second(objects))
+
+
+def plan(phase: str, age: float) -> Json:
+    spec = {
+        "preemptor": {
+            "kind": "Pod", "apiVersion": "v1", "namespace": "team", "name": "p", "uid": "u", "priority": 1
+        },
+        "outcome": "Preempts",
+        "reason": "it fits",
+    }  # fmt: skip
+    at = rfc3339(NOW - age)
+    meta = {"name": "p-1", "namespace": "team", "creationTimestamp": at}
+    status = {"phase": phase, "lastDecisionTime": at}
+    return {
+        "apiVersion": "reprieve.dev/v1alpha1",
+        "kind": "PreemptionPlan",
+        "metadata": meta,
+        "spec": spec,
+        "status": status,
+    }
+
+
+KUEUE: Json = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {
+        "name": "kueue-controller-manager",
+        "namespace": "kueue-system",
+        "labels": {"app.kubernetes.io/name": "kueue"},
+    },
+    "spec": {"template": {"spec": {"containers": [{"name": "manager", "image": "kueue:v0.14.0"}]}}},
+}
+
+
+def array(*, annotated: bool = True, limit: int = 1, **spec: Any) -> list[Json]:
+    """A Job of two pods that run."""
+    annotations = {"reprieve.dev/gang": "true"} if annotated else {}
+    meta = {"name": "array", "namespace": "team", "uid": "uid-array", "annotations": annotations}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"backoffLimit": limit, **spec}}
+    pods = [pod(f"array-{number}", nodeName="a") for number in range(2)]
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "array", "uid": "uid-array", "controller": True}
+    for each in pods:
+        each["metadata"] |= {"namespace": "team", "ownerReferences": [owner]}
+    return [job, *pods]
+
+
+IGNORING: Json = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
+NOT_READY: Change = lambda objects: only(objects, "EndpointSlice")["endpoints"][0].update(  # noqa: E731
+    conditions={"ready": False}
+)
+NOT_SERVED: Change = lambda objects: only(objects, "CustomResourceDefinition", "podgroups")[  # noqa: E731
+    "spec"
+]["versions"][0].update(served=False)
+MADE: dict[str, list[Change]] = {
+    "DefinitionMissing": [remove("CustomResourceDefinition", "podgroups")],
+    "DefinitionNotServed": [NOT_SERVED],
+    "NotInstalled": [
+        lambda objects: [remove(kind)(objects) for kind in ("Deployment", "Lease")],
+    ],
+    "NobodyLeads": [
+        in_lease(holderIdentity=""),
+        in_lease(renewTime=rfc3339(NOW - 60)),
+        remove("Lease"),
+    ],
+    "SchedulerDoesNotCall": [annotation("reprieve.dev/schedulers", text) for text in ("{}", "no JSON")],
+    "NotEveryNodeIsOffered": [in_scheduler("ToScore: 100", "ToScore: 50")],
+    "SchedulerConfigurationWrong": [in_scheduler("preemptVerb", "bindVerb")],
+    "SchedulerNotSupported": [program(image="kube-scheduler:v1.33.9")],
+    "NativeGangsOn": [
+        program(command=["kube-scheduler", "--feature-gates=A=false,GenericWorkload=true"]),
+        program(args=["--feature-gates", "GenericWorkload=true"]),
+    ],
+    "CertificateExpired": [in_hook(bundle(-3))],
+    "CertificateEndsSoon": [in_hook(bundle(3))],
+    "CertificateUnreadable": [in_hook(""), in_hook("bm8=")],
+    "RightsMissing": [
+        remove("ClusterRoleBinding"),
+        lambda objects: objects.remove(next(each for each in objects if each["kind"] == "ClusterRole")),
+    ],
+    "WebhookDown": [remove("EndpointSlice"), NOT_READY],
+    "PlansOld": [add(plan("Evicting", 3600))],
+    "PlansExpired": [add(plan("Expired", 60))],
+    "JobsFailForGood": [add(*array())],
+    "SchedulerUnknown": [add(pod("lost", schedulerName="typo"))],
+    "TwoManageQuota": [add(KUEUE)],
+}
+ADDED = [
+    "PlansOld",
+    "SchedulerUnknown",
+    "TwoManageQuota",
+    "NativeGangsOn",
+    "WebhookDown",
+    "CertificateExpired",
+]
+
+
+def test_all_is_well_in_a_healthy_cluster() -> None:
+    assert faults(healthy()) == []
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_each_fault_is_found(name: str) -> None:
+    for change in MADE[name]:
+        objects = healthy()
+        change(objects)
+        assert name in faults(objects)
+
+
+def test_without_a_lease_a_scheduler_cannot_have_called() -> None:
+    objects = healthy()
+    remove("Lease")(objects)
+    assert faults(objects) == ["NobodyLeads", "SchedulerDoesNotCall"]
+
+
+@pytest.mark.parametrize(("scheduled_at", "found"), [(-70, []), (-50, ["SchedulerDoesNotCall"])])
+def test_a_cluster_without_new_pods_has_no_calls(scheduled_at: int, found: list[str]) -> None:
+    objects = healthy()
+    annotation("reprieve.dev/schedulers", "{}")(objects)
+    in_lease(acquireTime=rfc3339(NOW - 60))(objects)
+    bound = pod("bound", nodeName="a")
+    at = rfc3339(NOW + scheduled_at)
+    bound["status"] = {"conditions": [{"type": "PodScheduled", "status": "True", "lastTransitionTime": at}]}
+    assert faults([*objects, bound]) == found
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        add(pod("gated", schedulerName="typo", schedulingGates=[{"name": "wait"}])),
+        add(pod("bound", schedulerName="typo", nodeName="a")),
+        add(plan("Evicting", 60)),
+        add(*array(annotated=False)),
+        add(*array(limit=2)),
+        add(*array(podFailurePolicy=IGNORING)),
+        add(plan("Bound", 3600)),
+        both(add(KUEUE), annotation("reprieve.dev/quota-mode", "Observe")),
+        program(command=["kube-scheduler", "--feature-gates=GenericWorkload=false"]),
+    ],
+)
+def test_what_may_be_wanted_is_no_fault(change: Change) -> None:
+    objects = healthy()
+    change(objects)
+    assert faults(objects) == []
+
+
+def test_a_scheduler_that_looked_at_one_pod_is_known() -> None:
+    looked = pod("looked", schedulerName="other")
+    looked["status"] = {
+        "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]
+    }
+    assert faults([*healthy(), pod("next", schedulerName="other"), looked]) == []
+
+
+def test_an_old_ca_beside_a_new_one_is_no_fault() -> None:
+    """While a CA is renewed, both are in the bundle."""
+    both = b"".join(base64.b64decode(bundle(days)) for days in (-3, 100))
+    objects = healthy()
+    in_hook(base64.b64encode(both).decode())(objects)
+    assert faults(objects) == []
+
+
+def test_gangs_are_counted_by_kind_and_those_that_wait_say_why() -> None:
+    member = pod("m")
+    member["metadata"]["labels"] = {"reprieve.dev/pod-group": "g"}
+    volcano = pod("v")
+    volcano["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": "w"}
+    why = {
+        "type": "reprieve.dev/Scheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": "no room",
+    }
+    group = {
+        "apiVersion": "reprieve.dev/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": "g", "namespace": "team"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}},
+        "status": {"conditions": [why]},
+    }
+    replica = list(yaml.safe_load_all(Path("examples/groups/leaderworkerset.yaml").read_text()))
+    seen = [*healthy(), member, volcano, group, *array(), *replica]
+    said = {each.check: each.message for each in examined(seen)}
+    named = (
+        "1 Job.batch, 1 LeaderWorkerSet.leaderworkerset.x-k8s.io, 1 podgroups.reprieve.dev, "
+        "1 podgroups.scheduling.volcano.sh"
+    )
+    assert said["gangs"] == f"groups with pods: {named}"
+    assert said["jobs"] == (
+        "evicted as a group, these Jobs fail for good: team/array: it loses 2 pods, and its backoffLimit is 1"
+    )
+    assert said["waiting"] == "team/g: Unschedulable: no room"
+
+
+@pytest.mark.parametrize(
+    ("setting", "counts"), [("Gangs", True), ("Victims", True), ("Off", False), ("off", True)]
+)
+def test_the_setting_of_the_process_says_which_pods_are_groups(setting: str, counts: bool) -> None:
+    """One that cannot be read is shown as it is, and Victims counts."""
+    objects, member = healthy(), pod("worker", nodeName="a")
+    owner = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "name": "train",
+        "uid": "u",
+        "controller": True,
+    }
+    member["metadata"]["ownerReferences"] = [owner]
+    assert any("groups.byOwner not known" in each.message for each in examined(objects))
+    annotation("reprieve.dev/groups-by-owner", setting)(objects)
+    said = {each.check: each.message for each in examined([*objects, member])}
+    assert ("PyTorchJob.kubeflow.org" in said["gangs"]) is counts
+    assert f"groups.byOwner {setting}, " in said["process"]
+
+
+def test_the_rights_are_those_of_the_manifest() -> None:
+    (role,) = [
+        each
+        for each in yaml.safe_load_all(Path("manifests/base/rbac.yaml").read_text())
+        if each["kind"] == "ClusterRole"
+    ]
+    granted = {
+        Right(group, resource, verb)
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+    assert set(RIGHTS) == granted
+    assert len(RIGHTS) == len(granted)
+
+
+@given(data=st.data())
+def test_the_order_of_objects_does_not_matter(data: st.DataObject) -> None:
+    names = st.lists(st.sampled_from(ADDED), unique=True)
+    objects = healthy()
+    for name in data.draw(names):
+        MADE[name][0](objects)
+    assert examined(data.draw(st.permutations(objects))) == examined(objects)
