@@ -66,12 +66,12 @@ class Planes(Reader):
         except QuotaError as error:
             self.unusable_quota.append(str(error))
 
-    def picture(self, plans: Sequence[PreemptionPlan] = ()) -> Picture:
-        """What was read. Call it after the last object was read."""
+    def picture(self, plans: Sequence[PreemptionPlan] = (), *, nodes: bool = True) -> Picture:
+        """What was read. Call it after the last object was read. `nodes`: whether anybody asks about nodes."""
         looked: NodesPicture | None = None
         why_not = ""
         try:
-            looked = self.nodes.picture()
+            looked = self.nodes.picture() if nodes else None
         except InputError as error:
             why_not = str(error)
         return Picture(
