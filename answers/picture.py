@@ -8,6 +8,7 @@ from typing import Final
 
 from answers.errors import InputError
 from api.kueue import API_VERSION as QUOTA_VERSION
+from api.kueue import WorkloadPriorityClass
 from api.plans import PreemptionPlan
 from nodes.answers.picture import NodesPicture
 from quota.answers.picture import QuotaPicture
@@ -30,6 +31,8 @@ class Picture:
     """The labels of namespaces."""
     plans: Sequence[PreemptionPlan] = ()
     """Stored ones, with the names that their namespaces may not read, if they are known."""
+    workload_classes: Mapping[str, WorkloadPriorityClass] = field(default_factory=dict)
+    """By name."""
     refused: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """The right that is missing, by apiVersion and kind of what could not be read."""
     without_nodes: str = ""

@@ -28,7 +28,7 @@ from rich.table import Table
 
 from answers.reading.details import NamespaceObjects
 from answers.reading.documents import Reader
-from cli.whatif.objects import Cluster
+from answers.reading.submissions import ClusterObjects
 from hack.controlplane import objects
 from hack.controlplane.client import Client, Json
 from hack.controlplane.components import HOST
@@ -88,7 +88,7 @@ def run(console: Console) -> bool:
         for question in (
             Question(("why", "pod", "default/hero-0"), NamespaceObjects),
             Question(("why", "podgroup", "default/hero"), NamespaceObjects),
-            Question(("what-if", str(submitted)), Cluster),
+            Question(("what-if", str(submitted)), ClusterObjects),
         ):
             right &= _measure(table, plane, question)
     console.print(table)

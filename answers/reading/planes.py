@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any, ClassVar, Final
 
 from answers.errors import InputError
@@ -15,7 +14,6 @@ from answers.reading.quota_objects import QuotaObjects
 from api.owner_annotations import ByOwner
 from api.plans import PreemptionPlan
 from nodes.answers.picture import NodesPicture
-from nodes.state.snapshot import Snapshot
 from quota.answers.picture import QuotaPicture
 from quota.state.amounts import QuotaError
 from quota.state.state import QuotaState
@@ -66,37 +64,27 @@ class Planes(Reader):
         except QuotaError as error:
             self.unusable_quota.append(str(error))
 
-    def picture(self, plans: Sequence[PreemptionPlan] = ()) -> Picture:
-        """What was read. Call it after the last object was read."""
+    def picture(self, plans: Sequence[PreemptionPlan] = (), *, nodes: bool = True) -> Picture:
+        """What was read. Call it after the last object was read. `nodes`: whether anybody asks about nodes."""
         looked: NodesPicture | None = None
         why_not = ""
         try:
-            looked = self.nodes.picture()
+            looked = self.nodes.picture() if nodes else None
         except InputError as error:
             why_not = str(error)
         return Picture(
             moment=self.now,
             quota=QuotaPicture(self.quota),
-            namespaces=self.namespaces,
+            namespaces=dict(self.nodes.tables.namespaces),
             plans=plans,
             refused=self.refused,
-            without_nodes=self.unread(),
-            without_quota=self.unread(QUOTA_KINDS),
+            without_nodes=self._unread(),
+            without_quota=self._unread(QUOTA_KINDS),
             looked=looked,
             why_not=why_not,
         )
 
-    @cached_property
-    def snapshot(self) -> Snapshot:
-        """What the search sees. Call it after the last object was read. Raises InputError."""
-        return self.nodes.picture().snapshot
-
-    @property
-    def namespaces(self) -> Mapping[str, Mapping[str, str]]:
-        """The labels of namespaces."""
-        return self.nodes.tables.namespaces
-
-    def unread(self, kinds: Iterable[tuple[str, str]] = NodeObjects.kinds) -> str:
+    def _unread(self, kinds: Iterable[tuple[str, str]] = NodeObjects.kinds) -> str:
         """Which rights are missing to read these kinds; empty if none is."""
         needed = [kind for kind in kinds if kind in self.refused and kind not in HELPFUL]
         return "; ".join(self.refused[kind] for kind in needed)

@@ -6,7 +6,9 @@ from typing import Final
 
 import click
 
+from answers.diff import diff as ask
 from answers.errors import InputError
+from answers.reading.changes import Changed, NowAndThen
 from answers.reading.quota_objects import read_time
 from api.clock import SYSTEM_CLOCK
 from api.owner_annotations import ByOwner
@@ -18,8 +20,6 @@ from cli.common.notes import note
 from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT
 from cli.common.output import formatted, show
 from cli.common.sources import Sources, reading_beside
-from cli.diff.answer import compared
-from cli.diff.objects import Changed, Worlds
 from cli.diff.render import render
 from quota.search.decision import Options
 
@@ -70,8 +70,8 @@ def diff(
         moment = read_time(now or rfc3339_micro(SYSTEM_CLOCK.wall()), "--now")
         options = Options(fair_sharing=fair_sharing)
         files = _changed(changed, sources.namespace(namespace))
-        worlds = Worlds(moment, files, by_owner)
-        context.exit(_answer(files, worlds, options, sources, output or "text"))
+        objects = NowAndThen(moment, files, by_owner)
+        context.exit(_answer(objects, options, sources, output or "text"))
 
 
 def _changed(paths: tuple[str, ...], namespace: str) -> Changed:
@@ -84,11 +84,11 @@ def _changed(paths: tuple[str, ...], namespace: str) -> Changed:
     return changed
 
 
-def _answer(changed: Changed, worlds: Worlds, options: Options, sources: Sources, output: str) -> int:
-    sources.read(worlds)
-    worlds.change()
-    note(worlds.now.refused_notes())
-    answer = compared(worlds, changed, options)
+def _answer(objects: NowAndThen, options: Options, sources: Sources, output: str) -> int:
+    sources.read(objects)
+    now, then = objects.pictures()
+    note(objects.refused_notes())
+    answer = ask(now, then, objects.changes(), options)
     if output == "text":
         show(render(answer))
     else:

@@ -8,10 +8,10 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from answers.diff import DiffAnswer
 from api.fates import Change, Fate, FateState
 from api.words import counted, some
 from cli.common.output import line, title
-from cli.diff.answer import Answer
 
 __all__ = ["render"]
 
@@ -34,7 +34,7 @@ STYLES: Final[dict[FateState, str]] = {
 }
 
 
-def render(answer: Answer) -> RenderableType:
+def render(answer: DiffAnswer) -> RenderableType:
     """Counts first, then one part for each later state."""
     parts: list[RenderableType] = [Text(_head(answer), "bold")]
     for state, heading in TITLES.items():
@@ -49,7 +49,7 @@ def render(answer: Answer) -> RenderableType:
     return Group(*parts)
 
 
-def _head(answer: Answer) -> str:
+def _head(answer: DiffAnswer) -> str:
     names = [f"{kind} {name}{'' if there else ' (new)'}" for kind, name, there in answer.changed]
     differ = sum(len(each.names) for each in answer.changes)
     if not names:

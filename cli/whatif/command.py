@@ -7,6 +7,8 @@ from typing import Final
 import click
 
 from answers.reading.quota_objects import read_time
+from answers.reading.submissions import ClusterObjects, SubmissionReader
+from answers.what_if.answer import what_if as ask
 from api.clock import SYSTEM_CLOCK
 from api.owner_annotations import ByOwner
 from api.times import rfc3339_micro
@@ -17,9 +19,7 @@ from cli.common.notes import note
 from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT
 from cli.common.output import formatted, show
 from cli.common.sources import Sources, reading_beside
-from cli.whatif.objects import Cluster, Submission
 from cli.whatif.render import render
-from cli.whatif.steps import RUNS, steps
 
 __all__ = ["what_if"]
 
@@ -64,21 +64,22 @@ def what_if(
     """
     with ending(context):
         moment = read_time(now or rfc3339_micro(SYSTEM_CLOCK.wall()), "--now")
-        submission = Submission(sources.namespace(namespace))
-        context.exit(_answer(submission, submitted, Cluster(moment, by_owner), sources, output or "text"))
+        submission = SubmissionReader(sources.namespace(namespace))
+        cluster = ClusterObjects(moment, by_owner)
+        context.exit(_answer(submission, submitted, cluster, sources, output or "text"))
 
 
 def _answer(
-    submission: Submission, submitted: tuple[str, ...], cluster: Cluster, sources: Sources, output: str
+    reader: SubmissionReader, paths: tuple[str, ...], cluster: ClusterObjects, sources: Sources, output: str
 ) -> int:
-    for path in submitted:
-        submission.add_file(read_file(path), path)
+    for path in paths:
+        reader.add_file(read_file(path), path)
     sources.read(cluster)
-    submission.expand(cluster)
-    note([*cluster.refused_notes(), *submission.ignored_notes()])
-    found = steps(cluster, submission)
+    submission = reader.expand(cluster.runtimes, cluster.unread_runtimes)
+    note([*cluster.refused_notes(), *reader.ignored_notes()])
+    answer = ask(cluster.picture(), submission)
     if output == "text":
-        show(render(found))
+        show(render(answer.steps))
     else:
-        click.echo(formatted({"steps": [each.plain() for each in found]}, output), nl=False)
-    return 0 if all(each.outcome in RUNS for each in found) else NOT_ALL
+        click.echo(formatted(answer.plain(), output), nl=False)
+    return 0 if answer.all_run else NOT_ALL

@@ -8,8 +8,8 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from answers.what_if.step import Step
 from cli.common.output import line, title
-from cli.whatif.steps import Step
 
 __all__ = ["render"]
 

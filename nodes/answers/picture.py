@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
+import numpy as np
+
+from api.core import Pod
+from api.foreign_owners import OwnerObject
+from api.groups import PodGroup
+from nodes.answers.with_groups import with_groups
+from nodes.filters.pod_volumes import PodVolumes, claims_of
+from nodes.groups.registry import GroupKey
 from nodes.state.columns.flags import Int32s
+from nodes.state.groups.owner_groups import OwnerGroups
 from nodes.state.pods.pod_facts import Controller
 from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
+from nodes.state.volumes.volume_facts import ClaimUse
+from nodes.state.volumes.volumes import VolumeTable
 
 __all__ = ["NodesPicture", "PodControllers"]
 
@@ -27,17 +38,69 @@ class NodesPicture:
     """Copies of what the tables have. Later events do not change them."""
 
     snapshot: Snapshot
+    owners: OwnerGroups
+    """What owners and namespaces say, without the pods."""
+    volumes: VolumeTable
     controllers: PodControllers
+    succeeded: Mapping[GroupKey, Sequence[int]]
+    """When the members of each group that Succeeded were created, in seconds since the epoch."""
 
     @classmethod
     def of(cls, tables: Tables) -> NodesPicture:
         """The tables as they are now."""
         snapshot, pods = tables.snapshot(), tables.pods
-        controllers = PodControllers(pods.controller.array[: pods.size].copy(), tuple(pods.controllers.keys))
-        return cls(snapshot, controllers)
+        keys, created = snapshot.group_keys, tables.succeeded_members.created()
+        return cls(
+            snapshot=snapshot,
+            owners=tables.owners.sayings(),
+            volumes=tables.volumes.copied(),
+            controllers=PodControllers(
+                pods.controller.array[: pods.size].copy(), tuple(pods.controllers.keys)
+            ),
+            succeeded={keys[row]: times for row, times in created.items()},
+        )
+
+    def with_groups(self, forms: Sequence[PodGroup]) -> NodesPicture:
+        """Another picture, in which these groups exist. Raises ValueError for an invalid time."""
+        return replace(self, snapshot=with_groups(self.snapshot, forms, self.succeeded))
+
+    def with_owners(self, items: Sequence[OwnerObject]) -> NodesPicture:
+        """Another picture, in which these owners say what they say. The pods of the snapshot stay where they are."""
+        owners = self.owners.sayings()
+        for each in items:
+            owners.upsert_owner(each)
+        return replace(self, owners=owners)
+
+    def group(self, key: GroupKey) -> PodGroup | None:
+        """The group of this key, if it exists."""
+        keys = self.snapshot.group_keys
+        return self.snapshot.groups[keys.index(key)] if key in keys else None
+
+    def members(self, key: GroupKey) -> list[int]:
+        """Rows of the pods that belong to the group, which need not exist."""
+        snapshot = self.snapshot
+        if key not in snapshot.group_keys:
+            return []
+        of_it = snapshot.pod_live & (snapshot.pod_group == snapshot.group_keys.index(key))
+        found: list[int] = np.flatnonzero(of_it).tolist()
+        return found
+
+    def controlled(self, uid: str) -> list[int]:
+        """Rows of the pods whose controller has this UID."""
+        held = [
+            row for row, each in enumerate(self.controllers.known) if each is not None and each.uid == uid
+        ]
+        found: list[int] = np.flatnonzero(np.isin(self.controllers.rows, held)).tolist()
+        return found
 
     def controller_of(self, uid: str) -> Controller | None:
         """Who would create the pod with this UID again; None if nobody would, or there is no such pod."""
         row = self.snapshot.pod_rows.get(uid)
         held = self.controllers.rows.item(row) if row is not None else -1
         return self.controllers.known[held] if held >= 0 else None
+
+    def behind(self, pod: Pod) -> tuple[PodVolumes | None, tuple[ClaimUse, ...]]:
+        """What is behind the claims of a pod that need not exist; None for a pod without claims."""
+        claims = claims_of(pod)
+        volumes = self.volumes.resolve(claims, exists=False) if claims else None
+        return volumes, self.volumes.uses(claims)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nodes.state.columns.flags import Bools, Flags, Int32s, Int64s
     from nodes.state.groups.budgets import BudgetRow
     from nodes.state.groups.group_columns import GroupColumns
-    from nodes.state.volumes.claimants import ClaimUse
+    from nodes.state.volumes.volume_facts import ClaimUse
 
 __all__ = ["Exclusion", "Snapshot"]
 

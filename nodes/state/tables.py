@@ -31,8 +31,7 @@ from nodes.state.pods.pod_facts import Change
 from nodes.state.pods.pods import ENDED, PodTable
 from nodes.state.pods.succeeded import SucceededMembers
 from nodes.state.snapshot import Snapshot
-from nodes.state.volumes.claimants import ClaimUse
-from nodes.state.volumes.volume_facts import ClaimKey
+from nodes.state.volumes.volume_facts import ClaimKey, ClaimUse
 from nodes.state.volumes.volumes import StorageObject, VolumeTable
 
 __all__ = ["Tables"]
@@ -253,7 +252,7 @@ class Tables:
         """What is behind the claims of a pod that need not exist; None for a pod without claims."""
         claims = claims_of(pod)
         volumes = self.volumes.resolve(claims, exists=False) if claims else None
-        return volumes, self.pods.claimants.uses(claims)
+        return volumes, self.volumes.uses(claims)
 
     def claims_of(self, rows: Iterable[int]) -> set[ClaimKey]:
         """The claims that these pods use."""

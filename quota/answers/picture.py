@@ -43,3 +43,13 @@ class QuotaPicture:
     def snapshot(self) -> QuotaSnapshot:
         """A snapshot with a ledger of its own. Raises QuotaError if the usage is too much to be counted."""
         return self._state.snapshot()
+
+    def with_workloads(self, *workloads: Workload) -> QuotaPicture:
+        """Another picture, in which these Workloads are there as well, or in place of those of the same names.
+
+        Raises QuotaError for one that cannot be counted.
+        """
+        other = QuotaPicture(self._state)
+        for each in workloads:
+            other._state.apply(each)
+        return other

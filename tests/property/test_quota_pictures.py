@@ -1,4 +1,4 @@
-"""A picture of quota does not move."""
+"""A picture of quota does not move. What is laid over it counts as if it had come as an event."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from quota.search.decision import Options
 from quota.state.state import QuotaState
 from tests.kit.examples import examples
 from tests.kit.quota.objects import Object, completed, evicted, held, preempted
-from tests.property.quota_worlds import NOW, OPTIONS, worlds
+from tests.property.quota_worlds import NOW, OPTIONS, heads, holders, worlds
 
 Answers = tuple[dict[str, Any], dict[str, Fate], dict[str, Workload]]
 
@@ -42,6 +42,27 @@ def changed(each: Workload, data: st.DataObject) -> Workload:
     if each.status.admission is None:
         return held(each, 950)
     return data.draw(st.sampled_from((evicted(each, 960), preempted(each, 960, "Preempted"))))
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(objects=worlds(), options=OPTIONS, data=st.data())
+def test_what_is_laid_over_counts_as_an_event(
+    objects: list[Object], options: Options, data: st.DataObject
+) -> None:
+    workloads = [*holders(objects), *heads(objects)]
+    later = data.draw(st.lists(st.sampled_from(workloads), unique_by=id)) if workloads else []
+    laid = [changed(each, data) if data.draw(st.booleans()) else each for each in later]
+    there = [
+        each for each in objects if not any(each is other for other in later) or data.draw(st.booleans())
+    ]
+    state = state_of(*there)
+    picture = QuotaPicture(state)
+    before = said(picture, options)
+    over = said(picture.with_workloads(*laid), options)
+    assert said(picture, options) == before
+    for each in laid:
+        state.apply(each)
+    assert over == said(QuotaPicture(state), options)
 
 
 @settings(max_examples=examples(200), deadline=None)

@@ -26,7 +26,7 @@ from nodes.search.preemptors.preemptor import DecisionError, Preemptor, priority
 from nodes.state.columns.classes import PodClass, pod_class, with_claims
 from nodes.state.columns.flags import STAYING, TERMINATING, UNSAID, UNSELECTED
 from nodes.state.snapshot import Snapshot
-from nodes.state.volumes.claimants import ClaimUse
+from nodes.state.volumes.volume_facts import ClaimUse
 
 __all__ = [
     "Supposed",

@@ -50,6 +50,14 @@ class Chains:
         self._below: dict[str, set[str]] = {}
         """The same the other way round."""
 
+    def copied(self) -> Chains:
+        """Where controllers lead now, without the pods. Later events of one do not change the other."""
+        other = Chains(lambda _: None)
+        other._links, other._uids = dict(self._links), dict(self._uids)
+        other._answers, other._above = dict(self._answers), dict(self._above)
+        other._below = {uid: set(below) for uid, below in self._below.items()}
+        return other
+
     # ---- pods
 
     def note(self, row: int, controller: str) -> None:

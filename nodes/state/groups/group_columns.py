@@ -14,7 +14,7 @@ from nodes.state.columns.columns import Column, Columns, Register
 from nodes.state.columns.flags import Flags, Int32s, Int64s
 from nodes.state.columns.name_order import NameOrder
 
-__all__ = ["GroupColumns", "GroupFacts"]
+__all__ = ["GroupColumns", "GroupFacts", "columns_of"]
 
 NO_CLASS = -1
 """In place of the row of a class: the group needs none."""
@@ -96,6 +96,20 @@ class GroupFacts:
             minimum=np.where(least < 0, -1, least - np.array(succeeded, np.int64)),
             name_rank=self._order.ranks(),
         )
+
+
+def columns_of(
+    keys: Sequence[tuple[str, str]],
+    groups: Sequence[PodGroup | None],
+    classes: Mapping[str, PriorityClass],
+    succeeded: Sequence[int],
+) -> GroupColumns:
+    """The columns of these groups, by row. `keys`: (namespace, name), empty for a dead row. See `GroupFacts.at`."""
+    facts = GroupFacts()
+    for row, (key, group) in enumerate(zip(keys, groups, strict=True)):
+        facts.name(row, *key)
+        facts.note(row, group)
+    return facts.at(classes, succeeded)
 
 
 def _value(name: str | None, classes: Mapping[str, PriorityClass]) -> int | None:

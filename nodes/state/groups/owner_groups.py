@@ -71,6 +71,13 @@ class OwnerGroups:
         self._keys: dict[Owner, set[GroupKey]] = {}
         """The groups that pods tell, by owner."""
 
+    def sayings(self) -> OwnerGroups:
+        """What owners and namespaces say now, without the pods. Later events of one do not change the other."""
+        other = OwnerGroups(self._by_owner)
+        other._chains = self._chains.copied()
+        other._facts, other._namespaces = dict(self._facts), dict(self._namespaces)
+        return other
+
     # ---- pods
 
     def told(self, pod: Pod) -> Told:

@@ -108,6 +108,10 @@ class SucceededMembers:
         """UIDs of the members of the group in this row. Good until the next event."""
         return self._of_group.get(group, {}).keys()
 
+    def created(self) -> dict[int, tuple[int, ...]]:
+        """When the members of each group were created (seconds since the epoch), by the row of the group."""
+        return {row: tuple(created.values()) for row, created in self._of_group.items()}
+
     def counts(self) -> list[int]:
         """What `count` says of each row of the groups."""
         counts = [0] * len(self._groups.objects)

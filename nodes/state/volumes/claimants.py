@@ -9,18 +9,10 @@ from nodes.filters.pod_volumes import ClaimReference
 from nodes.state.columns.classes import PodClass, with_claims
 from nodes.state.columns.columns import Register
 from nodes.state.columns.shared import SharedDict
-from nodes.state.volumes.volume_facts import ClaimKey, Handle
+from nodes.state.volumes.volume_facts import ClaimKey, ClaimUse
 from nodes.state.volumes.volumes import VolumeTable
 
-__all__ = ["ClaimUse", "Claimants"]
-
-
-class ClaimUse(NamedTuple):
-    """A claim that a pod uses."""
-
-    claim: ClaimKey
-    handle: Handle | None
-    """The volume that its node attaches for it; None if it counts against no limit."""
+__all__ = ["Claimants"]
 
 
 class _Claimant(NamedTuple):
@@ -93,11 +85,6 @@ class Claimants:
         """The claims of each pod that has any, for a snapshot to keep."""
         return self._uses.share()
 
-    def uses(self, claims: tuple[ClaimReference, ...]) -> tuple[ClaimUse, ...]:
-        """The claims of a pod, with the volumes that its node attaches for them."""
-        keys = ((each.namespace, each.name) for each in claims)
-        return tuple(ClaimUse(key, self._volumes.handle(key)) for key in keys)
-
     def _bare_class(self, claimant: _Claimant) -> PodClass:
         bare = self._bare.keys[claimant.bare]
         if bare is None:
@@ -105,6 +92,6 @@ class Claimants:
         return bare
 
     def _look(self, row: int, claims: tuple[ClaimReference, ...]) -> None:
-        uses = self.uses(claims)
+        uses = self._volumes.uses(claims)
         if self._uses.items.get(row) != uses:
             self._uses.own()[row] = uses

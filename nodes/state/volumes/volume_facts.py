@@ -21,7 +21,7 @@ from nodes.filters.node_volume_limits import in_tree_names
 from nodes.filters.pod_volumes import AvailableVolume, UnboundClaim
 from nodes.filters.volume_zone import zones_of
 
-__all__ = ["ClaimFacts", "ClaimKey", "Handle", "VolumeFacts", "claim_facts", "volume_facts"]
+__all__ = ["ClaimFacts", "ClaimKey", "ClaimUse", "Handle", "VolumeFacts", "claim_facts", "volume_facts"]
 
 FILESYSTEM: Final = "Filesystem"
 
@@ -29,6 +29,14 @@ ClaimKey = tuple[str, str]
 """(namespace, name)."""
 Handle = tuple[str, str]
 """A volume as its CSI driver knows it: (driver, volumeHandle)."""
+
+
+class ClaimUse(NamedTuple):
+    """A claim that a pod uses."""
+
+    claim: ClaimKey
+    handle: Handle | None
+    """The volume that its node attaches for it; None if it counts against no limit."""
 
 
 class ClaimFacts(NamedTuple):

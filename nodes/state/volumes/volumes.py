@@ -24,6 +24,7 @@ from nodes.state.volumes.attach_limits import AttachLimits
 from nodes.state.volumes.volume_facts import (
     ClaimFacts,
     ClaimKey,
+    ClaimUse,
     Handle,
     VolumeFacts,
     claim_facts,
@@ -72,6 +73,20 @@ class VolumeTable:
         """Volumes by the claim that their claimRef names."""
         self._storage: dict[str, ClassStorage] = {}
         self._version = 0
+
+    def copied(self) -> VolumeTable:
+        """What is behind claims now. Later events of one do not change the other; `limits` is shared."""
+        other = VolumeTable(self._is_complete)
+        other.claims, other.limits = dict(self.claims), self.limits
+        other._volumes, other._classes = dict(self._volumes), dict(self._classes)
+        other._tracked, other.needed_drivers = set(self._tracked), self.needed_drivers
+        other._capacities = dict(self._capacities)
+        other._of_volume = {name: set(claims) for name, claims in self._of_volume.items()}
+        other._of_class = {name: set(claims) for name, claims in self._of_class.items()}
+        other._volumes_of_class = {name: set(names) for name, names in self._volumes_of_class.items()}
+        other._reserved = {key: set(names) for key, names in self._reserved.items()}
+        other._storage, other._version = dict(self._storage), self._version
+        return other
 
     # ---- events
 
@@ -247,6 +262,11 @@ class VolumeTable:
             return volume.handle if volume is not None else None
         storage_class = self._classes.get(claim.wanted.storage_class)
         return (storage_class.provisioner, "/".join(key)) if storage_class is not None else None
+
+    def uses(self, claims: Iterable[ClaimReference]) -> tuple[ClaimUse, ...]:
+        """The claims of a pod, with the volumes that its node attaches for them."""
+        keys = ((each.namespace, each.name) for each in claims)
+        return tuple(ClaimUse(key, self.handle(key)) for key in keys)
 
     def _add_bound(self, found: _Found, reference: ClaimReference, claim: ClaimFacts) -> None:
         volume = self._volumes.get(claim.volume)

@@ -1,31 +1,30 @@
-"""Asks the engines about both worlds, and compares what they say."""
+"""Asks the engines about two pictures, and compares what they say."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from answers.errors import InputError
-from answers.reading.planes import QUOTA_KINDS, Planes
+from answers.changes import Changes
+from answers.errors import InputError, UnreadError
+from answers.picture import Picture
 from api.fates import Change, Fate, changes
-from cli.common.cluster import ClusterError
-from cli.diff.objects import Changed, Worlds
 from nodes.answers.fates import node_fates
 from quota.answers.fates import quota_fates
-from quota.answers.picture import QuotaPicture
 from quota.search.decision import Options
 from quota.state.amounts import QuotaError
 
-__all__ = ["Answer", "compared"]
+__all__ = ["DiffAnswer", "diff"]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DiffAnswer:
     """Whose fate changes."""
 
-    changed: list[tuple[str, str, bool]]
-    """The objects in the files: kind, [NAMESPACE/]NAME, and whether the cluster has it already."""
-    changes: list[Change]
+    changed: Sequence[tuple[str, str, bool]]
+    """The changed objects: kind, [NAMESPACE/]NAME, and whether the cluster has it already."""
+    changes: Sequence[Change]
     same: int
     """How many keep their fate: running units, gangs and pods that wait, and Workloads."""
     renewed: int
@@ -50,29 +49,32 @@ class Answer:
         }
 
 
-def compared(worlds: Worlds, changed: Changed, options: Options) -> Answer:
-    """The answer, of the planes that look at the changed objects. Raises InputError and ClusterError."""
-    now, then = dict[str, Fate](), dict[str, Fate]()
-    for world, fates in ((worlds.now, now), (worlds.then, then)):
+def diff(now: Picture, then: Picture, changed: Changes, options: Options) -> DiffAnswer:
+    """What becomes of all that waits and runs, as the planes say that look at the changed objects.
+
+    Raises InputError, and UnreadError if objects that decide could not be read.
+    """
+    before, after = dict[str, Fate](), dict[str, Fate]()
+    for picture, fates in ((now, before), (then, after)):
         if changed.nodes:
-            _demand(worlds.now.unread())
-            fates |= node_fates(world.snapshot)
+            _demand(now.without_nodes)
+            fates |= node_fates(picture.nodes.snapshot)
         if changed.quota:
-            _demand(worlds.now.unread(QUOTA_KINDS))
-            fates |= _quota(world, options)
-    found = changes(now, then)
+            _demand(now.without_quota)
+            fates |= _quota(picture, options)
+    found = changes(before, after)
     differ = sum(len(each.names) for each in found)
-    return Answer(worlds.changes(), found, _objects(then) - differ, worlds.renewed)
+    return DiffAnswer(tuple(changed.things), found, _objects(after) - differ, changed.renewed)
 
 
 def _demand(unread: str) -> None:
     if unread:
-        raise ClusterError(unread)
+        raise UnreadError(unread)
 
 
-def _quota(world: Planes, options: Options) -> dict[str, Fate]:
+def _quota(picture: Picture, options: Options) -> dict[str, Fate]:
     try:
-        return quota_fates(QuotaPicture(world.quota), world.now, options, world.namespaces)
+        return quota_fates(picture.quota, picture.moment, options, picture.namespaces)
     except QuotaError as error:
         raise InputError(str(error)) from None
 

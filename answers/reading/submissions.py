@@ -1,28 +1,31 @@
-"""What `reprieve what-if` reads: a cluster, and what is to be submitted to it."""
+"""Reads a cluster, and what is to be submitted to it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 from uuid import UUID, uuid5
 
 import msgspec
 
-from answers.picture import POD_GROUP
+from answers.picture import POD_GROUP, Picture
 from answers.reading.documents import Kind, Reader, located
 from answers.reading.field_checks import check_pod
 from answers.reading.node_objects import NodeObjects
 from answers.reading.planes import Planes
+from answers.submission import Submission, Submitted
 from api.foreign_groups import COSCHEDULING, NATIVE, VOLCANO
 from api.foreign_owners import OwnerObject
 from api.groups import PodGroup
 from api.kueue import API_VERSION as QUOTA_VERSION
 from api.kueue import WorkloadPriorityClass
 from api.owner_annotations import ByOwner
+from api.plans import PreemptionPlan
 from api.validation import FieldError, convert
 from nodes.groups.made_pods import KINDS, VERSIONS, MadePods, Written, made_pods
 from nodes.groups.owner_objects import OWNERS
-from nodes.groups.registry import ForeignGroup
+from nodes.groups.registry import ForeignGroup, form_of
 from nodes.groups.train_jobs import (
     TRAINER_VERSION,
     ClusterTrainingRuntime,
@@ -32,7 +35,7 @@ from nodes.groups.train_jobs import (
     runtime_of,
 )
 
-__all__ = ["Cluster", "Submission", "Submitted"]
+__all__ = ["ClusterObjects", "SubmissionReader"]
 
 GROUPS_OF_OTHERS = ((NATIVE, "PodGroup"), (COSCHEDULING, "PodGroup"), (VOLCANO, "PodGroup"))
 UIDS = UUID("abe7076f-9e27-4a98-89cc-e905f81f36fb")
@@ -46,7 +49,7 @@ RUNTIMES: Mapping[tuple[str, str], Kind] = {
 """What a TrainJob is expanded by."""
 
 
-class Cluster(Planes):
+class ClusterObjects(Planes):
     """The cluster, with the classes that Jobs in queues may name."""
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
@@ -57,7 +60,7 @@ class Cluster(Planes):
 
     def __init__(self, now: int, by_owner: ByOwner | None = None) -> None:
         super().__init__(now, by_owner)
-        self.workload_classes: dict[str, WorkloadPriorityClass] = {}
+        self._workload_classes: dict[str, WorkloadPriorityClass] = {}
         self.runtimes: dict[RuntimeName, TrainingRuntime] = {}
         self.unread_runtimes: dict[str, str] = {}
         """Rights that are missing, by the kind of the runtime. They matter to TrainJobs only."""
@@ -72,37 +75,18 @@ class Cluster(Planes):
     def keep(self, thing: Any, place: str) -> None:
         """See `Reader`."""
         if isinstance(thing, WorkloadPriorityClass):
-            self.workload_classes[thing.metadata.name] = thing
+            self._workload_classes[thing.metadata.name] = thing
         elif isinstance(thing, TrainingRuntime):
             self.runtimes[_named(thing)] = thing
         else:
             super().keep(thing, place)
 
-
-class Submitted:
-    """An object that is to be submitted."""
-
-    def __init__(
-        self, kind: str, written: Written, sets: list[MadePods], place: str, owner: OwnerObject | None
-    ) -> None:
-        self.kind, self.written, self.sets, self.place = kind, written, sets, place
-        self.owner = owner
-        """The object as the owner of a group; None if it is of another kind. That of a TrainJob is its JobSet."""
-        self.problem: tuple[str, str] | None = None
-        """Why its pods are not known: an outcome, and a sentence."""
-
-    @property
-    def labels(self) -> Mapping[str, str] | None:
-        """Its own."""
-        return self.written.metadata.labels
-
-    @property
-    def key(self) -> str:
-        """NAMESPACE/NAME."""
-        return f"{self.written.metadata.namespace}/{self.written.metadata.name}"
+    def picture(self, plans: Sequence[PreemptionPlan] = (), *, nodes: bool = True) -> Picture:
+        """See `Planes`."""
+        return replace(super().picture(plans, nodes=nodes), workload_classes=self._workload_classes)
 
 
-class Submission(Reader):
+class SubmissionReader(Reader):
     """NodeObjects that make pods, and PodGroups. Others do not matter."""
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
@@ -116,14 +100,15 @@ class Submission(Reader):
         """`namespace`: of objects that name none."""
         super().__init__()
         self.namespace = namespace
-        self.groups: list[tuple[PodGroup | ForeignGroup, str]] = []
-        self.objects: list[Submitted] = []
+        self._groups: list[PodGroup] = []
+        self._objects: list[tuple[Submitted, str]] = []
+        """With their places."""
         self._runtimes: dict[RuntimeName, TrainingRuntime] = {}
 
     def keep(self, thing: Any, place: str) -> None:
         """See `Reader`. Checks what an API server would check of the pods."""
         if isinstance(thing, PodGroup | ForeignGroup):
-            self.groups.append((thing, place))
+            self._groups.append(form_of(thing))
             return
         if isinstance(thing, TrainingRuntime):
             self._runtimes[_named(thing)] = thing
@@ -134,29 +119,40 @@ class Submission(Reader):
                 raise FieldError("kind", "is missing")
             sets, owner = ([], None) if kind == "TrainJob" else _expanded(kind, thing)
         thing.metadata.uid = _uid(kind, thing)
-        self.objects.append(Submitted(kind, thing, sets, place, owner))
+        self._objects.append((Submitted(kind, thing, sets, owner), place))
 
-    def expand(self, cluster: Cluster) -> None:
-        """Give TrainJobs the pods of their JobSets. Call it after the last object was read. Raises InputError."""
-        for each in self.objects:
-            if each.kind == "TrainJob":
-                with located(each.place):
-                    self._expand(each, cluster)
+    def expand(
+        self, runtimes: Mapping[RuntimeName, TrainingRuntime], unread: Mapping[str, str]
+    ) -> Submission:
+        """What was read. TrainJobs have the pods of their JobSets. Call it after the last object was read.
 
-    def _expand(self, job: Submitted, cluster: Cluster) -> None:
-        name = runtime_of(job.written)
-        runtime = self._runtimes.get(name) or cluster.runtimes.get(name)
-        if runtime is not None:
-            job_set = job_set_of(job.written, runtime)
-            try:
-                job.sets, job.owner = _expanded("JobSet", job_set)
-            except FieldError as error:
-                raise FieldError(f"with {name}: {error.path}", error.problem) from None
-        elif problem := cluster.unread_runtimes.get(name.kind):
-            job.problem = "NotAsked", f"Its pods are not known without {name}: {problem}."
-        else:
-            says = f"Its pods are not known: {name} is neither in the files nor in the cluster."
-            job.problem = "Misconfigured", says
+        `runtimes`: those of the cluster. `unread`: the rights that are missing to read them, by kind. Raises
+        InputError.
+        """
+        objects, known = list[Submitted](), {**runtimes, **self._runtimes}
+        for each, place in self._objects:
+            with located(place):
+                objects.append(_with_pods(each, known, unread) if each.kind == "TrainJob" else each)
+        return Submission(tuple(self._groups), tuple(objects))
+
+
+def _with_pods(
+    job: Submitted, runtimes: Mapping[RuntimeName, TrainingRuntime], unread: Mapping[str, str]
+) -> Submitted:
+    """The TrainJob with the pods of its JobSet. Raises FieldError."""
+    name = runtime_of(job.written)
+    runtime = runtimes.get(name)
+    if runtime is not None:
+        job_set = job_set_of(job.written, runtime)
+        try:
+            sets, owner = _expanded("JobSet", job_set)
+        except FieldError as error:
+            raise FieldError(f"with {name}: {error.path}", error.problem) from None
+        return replace(job, sets=sets, owner=owner)
+    if problem := unread.get(name.kind):
+        return replace(job, problem=("NotAsked", f"Its pods are not known without {name}: {problem}."))
+    says = f"Its pods are not known: {name} is neither in the files nor in the cluster."
+    return replace(job, problem=("Misconfigured", says))
 
 
 def _expanded(kind: str, written: Written) -> tuple[list[MadePods], OwnerObject | None]:

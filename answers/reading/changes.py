@@ -1,4 +1,4 @@
-"""What `reprieve diff` reads: a cluster as it is, and the same cluster with changed objects in it. It is read once."""
+"""Reads a cluster as it is, and the same cluster with changed objects in it. It is read once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
 
-from answers.picture import JOB
+from answers.changes import Changes
+from answers.picture import JOB, Picture
 from answers.reading.documents import Kind, Reader
 from answers.reading.planes import POD, QUOTA_KINDS, Planes
 from answers.reading.published import LEASE, LEASE_KIND, by_owner_said
@@ -19,7 +20,7 @@ from api.kueue import WorkloadPriorityClass
 from api.owner_annotations import ByOwner
 from api.workloads import Workload
 
-__all__ = ["Changed", "Worlds"]
+__all__ = ["Changed", "NowAndThen"]
 
 Key = tuple[type[Any], str, str]
 """Struct, namespace and name."""
@@ -75,9 +76,11 @@ class Changed(Reader):
         return any(key[0] in structs for key in self.things)
 
 
-class Worlds(Reader):
-    """The cluster now, and then. Classes give their priority when an object is created, so who names a changed class
-    counts as created anew."""
+class NowAndThen(Reader):
+    """The cluster as it is, and with the changes.
+
+    Classes give their priority when an object is created, so who names a changed class counts as created anew.
+    """
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = KINDS
     matter: ClassVar[str] = "diff"
@@ -85,8 +88,9 @@ class Worlds(Reader):
     def __init__(self, now: int, changed: Changed, by_owner: ByOwner | None = None) -> None:
         """`now`, `by_owner`: see `Planes`."""
         super().__init__()
-        self.now, self.then = Planes(now, by_owner), Planes(now, by_owner)
-        self.renewed = 0
+        self._now, self._then = Planes(now, by_owner), Planes(now, by_owner)
+        self._nodes, self._quota = changed.nodes, changed.quota
+        self._renewals = 0
         """How many objects got another priority by a changed class."""
         self._changed = dict(changed.things)
         self._changed_places = changed.places
@@ -96,7 +100,7 @@ class Worlds(Reader):
 
     def do_without(self, kind: tuple[str, str], problem: str) -> bool:
         """See `Planes`."""
-        return self.now.do_without(kind, problem)
+        return self._now.do_without(kind, problem)
 
     def keep(self, thing: Any, place: str) -> None:
         """See `Reader`."""
@@ -107,25 +111,31 @@ class Worlds(Reader):
             self._added.discard(key)
             self._changed[key] = _completed(change, thing)
         else:
-            self.then.keep(self._renewed(thing), place)
-        self.now.keep(thing, place)
+            self._then.keep(self._renewed(thing), place)
+        self._now.keep(thing, place)
 
-    def change(self) -> None:
-        """Put the changed objects into the later world. Call it after the last object was read."""
+    def refused_notes(self) -> list[str]:
+        """Lines that name what could not be read, and what does not count."""
+        return self._now.refused_notes()
+
+    def pictures(self) -> tuple[Picture, Picture]:
+        """The cluster as it is, and with the changes. Call it once, after the last object was read."""
         for key, thing in self._changed.items():
             if key[0] is not WorkloadPriorityClass:
-                self.then.keep(self._renewed(thing), self._changed_places[key])
+                self._then.keep(self._renewed(thing), self._changed_places[key])
+        return self._now.picture(nodes=self._nodes), self._then.picture(nodes=self._nodes)
 
-    def changes(self) -> list[tuple[str, str, bool]]:
-        """The changed objects: kind, [NAMESPACE/]NAME, and whether the cluster has it already."""
-        return [
+    def changes(self) -> Changes:
+        """What is changed. Call it after `pictures`."""
+        things = tuple(
             (
                 TITLES[kind],
                 f"{namespace}/{name}" if namespace else name,
                 (kind, namespace, name) not in self._added,
             )
             for kind, namespace, name in self._changed
-        ]
+        )
+        return Changes(things, self._nodes, self._quota, self._renewals)
 
     def _renewed(self, thing: Any) -> Any:
         """The object with the priority of a changed class."""
@@ -137,12 +147,12 @@ class Worlds(Reader):
             of = self._workload_classes if ref.group == "kueue.x-k8s.io" else self._classes
             known = of.get(ref.name)
             if known is not None and known.value != thing.spec.priority:
-                self.renewed += 1
+                self._renewals += 1
                 return replace(thing, spec=replace(thing.spec, priority=known.value))
         return thing
 
     def _again(self, thing: Any, **fields: Any) -> Any:
-        self.renewed += self._classes[thing.spec.priority_class_name].value != thing.spec.priority
+        self._renewals += self._classes[thing.spec.priority_class_name].value != thing.spec.priority
         return replace(thing, spec=replace(thing.spec, priority=None, **fields))
 
 

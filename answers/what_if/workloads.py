@@ -14,7 +14,6 @@ from api.podsets import PodTemplate
 from api.priority import SYSTEM_CLASSES, global_default
 from api.validation import convert
 from api.workloads import PriorityClassRef, Workload
-from cli.whatif.objects import Cluster
 from controllers.jobs.owned_workload import (
     Classes,
     JobError,
@@ -25,6 +24,7 @@ from controllers.jobs.owned_workload import (
     owner_reference,
     seconds_of_label,
 )
+from nodes.answers.picture import NodesPicture
 from nodes.groups.made_pods import KINDS, MadePods, Written
 from nodes.search.preemptors.supposed import SupposedPods
 from quota.cycle.pod_set_infos import PodSetInfo, with_info
@@ -33,7 +33,7 @@ __all__ = ["supposed_pods", "workload_of"]
 
 
 def workload_of(
-    kind: str, meta: ObjectMeta, sets: Sequence[MadePods], written: Written | None, cluster: Cluster, now: str
+    kind: str, meta: ObjectMeta, sets: Sequence[MadePods], written: Written | None, classes: Classes, now: str
 ) -> Workload | None:
     """The Workload; None if the object names no queue. Raises JobError and FieldError.
 
@@ -48,7 +48,6 @@ def workload_of(
         return None
     version = API_VERSION if written is None else written.api_version or KINDS[kind]
     group = version.partition("/")[0] if "/" in version else ""
-    classes = Classes(cluster.workload_classes, cluster.nodes.tables.priority_classes)
     ref, priority = class_of_label(meta.labels, classes) or _of_pods(sets, classes)
     wish = Wish(queue, priority, ref, seconds_of_label(meta.labels))
     pod_sets = [
@@ -62,7 +61,7 @@ def workload_of(
 
 
 def supposed_pods(
-    sets: Sequence[MadePods], infos: Mapping[str, PodSetInfo], cluster: Cluster
+    sets: Sequence[MadePods], infos: Mapping[str, PodSetInfo], nodes: NodesPicture
 ) -> list[SupposedPods]:
     """The pods with what the admission adds to them. Raises PodSetConflict."""
     found = []
@@ -72,7 +71,7 @@ def supposed_pods(
             template = with_info(PodTemplate(pod.metadata, pod.spec), info)
             pod = msgspec.structs.replace(pod, metadata=template.metadata or pod.metadata, spec=template.spec)
         count = each.count if info is None else min(each.count, info.count)
-        found.append(SupposedPods(each.name, count, pod, *cluster.nodes.tables.behind(pod)))
+        found.append(SupposedPods(each.name, count, pod, *nodes.behind(pod)))
     return found
 
 

@@ -1,0 +1,39 @@
+"""Objects that are to be submitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from api.foreign_owners import OwnerObject
+from api.groups import PodGroup
+from nodes.groups.made_pods import MadePods, Written
+
+__all__ = ["Submission", "Submitted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """An object that makes pods."""
+
+    kind: str
+    written: Written
+    sets: Sequence[MadePods]
+    owner: OwnerObject | None
+    """The object as the owner of a group; None if it is of another kind. That of a TrainJob is its JobSet."""
+    problem: tuple[str, str] | None = None
+    """Why its pods are not known: an outcome, and a sentence."""
+
+    @property
+    def labels(self) -> Mapping[str, str] | None:
+        """Its own."""
+        return self.written.metadata.labels
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What is submitted together, in the order in which it is looked at."""
+
+    groups: Sequence[PodGroup]
+    """PodGroups of each kind, in their internal form."""
+    objects: Sequence[Submitted]

@@ -1,0 +1,1 @@
+"""What would happen if objects were submitted."""

@@ -1,0 +1,45 @@
+"""What would happen, one submitted object after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from answers.picture import Picture
+from answers.submission import Submission
+from answers.what_if.step import Step
+from answers.what_if.trying import Trying
+from answers.what_if.units import units_of
+
+__all__ = ["WhatIfAnswer", "what_if"]
+
+RUNS: Final = ("Runs", "RunsAfterEvictions")
+"""Outcomes of objects all of whose pods get nodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfAnswer:
+    """What becomes of the objects, in the order in which they were looked at."""
+
+    steps: tuple[Step, ...]
+
+    @property
+    def all_run(self) -> bool:
+        """Whether all pods get nodes."""
+        return all(each.outcome in RUNS for each in self.steps)
+
+    def plain(self) -> dict[str, Any]:
+        """For programs."""
+        return {"steps": [each.plain() for each in self.steps]}
+
+
+def what_if(picture: Picture, submission: Submission) -> WhatIfAnswer:
+    """What becomes of the objects in the order in which they are submitted. Each one sees what came before.
+
+    Raises InputError if nothing can be said of nodes and pods.
+    """
+    nodes = picture.nodes.with_groups(submission.groups)
+    # What owners say decides which submitted pods belong together. Pods that run stay in their groups.
+    owners = [each.owner for each in submission.objects if each.owner is not None]
+    trying = Trying(picture, nodes)
+    return WhatIfAnswer(tuple(trying.step(unit) for unit in units_of(nodes.with_owners(owners), submission)))

@@ -1,0 +1,160 @@
+"""One object after the other: its quota first, then its nodes, then its victims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from answers.picture import Picture
+from answers.what_if.step import Step
+from answers.what_if.units import Unit
+from answers.what_if.workloads import supposed_pods, workload_of
+from api.groups import SCHEDULING_GATE
+from api.integration import ADMISSION_GATE
+from api.times import rfc3339_micro
+from api.validation import FieldError
+from api.words import counted, listed
+from api.workloads import Workload
+from controllers.jobs.owned_workload import Classes, JobError
+from nodes.answers.consequences import Tried, consequences, submit, without_pods
+from nodes.answers.picture import NodesPicture
+from nodes.answers.plan_words import victims_of
+from nodes.groups.keys import is_foreign
+from nodes.groups.made_pods import MadePods
+from nodes.search.preemptors.preemptor import DecisionError
+from nodes.search.preemptors.supposed import WorkloadName
+from quota.answers.trial import admitted, waiting_again
+from quota.answers.waits import Around, why_workload_waits
+from quota.cycle.pod_set_infos import PodSetConflict, PodSetInfo, pod_set_infos
+from quota.search.decision import Options, decide
+from quota.state.amounts import QuotaError
+
+__all__ = ["Trying"]
+
+GETS_QUOTA: Final = ("Fits", "Preempts")
+
+
+class Trying:
+    """Each object finds the state that those before it have left, also if they came to nothing in the end."""
+
+    def __init__(self, picture: Picture, nodes: NodesPicture) -> None:
+        """`nodes`: those of the picture, with the PodGroups that are submitted."""
+        self._picture, self._nodes = picture, nodes
+        self._snapshot, self._quota = nodes.snapshot, picture.quota
+
+    def step(self, unit: Unit) -> Step:
+        """What becomes of the object."""
+        bare = Step(unit.kind, unit.name, unit.pods, "", "")
+        if unit.problem is not None:
+            return replace(bare, outcome=unit.problem[0], sentence=unit.problem[1])
+        spec = (unit.written.spec or {}) if unit.written is not None else {}
+        try:
+            workload = self._workload_of(unit)
+            if workload is None:
+                if unit.kind in ("Job", "TrainJob") and spec.get("suspend") is True:
+                    says = "It is suspended, and in no queue: it creates no pods."
+                    return replace(bare, outcome="Suspended", sentence=says)
+                return self._on_nodes(unit, bare, {})
+            return self._with_quota(unit, workload, bare)
+        except (JobError, QuotaError, PodSetConflict, DecisionError, FieldError) as error:
+            return replace(bare, outcome="Misconfigured", sentence=f"{error}.")
+
+    def _workload_of(self, unit: Unit) -> Workload | None:
+        """The Workload that it would get; None if it is in no queue. Groups of other kinds never are."""
+        if unit.gang is not None and is_foreign(unit.meta.name):
+            return None
+        classes = Classes(self._picture.workload_classes, self._snapshot.priority_classes)
+        return workload_of(unit.kind, unit.meta, unit.sets, unit.written, classes, self._now)
+
+    @property
+    def _now(self) -> str:
+        return rfc3339_micro(self._picture.moment / 1_000_000)
+
+    # ---- quota
+
+    def _with_quota(self, unit: Unit, workload: Workload, bare: Step) -> Step:
+        self._quota = self._quota.with_workloads(workload)
+        wait = why_workload_waits(workload, self._around())
+        bare = replace(bare, quota=wait)
+        if wait.state not in GETS_QUOTA:
+            says = f"It waits for quota, and its pods are not created. {wait.sentence}"
+            return replace(bare, outcome="WaitsForQuota", sentence=says)
+        decision = decide(self._quota.snapshot(), workload, self._picture.moment, Options())
+        holder = admitted(workload, decision, self._now)
+        targets = [target.holder.workload for target in decision.targets]
+        self._quota = self._quota.with_workloads(holder, *map(waiting_again, targets))
+        around = self._around()
+        again = [why_workload_waits(waiting_again(each), around) for each in targets]
+        infos = {each.name: each for each in pod_set_infos(holder, self._quota.flavors)}
+        gone = [uid for each in targets for uid in self._pods_of(each)]
+        self._snapshot = without_pods(self._snapshot, gone)
+        return self._on_nodes(unit, replace(bare, quota_consequences=tuple(again)), infos)
+
+    def _around(self) -> Around:
+        picture = self._picture
+        return Around(self._quota, picture.moment, (), picture.namespaces, unread=picture.without_quota)
+
+    def _pods_of(self, workload: Workload) -> list[str]:
+        """UIDs of the pods that end when the Workload loses its quota."""
+        nodes, rows = self._nodes, set[int]()
+        for owner in workload.metadata.owner_references or ():
+            rows.update(nodes.controlled(owner.uid))
+            if owner.kind == "PodGroup":
+                rows.update(nodes.members((workload.metadata.namespace, owner.name)))
+        return [nodes.snapshot.pod_uids[row] for row in sorted(rows)]
+
+    # ---- nodes
+
+    def _on_nodes(self, unit: Unit, bare: Step, infos: Mapping[str, PodSetInfo]) -> Step:
+        if unread := self._picture.without_nodes:
+            says = f"The search was not asked: {unread}."
+            return replace(bare, outcome="NotAsked", sentence=says)
+        if gates := _gates(unit.sets):
+            says = f"Its pods wait: scheduling gates hold them ({listed(gates)})."
+            return replace(bare, outcome="Gated", sentence=says)
+        if not unit.pods:
+            return replace(bare, outcome="Nothing", sentence="No pod of it is submitted.")
+        name = WorkloadName(unit.api_version, unit.meta.namespace, unit.meta.name, unit.meta.uid)
+        tried = submit(self._snapshot, name, supposed_pods(unit.sets, infos, self._nodes), unit.gang)
+        goes = tried.spec if tried.running else None
+        found = consequences(tried.after, goes, self._returns) if goes is not None else []
+        self._snapshot = tried.after
+        return replace(
+            bare,
+            outcome=_outcome(tried),
+            sentence=_sentence(tried),
+            running=tried.running,
+            plan=tried.spec,
+            evicted=victims_of(goes) if goes is not None else (),
+            consequences=tuple(found),
+        )
+
+    def _returns(self, uid: str) -> bool:
+        """Whether somebody creates the pod again when it is evicted. Nobody knows of a gang's pods without an owner."""
+        nodes = self._nodes
+        return uid not in nodes.snapshot.pod_rows or nodes.controller_of(uid) is not None
+
+
+def _gates(sets: Sequence[MadePods]) -> list[str]:
+    """Gates that neither reprieve nor who manages the quota removes."""
+    gates = {gate.name for each in sets for gate in each.pod.spec.scheduling_gates or ()}
+    return sorted(gates - {SCHEDULING_GATE, ADMISSION_GATE})
+
+
+def _outcome(tried: Tried) -> str:
+    if not tried.running:
+        return "Waits"
+    if tried.running < tried.pods:
+        return "RunsInPart"
+    return "RunsAfterEvictions" if tried.spec.victims else "Runs"
+
+
+def _sentence(tried: Tried) -> str:
+    if not tried.running:
+        return f"None of {counted(tried.pods, 'pod')} gets a node: {tried.why_not}."
+    victims = tried.spec.victims
+    gone = sum(len(each.pods) for each in victims)
+    after = f" once {counted(len(victims), 'unit')} with {counted(gone, 'pod')} are gone" if victims else ""
+    says = f"{tried.running} of {counted(tried.pods, 'pod')} get nodes{after}."
+    return f"{says} The others wait: {tried.why_not}." if tried.why_not else says
