@@ -1,1 +1,4 @@
-"""The kube-scheduler side: verbs, gangs, domains, plans, reservations, eviction."""
+"""The kube-scheduler side: the filter and preempt verbs, their listener, and the calls between replicas.
+
+A verb looks things up. Plans are made and pods are evicted in `controllers.gangs`.
+"""
