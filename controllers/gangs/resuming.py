@@ -67,11 +67,14 @@ class Resuming:
         spec = completed(spec, self._roster, stored.committed)
         victims = [pod.uid for victim in spec.victims for pod in victim.pods]
         seconds = self._plan_seconds + self._roster.grace_seconds(victims)
+        age = max(
+            0.0, self._clock.wall() - stored.committed
+        )  # a time that is still to come gives no more time
         plan = ActivePlan(
             name=stored.meta.name,
             spec=spec,
             members=self._roster.planned(spec),
-            deadline=self._clock.monotonic() + seconds - (self._clock.wall() - stored.committed),
+            deadline=self._clock.monotonic() + seconds - age,
             stored=True,
         )
         if stored.phase in ("Planned", "Confirmed"):

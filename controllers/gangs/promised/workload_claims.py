@@ -128,4 +128,5 @@ def _is_of(pod: Pod, owner: Owner) -> bool:
         waits = any(gate.name == ADMISSION_GATE for gate in pod.spec.scheduling_gates or ())
         return group_of(pod) == (owner.namespace, owner.name) and not waits
     controller = controller_of(pod)
-    return controller is not None and controller.uid == owner.uid
+    is_there = pod.metadata.namespace == owner.namespace
+    return is_there and controller is not None and controller.uid == owner.uid

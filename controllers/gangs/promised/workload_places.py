@@ -6,14 +6,17 @@ See `runtime.exchange.placements`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
 import structlog
+from msgspec.structs import replace as replace_fields
 
+from api.core import Pod, PriorityClass
+from api.priority import SYSTEM_CLASSES, global_default
 from controllers.gangs.keys import workload_key
 from controllers.gangs.mirror.group_members import Claim
 from controllers.gangs.promised.account import subtract
@@ -122,10 +125,12 @@ class WorkloadPlaces:
 
     def _pods_of(self, owner: Owner) -> list[str]:
         """UIDs of the pods of a Job or PodGroup that exist."""
-        uids, rows = self._tables.pods.uids, self._tables.controlled(owner.uid)
+        pods = self._tables.pods
+        # Whoever makes a Workload writes the UID. Nobody controls pods of another namespace.
+        rows = [row for row in self._tables.controlled(owner.uid) if pods.namespaces[row] == owner.namespace]
         if owner.kind == "PodGroup":
             rows = [*rows, *self._tables.members((owner.namespace, owner.name))]
-        return [uids[row] for row in rows]
+        return [pods.uids[row] for row in rows]
 
     def _runs_on(self, owner: Owner, nodes: Collection[str]) -> bool:
         """Whether pods of the owner are bound to any of the nodes."""
@@ -174,9 +179,27 @@ def _name(asking: Asking) -> WorkloadName:
 
 
 def _pods(asking: Asking, tables: Tables) -> list[SupposedPods]:
+    classes = tables.priority_classes
     return [
-        SupposedPods(each.pod_set, each.count, each.pod, *tables.behind(each.pod)) for each in asking.pods
+        SupposedPods(each.pod_set, each.count, _bounded(each.pod, classes), *tables.behind(each.pod))
+        for each in asking.pods
     ]
+
+
+def _bounded(pod: Pod, classes: Mapping[str, PriorityClass]) -> Pod:
+    """The pod with what its PriorityClass gives at most.
+
+    A template may say anything, because nobody checks it. The API server creates no pod that says more than its class.
+    A class that does not exist is an error later.
+    """
+    spec = pod.spec
+    name = spec.priority_class_name
+    found = (classes.get(name) or SYSTEM_CLASSES.get(name)) if name else global_default(classes.values())
+    value = found.value if found is not None else 0
+    spec = replace_fields(spec, priority=value if spec.priority is None else min(spec.priority, value))
+    if found is not None and found.preemption_policy == "Never":
+        spec = replace_fields(spec, preemption_policy="Never")
+    return replace_fields(pod, spec=spec)
 
 
 def _search(snapshot: Snapshot, asking: Asking, pods: list[SupposedPods], limits: Limits) -> Answer:

@@ -53,3 +53,21 @@ def test_pages_name_only_metrics_that_there_are() -> None:
     for each in (*PAGE.parent.glob("*.md"), *PAGE.parent.parent.glob("*.md")):
         if each.name != "CHANGELOG.md":
             assert set(re.findall(r"`(reprieve_[a-z_]+)", each.read_text())) <= served, each.name
+
+
+OF_QUEUES = {"cluster_queue", "cohort", "preempting_cluster_queue"}
+"""Labels whose values are names that users choose."""
+BOUNDED = {
+    "agrees", "answer", "by", "cause", "cluster", "code", "kind", "lease", "method", "name", "phase", "plane",
+    "purpose", "reason", "replica_role", "result", "status", "underlying_cause", "verb", "what", "which", "why",
+}  # fmt: skip
+"""Labels whose values the code chooses, or whoever may write the status of a Workload (`reason`, `underlying_cause`).
+`name` is that of a check, and `lease` that of our own Lease."""
+
+
+def test_no_label_is_the_name_of_an_object_but_of_queues() -> None:
+    """Whoever may read metrics would read it. Look at a new label before you add it here."""
+    labels = {label: each.name for each in metrics() for label in each.labels}
+    assert labels.keys() == BOUNDED | OF_QUEUES
+    with_names = {each.name for each in metrics() if OF_QUEUES & {*each.labels}}
+    assert {name for name in with_names if not name.startswith("kueue_")} == set()

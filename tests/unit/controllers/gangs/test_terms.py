@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from api.core import Pod
+from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.mirror.marked_pods import MarkedPods, Signature
 from kube.client import ApiError
 from tests.kit.objects import gang, make, node, pod
@@ -240,4 +241,21 @@ async def test_a_unit_that_is_said_to_be_begun_is_not_finished_without_a_mark_of
         again = after(stage, *raised, *(hero() if preemptor_is_there else []))
         await again.settle()
         assert [name for name in again.api.deleted if name in ("u0", "u1")] == []
+        await again.close()
+
+
+async def test_a_plan_that_says_it_was_made_in_the_future_has_no_more_time_than_another_one() -> None:
+    """Whoever wrote it, or a clock that was ahead, would keep its room from others for years."""
+    async with staged(node("n0"), *hero()) as stage:
+        await stage.settle()
+        plan = the_plan(stage)
+        assert plan["status"]["phase"] == "Ready"
+        for each in plan["status"]["conditions"]:
+            each["lastTransitionTime"] = "2099-01-01T00:00:00Z"
+        again = after(stage, node("n0"), *hero())
+        await again.settle()
+        assert again.reserved == 1
+        again.clock += PlanningConfiguration().plan_deadline_seconds + 1
+        await again.settle(steps=1)
+        assert "Expired" in [each["type"] for each in plan["status"]["conditions"]]
         await again.close()

@@ -96,6 +96,7 @@ def test_pods_of_others_and_pods_that_terminate_take_none() -> None:
     stage.hold()
     stage.put(pod("other", controller="y"))
     stage.put(pod("alone"))
+    stage.put(of_job("foreign", namespace="theirs"))
     stage.put(of_job("former", node="n0", deleting=True))
     assert stage.nodes == ["n0", "n1"]
 

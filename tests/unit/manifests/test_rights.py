@@ -1,0 +1,96 @@
+"""Whom the manifests give rights: reprieve's own service accounts, and nobody else. SECURITY.md says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import yaml
+
+from hack.controlplane.client import Json
+from hack.controlplane.manifests import MANIFESTS
+
+NAMESPACE: Final = "reprieve-system"
+ACCOUNTS: Final = {"reprieve", "reprieve-webhooks", "reprieve-scheduler"}
+AGGREGATION: Final = "rbac.authorization.k8s.io/aggregate-to-"
+READS: Final = {"get", "list", "watch"}
+ROLES: Final = ("Role", "ClusterRole")
+BINDINGS: Final = ("RoleBinding", "ClusterRoleBinding")
+
+
+def objects(*kinds: str, below: str = ".") -> Iterator[Json]:
+    """All of these kinds that stand in the files of a folder."""
+    for file in sorted((MANIFESTS / below).rglob("*.yaml")):
+        for each in yaml.safe_load_all(file.read_text()):
+            if isinstance(each, dict) and each.get("kind") in kinds:
+                yield each
+
+
+def rules_of(name: str, below: str = ".") -> list[Json]:
+    """The rules of all roles of this name."""
+    return [
+        rule
+        for each in objects(*ROLES, below=below)
+        if each["metadata"]["name"] == name
+        for rule in each["rules"]
+    ]
+
+
+def verbs_on(resource: str, rules: list[Json]) -> set[str]:
+    return {verb for rule in rules if resource in rule["resources"] for verb in rule["verbs"]}
+
+
+def test_rights_are_given_to_our_service_accounts_only() -> None:
+    subjects = [subject for each in objects(*BINDINGS) for subject in each["subjects"]]
+    assert {(each["kind"], each.get("namespace")) for each in subjects} == {("ServiceAccount", NAMESPACE)}
+    assert {each["name"] for each in subjects} == ACCOUNTS
+
+
+def test_no_role_of_users_or_nodes_grows_by_ours() -> None:
+    roles = list(objects(*ROLES))
+    assert roles
+    labels = [label for each in roles for label in each["metadata"].get("labels", {})]
+    assert [label for label in labels if label.startswith(AGGREGATION)] == []
+    assert [each["metadata"]["name"] for each in roles if "aggregationRule" in each] == []
+
+
+def test_no_role_has_all_of_anything() -> None:
+    rules = [rule for each in objects(*ROLES) for rule in each["rules"]]
+    assert [rule for rule in rules if "*" in (*rule["verbs"], *rule["resources"], *rule["apiGroups"])] == []
+
+
+def test_only_the_webhooks_have_rights_to_secrets_and_webhook_configurations() -> None:
+    holders: dict[str, set[str]] = {}
+    for each in objects(*ROLES):
+        for rule in each["rules"]:
+            for resource in rule["resources"]:
+                holders.setdefault(resource, set()).add(each["metadata"]["name"])
+    for resource in ("secrets", "mutatingwebhookconfigurations", "validatingwebhookconfigurations"):
+        assert holders[resource] == {"reprieve-webhooks-certificates"}
+    named = [
+        rule["resourceNames"]
+        for rule in rules_of("reprieve-webhooks-certificates")
+        if "mutatingwebhookconfigurations" in rule["resources"]
+    ]
+    assert named == [["reprieve", "reprieve-queues"]]
+
+
+def test_observing_only_reads() -> None:
+    rules = rules_of("reprieve-quota-observe", "components/quota-observe")
+    assert rules
+    assert {verb for rule in rules for verb in rule["verbs"]} <= READS
+
+
+def test_the_base_reads_nothing_of_kueue_and_writes_nothing_to_it() -> None:
+    """Without the component for quota, `reprieve` cannot touch what queues and Workloads say."""
+    rules = rules_of("reprieve", "base")
+    assert [rule for rule in rules if "kueue.x-k8s.io" in rule["apiGroups"]] == []
+    assert verbs_on("jobs", rules) <= READS
+    assert verbs_on("jobs/status", rules) == set()
+
+
+def test_the_lease_that_says_who_acts_is_changed_by_name_only() -> None:
+    for account, lease in (("reprieve", "reprieve"), ("reprieve-webhooks-lease", "reprieve-webhooks")):
+        rules = [rule for rule in rules_of(account, "base") if "leases" in rule["resources"]]
+        changing = [rule for rule in rules if rule["verbs"] != ["create"]]
+        assert [rule["resourceNames"] for rule in changing] == [[lease]]
