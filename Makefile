@@ -38,12 +38,14 @@ demo: build ## Plan for an example cluster, then preempt on a real control plane
 binaries: build ## Build etcd, kube-apiserver, kube-scheduler, kube-controller-manager, kubectl and KWOK into the cache
 	@$(BIN)/python -m hack.controlplane.binaries
 
-lint: build ## Formatting, types, Cython and the direction of imports
+lint: build ## Formatting, types, Cython, the direction of imports, and checks of our own
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint native schema
 	$(BIN)/mypy
 	PYTHONPATH=. $(BIN)/lint-imports
+	$(BIN)/python -m hack.lint
+	$(BIN)/python -m hack.lint
 
 # Each process takes the next file, in the order of collection: tests of one file share what they start. Files that share
 # a control plane are taken together (tests/e2e/order.py).

@@ -11,7 +11,7 @@ __all__ = ["Change", "Fate", "FateState", "Plane", "changes"]
 Plane = Literal["Nodes", "Quota"]
 FateState = Literal["Fits", "Preempts", "Waits", "Stays", "CouldBeTakenBack", "Preempted", "Drained"]
 """Of one that waits: it fits, it fits once others are gone, or it waits. Of one that has room or quota: it keeps it,
-another ClusterQueue could take it back, somebody who waits now makes it go, or its queue evicts everybody."""
+another ClusterQueue could take it back, one that waits now would evict it, or its queue evicts all its Workloads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Fate:
     """One word that says more about the state, in CamelCase; "" if there is nothing to say."""
     sentence: str
     because: tuple[str, ...] = ()
-    """For whom it goes, or who goes for it."""
+    """The preemptors it would be evicted for, or the victims it would evict."""
 
     @property
     def waits(self) -> bool:
@@ -37,10 +37,10 @@ class Fate:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What becomes of objects in two worlds. They have the same two fates but for whose they are."""
+    """What becomes of objects in two worlds. The two fates are the same for all of them, apart from the names."""
 
     now: Fate | None
-    """None: it is nobody that could wait or go."""
+    """None: it is nothing that could wait or be evicted."""
     then: Fate | None
     names: tuple[str, ...]
     """NAMESPACE/NAME of the objects, in order."""

@@ -104,6 +104,6 @@ class TemplatedJob(Job):
 
 
 def pods_at_once(parallelism: int | None, completions: int | None) -> int:
-    """So many pods of a Job run at once at most. None: the field is not set."""
+    """The most pods of a Job that run at once. None: the field is not set."""
     most = 1 if parallelism is None else parallelism
     return most if completions is None else min(most, completions)

@@ -128,7 +128,7 @@ class Placement(PlanStruct):
     node: str
     """The node's name."""
     uid: str = ""
-    """The pod's UID. Empty in plans of versions that did not have this field."""
+    """The pod's UID. Empty in a plan for a Workload, whose pods may not exist yet."""
     beyond_min_count: bool = False
     """True if the pod only takes free room. No pod is evicted for it, and the group can run without it."""
 
@@ -292,8 +292,7 @@ class PreemptionPlanSpec(PlanStruct):
     """The lowest priority limit for victims that was found to be enough. `search` says whether it is proven to be the
     lowest. The plan evicts no unit of higher priority. Null without victims."""
     search: SearchReport | UnsetType = UNSET
-    """How far the search for the victims went. Absent unless the outcome is Preempts, and in plans of versions that did
-    not have this field."""
+    """How far the search for the victims went. Absent unless the outcome is Preempts."""
     placements: list[Placement] = field(default_factory=list)
     """The nodes of the preemptor's pods. Empty unless the outcome is Fits or Preempts."""
     victims: list[Victim] = field(default_factory=list)
@@ -301,8 +300,8 @@ class PreemptionPlanSpec(PlanStruct):
     pod_disruption_budget_violations: int = 0
     """Evictions beyond what the budgets allow, summed over all budgets. With the policy Ignore none is counted."""
     pod_disruption_budget_policy: BudgetPolicy | UnsetType = UNSET
-    """How far budgets counted. Ignore: not at all. Respect: nobody goes if a budget would be exceeded. Absent: a plan
-    that exceeds them less is better."""
+    """How far budgets counted. Ignore: not at all. Respect: no pod is evicted if a budget would be
+    exceeded. Absent: a plan that exceeds them less is better."""
     stopped_by_pod_disruption_budgets: list[StoppingBudget] | UnsetType = UNSET
     """The budgets that are respected and stop the preemptor. Absent if it is not they that stop it."""
     domains: list[DomainResult] = field(default_factory=list)

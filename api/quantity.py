@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from api.words import shown
 
-__all__ = ["MILLI", "Quantity", "QuantityError", "cpu_milli", "parse", "value"]
+__all__ = ["MILLI", "Quantity", "QuantityError", "parse", "value"]
 
 NANO: Final = -9
 MILLI: Final = -3
@@ -34,7 +34,7 @@ The low 64 bits are zero long before. A number of 10**FAR nano units or more kee
 the result of an overflow. Such a number is greater than any smaller number, but two of them cannot be compared.
 """
 CACHED_LENGTH: Final = 64
-"""Longer texts are not cached. No valid quantity is so long in practice, and such texts would fill the cache."""
+"""Longer texts are not cached. No valid quantity is longer in practice, and such texts would fill the cache."""
 
 INT64_DIGITS: Final = 19
 
@@ -123,23 +123,11 @@ def parse(quantity: str | int | float | None) -> Quantity:
         return _parse(trimmed)
 
 
-def cpu_milli(quantity: str | int | float | None) -> int:
-    """ParseQuantity and MilliValue: thousandths, rounded up. Raises QuantityError."""
-    if type(quantity) is str and len(quantity) <= CACHED_LENGTH:
-        return _cpu_milli(quantity)
-    return _parse(_text(quantity)).scaled(MILLI)
-
-
 def value(quantity: str | int | float | None) -> int:
     """ParseQuantity and Value: whole units, rounded up. Raises QuantityError."""
     if type(quantity) is str and len(quantity) <= CACHED_LENGTH:
         return _value(quantity)
     return _parse(_text(quantity)).scaled(0)
-
-
-@lru_cache(maxsize=1 << 14)
-def _cpu_milli(text: str) -> int:
-    return _parse(text).scaled(MILLI)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -23,7 +23,7 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 EPOCH_SECONDS: Final = (EPOCH - FIRST) // timedelta(seconds=1)
 SECOND: Final = 10**9
 CACHED_LENGTH: Final = 64
-"""Longer texts are not cached. No valid time is so long in practice, and such texts would fill the memory."""
+"""Longer texts are not cached. No valid time is longer in practice, and such texts would fill the memory."""
 SHOWN: Final = 40
 """How many characters of an invalid text a message shows."""
 

@@ -21,7 +21,6 @@ __all__ = [
     "DEACTIVATION_TARGET",
     "EVICTED",
     "FINISHED",
-    "IN_CLUSTER_QUEUE",
     "IN_CLUSTER_QUEUE_TIME_BASED",
     "JOB_UID_LABEL",
     "PODS_READY_TIMEOUT",
@@ -61,7 +60,6 @@ BLOCKED_ON_PREEMPTION_GATES: Final = "BlockedOnPreemptionGates"
 PODS_READY_TIMEOUT: Final = "PodsReadyTimeout"
 ADMISSION_CHECK: Final = "AdmissionCheck"
 
-IN_CLUSTER_QUEUE: Final = "InClusterQueue"
 IN_CLUSTER_QUEUE_TIME_BASED: Final = "InClusterQueueTimeBased"
 """The reason of KEP-8522. The other reasons come from Kueue."""
 PreemptionReason = Literal[

@@ -172,7 +172,7 @@ def _kep(state: State) -> Score | None:
 
 
 def scheduler(problem: Problem) -> Score | None:
-    """The best domain by preemption pod by pod. A group of which one pod goes counts as gone."""
+    """The best domain by preemption pod by pod. A group that loses one pod counts as gone."""
     return _best(problem, _pod_by_pod)
 
 

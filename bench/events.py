@@ -133,7 +133,7 @@ class World:
         async def decide(key: GroupKey, *, barred: str = "") -> NotDecided:
             return NotDecided(f"{key[1]} does not fit")
 
-        decider: Any = self._leading.planner._decider
+        decider: Any = self._leading.planner._turns._decider
         decider.decide = decide
         await self._controller.take_over(self._leading)
         while await self._leading.planner.step():

@@ -81,7 +81,7 @@ class Place:
         _wait(lambda: _all_run(self.pods(labels)), "not all pods run", every=1.0)
 
     def in_pieces(self) -> list[str]:
-        """Gangs of which some members are bound, but fewer than minCount."""
+        """Gangs with some bound members, but fewer than minCount."""
         return gangs_in_pieces(self.client.list(REPRIEVE, "PodGroup", self.namespace), self.pods())
 
     def remove_pods(self, labels: str = "") -> None:
@@ -108,7 +108,7 @@ class Place:
 
 
 def gangs_in_pieces(groups: Iterable[Json], pods: Iterable[Json]) -> list[str]:
-    """The names of gangs of which some members are bound, but fewer than minCount. Members that end do not count."""
+    """The names of gangs with some bound members, but fewer than minCount. Members that end do not count."""
     bound: dict[str, int] = {}
     for pod in pods:
         group = pod["metadata"].get("labels", {}).get(POD_GROUP_LABEL)

@@ -80,7 +80,7 @@ class Result:
 
 
 def ours(problem: Problem, milliseconds: int) -> Score | None:
-    """The score of this search with so much work."""
+    """The score of this search with this much work."""
     found = search(problem, BUDGET, milliseconds * EFFORT_PER_MILLISECOND)
     if found.winner < 0:
         return None

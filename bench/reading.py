@@ -122,7 +122,7 @@ def _measure(table: Table, plane: ControlPlane, question: Question) -> bool:
 
 
 def _warm_up(plane: ControlPlane) -> None:
-    """Wait until the API server answers all lists. After so many writes its caches are behind for a while."""
+    """Wait until the API server answers all lists. After many writes its caches are behind for a while."""
     deadline = time.monotonic() + LIMIT_SECONDS
     while subprocess.run(_bare(plane, World), stderr=subprocess.DEVNULL, check=False).returncode:
         if time.monotonic() > deadline:

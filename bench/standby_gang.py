@@ -1,4 +1,4 @@
-"""The leader goes in the middle of a gang preemption: when the next one goes on, and what becomes of the victims."""
+"""The leader ends in the middle of a gang preemption: when the next one resumes it, and what becomes of the victims."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["VICTIMS", "Takeover", "deletions", "measure"]
 
 VICTIMS: Final = 20
 SOME: Final = 5
-"""So many are evicted before the fault."""
+"""How many are evicted before the fault."""
 LOW, HIGH = 10, 100
 GANG: Final = "gang"
 SLOWLY: Final = {"REPRIEVE_FAILPOINTS": "evict.between=2s"}
@@ -173,7 +173,7 @@ class _Pods(Watching):
             self.gone[name] += event == "DELETED"
 
     def wait_evicted(self, count: int) -> None:
-        """Until so many are evicted. Raises TimeoutError."""
+        """Until `count` are evicted. Raises TimeoutError."""
         with self.changed:
             if not self.changed.wait_for(lambda: len(self.evicted) >= count, LIMIT_SECONDS):
                 raise TimeoutError("nobody is evicted")

@@ -39,7 +39,7 @@ WITHOUT: Final = "without-extender"
 """The schedulerName of the second kube-scheduler."""
 AT_REST_SECONDS: Final = 15.0
 SETTLE_SECONDS: Final = 5.0
-"""A change lasts so much longer than the replica needs to come back."""
+"""How much longer a change lasts than the replica needs to come back."""
 
 
 @dataclass(frozen=True)

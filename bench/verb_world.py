@@ -139,7 +139,7 @@ def cases(client: Client, sizes: Sequence[int], gang: Gang | None) -> Iterator[C
 
 
 def grants(client: Client) -> Iterator[bytes]:
-    """Filter calls for small pods, each of which may use every other node. Filter remembers each for a while.
+    """Filter calls for small pods. Each may use every second node. Filter remembers each for a while.
 
     A node takes 110 pods, so not all of them could use the same one.
     """

@@ -54,7 +54,7 @@ NEW_GANGS: Final = 20
 SETTLE_SECONDS: Final = 10.0
 LIMIT_SECONDS: Final = 900.0
 BIND_SECONDS: Final = 60.0
-"""Ordinary pods that are not bound so long after the last one was created are counted and deleted."""
+"""Ordinary pods that are not bound this long after the last one was created are counted and deleted."""
 PRIORITIES: Final = {"lowest": 1, "middle": 100, "highest": 900}
 RUNNING: Final = 1000
 OPTIONS: Final = Options(
@@ -188,7 +188,7 @@ class Waiting:
         return self._place.pod(f"{node}-{number}", priority=RUNNING, cpu=f"{self._cpu}m", node_name=node)
 
     def wait_with(self, gangs: int, *, are_groups: bool, ungated: int = 2) -> None:
-        """So many gangs wait. Returns when each was looked at. Without groups, their pods wait.
+        """Let `gangs` gangs wait. Returns when each was looked at. Without groups, their pods wait.
 
         The pods of every `ungated`-th gang have no scheduling gate; 0: all have one.
         """

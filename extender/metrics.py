@@ -6,7 +6,7 @@ from prometheus_client import Counter, Histogram
 
 from serving.certificates.keeping import CertificateMetrics
 
-__all__ = ["CALLS", "CERTIFICATE_METRICS", "PARKED", "PASSED_ON", "VERB_REFUSED", "VERB_SECONDS"]
+__all__ = ["CALLS", "CERTIFICATE_METRICS", "PASSED_ON", "VERB_REFUSED", "VERB_SECONDS"]
 
 CALLS = Counter(
     "reprieve_extender_calls_total",
@@ -21,10 +21,6 @@ VERB_SECONDS = Histogram(
 )
 VERB_REFUSED = Counter(
     "reprieve_extender_refused_total", "Calls refused before they were answered.", ["code"]
-)
-PARKED = Counter(
-    "reprieve_extender_parked_pods_total",
-    "Preempt calls answered with no node: the pod waits for a pod deleted, a node changed, or the periodic flush.",
 )
 PASSED_ON = Counter(
     "reprieve_extender_passed_on_total",

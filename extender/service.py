@@ -6,19 +6,17 @@ from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final, Protocol
 
-import msgspec
 from aiohttp import web
 
 from api.clock import Clock
+from controllers.gangs.answering import Answering
 from controllers.gangs.controller import GangController
-from controllers.gangs.waking.parked import TurnedDown, Why
 from extender.callers import Callers
 from extender.configuration import ExtenderConfiguration
 from extender.peers import Peers, Verb
 from extender.server import extender_app
 from extender.tls import ExtenderTLS
 from extender.verbs import Verbs
-from extender.world import LiveWorld
 from runtime.failpoints import failpoint
 from serving.listeners import CONNECTIONS, serving
 from serving.ops import Check
@@ -53,17 +51,18 @@ class ExtenderService:
         controller: GangController,
         clock: Clock,
         election: Election | None = None,
+        callers: Callers | None = None,
     ) -> None:
-        """`election`: None for a process that is alone.
+        """`election`: None for a process that is alone. `callers` takes note of the schedulers that call; None: nobody
+        asks for them.
 
         Raises OSError, which names the file, if there are no CAs of clients.
         """
         self._configuration, self._controller = configuration, controller
         self._tls = ExtenderTLS(configuration.tls, clock) if configuration.tls else None
         self._election = election
-        self._world = LiveWorld(controller, self._is_in_touch)
-        self.callers = Callers(clock)
-        self.verbs = Verbs(self._world, controller.reservations, self.callers.saw)
+        self._answering = Answering(controller, self._is_in_touch)
+        self.verbs = Verbs(self._answering, (callers or Callers(clock)).saw)
         self._peers: Peers | None = None
         if election is not None:
             tls = self._tls
@@ -115,31 +114,26 @@ class ExtenderService:
 
     async def pass_on(self, verb: Verb, body: bytes) -> bytes | None:
         """The leader's answer; None if this replica is to answer."""
-        if self._peers is None or self._world.leads:
+        if self._peers is None or self._answering.leads:
             return None
         return await self._peers.pass_on(verb, body)
 
     @property
     def is_blind(self) -> bool:
         """Whether this replica neither leads nor knows what others have done."""
-        return not self._world.leads and not self._is_in_touch()
+        return not self._answering.leads and not self._is_in_touch()
 
     def _is_in_touch(self) -> bool:
         return self._election is None or self._election.in_touch
 
     def told(self, notice: bytes) -> bool:
         """Another replica names pods that it has turned down. Returns whether this one leads and brings them back."""
-        turned_down = msgspec.json.decode(notice, type=TurnedDown)
-        leading = self._controller.in_charge
-        if leading is not None:
-            leading.asking.told(turned_down)
-        return leading is not None
+        return self._answering.told(notice)
 
     def take(self) -> bytes | None:
         """The pods that this replica has turned down, as a notice to the leader; None if there are no such pods."""
-        turned_down = self._controller.parked.hand_over(Why.NOT_READY)
-        return msgspec.json.encode(turned_down) if turned_down.crowds or turned_down.alone else None
+        return self._answering.take_notice()
 
     def put_back(self, notice: bytes) -> None:
         """The leader was not told."""
-        self._controller.parked.put_back(msgspec.json.decode(notice, type=TurnedDown))
+        self._answering.put_back(notice)

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from api.core import Pod
-from controllers.gangs.promised.reservations import Reservations
-from controllers.gangs.scheduler.rejections import HOLD_MARK, RESERVED
+from controllers.gangs.answering import (
+    HOLD_MARK,
+    RESERVED,
+    ROOM_IS_RESERVED,
+    UNKNOWN_VICTIM,
+    VICTIM_LEAVES,
+    BoundPod,
+    Hold,
+    Offer,
+    Within,
+)
 from extender.wire import (
     ExtenderArgs,
     ExtenderPreemptionArgs,
@@ -22,73 +30,39 @@ from extender.wire import (
     preemption_result,
 )
 
-__all__ = ["PASSING", "UNKNOWN_VICTIM", "BoundPod", "Hold", "Offer", "Verbs", "World"]
+__all__ = ["Face", "Verbs"]
 
 OUTSIDE = HOLD_MARK + "the pod group runs in another domain"
 NOT_PLANNED = HOLD_MARK + "another node is planned for this pod"
 
-ROOM_IS_RESERVED = "room there is reserved"
-VICTIM_LEAVES = "a victim leaves for a pod group"
-UNKNOWN_VICTIM = "a victim is not known there"
 GOES_WHOLE = "a victim's group goes whole or not at all"
 STAYS = "a victim is a static pod, or a pod of a DaemonSet"
 ANOTHER_DOMAIN = "the pod group runs in another domain"
-PASSING = frozenset({ROOM_IS_RESERVED, VICTIM_LEAVES})
-"""Reasons against a node that pass when a plan ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
-    """No node for this pod now; the text is constant within a phase, for it lands in the pod's status."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """This node and no other."""
-
-    node: str
-
-
-@dataclass(frozen=True, slots=True)
-class Within:
-    """These nodes only; there the pod is treated as an ordinary one."""
-
-    nodes: Collection[str]
-
-
-@dataclass(frozen=True, slots=True)
-class BoundPod:
-    """A bound pod as the preempt verb must judge it: may the scheduler evict it alone?"""
-
-    node: str | None
-    """None: the scheduler has put it on a node, and its binding has not reached us yet."""
-    priority: int
-    """See `Roster.unit_priority`."""
-    unit_is_group: bool
-    """It is part of a group in `all` mode, which goes whole or not at all."""
-    leaving: bool = False
-    """It terminates already: evicting it once more harms nobody."""
-    in_group: bool = False
-    """It belongs to a group, whatever group that is."""
-    kept: bool = False
-    """Nobody may evict it: see `Roster.is_kept`."""
-
-
-class World(Protocol):
-    """What the verbs may ask, and what they report."""
+class Face(Protocol):
+    """What the verbs may ask of the gang room, and what they report to it."""
 
     @property
-    def ready(self) -> bool:
+    def decides(self) -> bool:
         """Whether this process leads, and its mirror may be trusted."""
 
     @property
     def follows(self) -> bool:
         """Whether the mirror may be trusted, and another process may lead: only what is safe is answered."""
 
-    def not_ready(self, pod: Pod) -> None:
-        """The pod was answered by a process that is not ready: it must be brought back later."""
+    @property
+    def promises_room(self) -> bool:
+        """Whether room is promised anywhere."""
+
+    def is_promised(self, node: str, *, at_least: int | None = None) -> bool:
+        """Whether plans of priority `at_least` or more claim room on the node; None: any plans."""
+
+    def is_awaited(self, uid: str, *, at_least: int | None = None) -> bool:
+        """Whether the pod is to leave for a plan of priority `at_least` or more; None: for any plan."""
+
+    def answered_in_vain(self, pod: Pod) -> None:
+        """The pod was answered by a process that does not decide: it must be brought back later."""
 
     def verdict(self, pod: Pod) -> Hold | Offer | Within | None:
         """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
@@ -140,30 +114,26 @@ class World(Protocol):
 class Verbs:
     """filter and preempt, from request to answer."""
 
-    def __init__(
-        self, world: World, reservations: Reservations, saw: Callable[[str], None] = lambda _: None
-    ) -> None:
+    def __init__(self, face: Face, saw: Callable[[str], None] = lambda _: None) -> None:
         """`saw`: is told the schedulerName of the pod of each call."""
-        self._world = world
-        self._reservations = reservations
-        self._saw = saw
+        self._face, self._saw = face, saw
 
     def filter(self, args: ExtenderArgs) -> bytes:
         """Which of the offered nodes the pod may use (kube-scheduler calls this after its own filters)."""
         self._saw(args.pod.spec.scheduler_name)
-        self._world.attempted(args.pod)
-        verdict = self._world.verdict(args.pod)
+        self._face.attempted(args.pod)
+        verdict = self._face.verdict(args.pod)
         if verdict is None:
             return self._filter_ordinary(args)
         if isinstance(verdict, Within):
             return self._filter_within(args, verdict)
         names = names_decoder.decode(args.node_names) or []
-        self._world.filter_called(args.pod, names)
+        self._face.filter_called(args.pod, names)
         if isinstance(verdict, Hold):
-            self._world.held(args.pod)
+            self._face.held(args.pod)
             return filter_none(names, verdict.text)
         is_among = verdict.node in names
-        self._world.offered(args.pod, among=is_among)
+        self._face.offered(args.pod, among=is_among)
         return filter_only([verdict.node], {}) if is_among else filter_none(names, NOT_PLANNED)
 
     def _filter_within(self, args: ExtenderArgs, verdict: Within) -> bytes:
@@ -172,13 +142,13 @@ class Verbs:
         inside = [name for name in names if name in verdict.nodes]
         if len(inside) == len(names):
             return self._filter_ordinary(args)
-        self._world.outside(args.pod)
+        self._face.outside(args.pod)
         first = next(name for name in names if name not in verdict.nodes)
         rejected = {first: OUTSIDE, **dict.fromkeys(self._barred(args.pod, inside), RESERVED)}
         return filter_only([name for name in inside if name not in rejected], rejected)
 
     def _filter_ordinary(self, args: ExtenderArgs) -> bytes:
-        if not self._reservations:
+        if not self._face.promises_room:
             return filter_all(args.node_names)
         names = names_decoder.decode(args.node_names) or []
         rejected = dict.fromkeys(self._barred(args.pod, names), RESERVED)
@@ -187,54 +157,54 @@ class Verbs:
         return filter_only([name for name in names if name not in rejected], rejected)
 
     def _barred(self, pod: Pod, names: list[str]) -> list[str]:
-        return self._world.barred(pod, names) if self._reservations else []
+        return self._face.barred(pod, names) if self._face.promises_room else []
 
     def preempt(self, args: ExtenderPreemptionArgs) -> bytes:
         """Where the scheduler may evict what its dry run found; gangs' victims are never evicted by the scheduler."""
         self._saw(args.pod.spec.scheduler_name)
-        self._world.attempted(args.pod)
-        if not self._world.ready:
-            self._world.not_ready(args.pod)
+        self._face.attempted(args.pod)
+        if not self._face.decides:
+            self._face.answered_in_vain(args.pod)
             return self._preempt_safely(args)
         offered = candidates_decoder.decode(args.node_name_to_meta_victims) or {}
-        verdict = self._world.verdict(args.pod)
+        verdict = self._face.verdict(args.pod)
         if verdict is not None and not isinstance(verdict, Within):
-            self._world.preempt_called(args.pod, _uids(offered))
+            self._face.preempt_called(args.pod, _uids(offered))
             return preemption_result({})
-        priority = self._world.priority(args.pod)
-        if offered and (why := self._world.why_nobody_goes(args.pod)):
-            self._world.nothing_to_evict(args.pod, dict.fromkeys(offered, why))
+        priority = self._face.priority(args.pod)
+        if offered and (why := self._face.why_nobody_goes(args.pod)):
+            self._face.nothing_to_evict(args.pod, dict.fromkeys(offered, why))
             return preemption_result({})
         struck = {
             node: reason
             for node, victims in offered.items()
             if (reason := self._strikes(node, victims, priority, verdict))
         }
-        if _needs_plan(offered, struck) and self._world.preempts_alone(args.pod, _uids(offered)):
+        if _needs_plan(offered, struck) and self._face.preempts_alone(args.pod, _uids(offered)):
             return preemption_result({})
         if offered and not struck:
             return preemption_all(args.node_name_to_meta_victims)
         if offered and len(struck) == len(offered):
-            self._world.nothing_to_evict(args.pod, struck)
+            self._face.nothing_to_evict(args.pod, struck)
         return preemption_result({node: victims for node, victims in offered.items() if node not in struck})
 
     def _preempt_safely(self, args: ExtenderPreemptionArgs) -> bytes:
         """What every leader would allow, now and soon: for ordinary pods, candidates that touch nothing of ours."""
-        if not self._world.follows or self._world.verdict(args.pod) is not None:
+        if not self._face.follows or self._face.verdict(args.pod) is not None:
             return preemption_result({})
         offered = candidates_decoder.decode(args.node_name_to_meta_victims) or {}
-        priority = self._world.priority(args.pod)
+        priority = self._face.priority(args.pod)
         safe = {node: each for node, each in offered.items() if self._is_untouched(node, each, priority)}
         return preemption_result(safe)
 
     def _is_untouched(self, node: str, victims: MetaVictims, priority: int) -> bool:
         """Whether no room is promised there, and all victims are ordinary pods of lower priority that nobody plans
         to evict."""
-        if self._reservations.is_reserved(node):
+        if self._face.is_promised(node):
             return False
         for victim in victims.pods or ():
-            pod = self._world.bound(victim.uid)
-            if pod is None or pod.node != node or self._reservations.is_awaited(victim.uid):
+            pod = self._face.bound(victim.uid)
+            if pod is None or pod.node != node or self._face.is_awaited(victim.uid):
                 return False
             if not pod.leaving and (pod.in_group or pod.kept or pod.priority >= priority):
                 return False
@@ -244,14 +214,14 @@ class Verbs:
         """Why the scheduler must not evict on this node for a pod of this priority; None if it may."""
         if within is not None and node not in within.nodes:
             return ANOTHER_DOMAIN
-        if self._reservations.holders(node, at_least=priority):
+        if self._face.is_promised(node, at_least=priority):
             return ROOM_IS_RESERVED
         # After kubernetes PR 135486, a candidate may come without victims: another extender's filter refused the node.
         for victim in victims.pods or ():
-            pod = self._world.bound(victim.uid)
+            pod = self._face.bound(victim.uid)
             if pod is None or pod.node not in (None, node):
                 return UNKNOWN_VICTIM
-            if self._reservations.awaits(victim.uid, at_least=priority):
+            if self._face.is_awaited(victim.uid, at_least=priority):
                 return VICTIM_LEAVES
             if pod.leaving:
                 continue

@@ -6,10 +6,10 @@ import asyncio
 import time
 from typing import Final
 
-__all__ = ["BREATH_SECONDS", "Breath"]
+__all__ = ["Breath"]
 
 BREATH_SECONDS: Final = 0.002
-"""Work goes on for so long. Answers of the extender and the webhooks wait meanwhile."""
+"""How long work goes on. Answers of the extender and the webhooks wait meanwhile."""
 
 
 class Breath:

@@ -41,7 +41,7 @@ __all__ = [
 
 JSON: Final = "application/json"
 JSON_PATCH: Final = "application/json-patch+json"
-"""RFC 6902: a list of operations, of which `test` lets the whole patch fail (422)."""
+"""RFC 6902: a list of operations. The operation `test` can fail the whole patch (422)."""
 METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 """What to accept for a list without specs and statuses."""
 MERGE_PATCH: Final = "application/merge-patch+json"

@@ -1,8 +1,8 @@
 """Writes conditions: one at a time, by server-side apply, with a field manager for each type.
 
-The API server merges `status.conditions` by type. So no condition is lost when others write at the same time. An
-earlier version of reprieve may have written a condition in another way (a merge patch, another field manager). The
-apply takes such a condition over.
+The API server merges `status.conditions` by type. So no condition is lost when others write at the same time. Somebody
+else may have written a condition of our type in another way (a merge patch, another field manager). The apply takes it
+over.
 
 The apply carries the resource version of the known state. API servers do not check the UID in a write to the status of
 a custom resource. Without the resource version, a new object could get the condition of a deleted one of its name.
@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
 from api.clock import SYSTEM_CLOCK, Clock
+from api.conditions import condition_json, dated
 from api.meta import Condition, List, ObjectMeta
-from api.times import instant, rfc3339
 from kube.client import APPLY_PATCH, ApiError
 from kube.sender import Sender
 
@@ -87,13 +87,14 @@ class ConditionWriter:
         the same fields: those that are left out are removed. Raises ApiError.
         """
         known: Target | None = target
+        wanted = Condition(type_, status, reason, message[:MESSAGE], None, generation)
         for attempt in range(CONFLICTS):
             if attempt or not target.metadata.resource_version:
                 known = await self._look(target)
             if known is None:
                 return None
             before = next((each for each in known.conditions if each.type == type_), None)
-            after = self._after(before, type_, status, reason, message[:MESSAGE], generation)
+            after = dated(wanted, before, self._clock.wall())
             if after == before and known.numbers == numbers:
                 return None
             try:
@@ -104,15 +105,6 @@ class ConditionWriter:
                 if error.status != 409 or attempt == CONFLICTS - 1:
                     raise
         raise AssertionError("the last attempt returns or raises")
-
-    def _after(
-        self, before: Condition | None, type_: str, status: Status, reason: str, message: str, generation: int
-    ) -> Condition:
-        """The condition to write. Only a new status is a transition; a new reason or message is not."""
-        since = before.last_transition_time if before is not None and before.status == status else None
-        if since is None or instant(since) is None:
-            since = rfc3339(self._clock.wall())
-        return Condition(type_, status, reason, message, since, generation)
 
     async def _look(self, target: Target) -> Target | None:
         """The current state of the object, or None if it is gone. Its numbers are not read."""
@@ -139,7 +131,7 @@ class ConditionWriter:
             "apiVersion": target.api_version,
             "kind": target.kind,
             "metadata": {"name": meta.name, "uid": meta.uid, "resourceVersion": meta.resource_version},
-            "status": {**numbers, "conditions": [_wire(condition)]},
+            "status": {**numbers, "conditions": [condition_json(condition)]},
         }
         return await self._sender.send(
             "condition",
@@ -164,17 +156,3 @@ def field_manager(type_: str) -> str:
     If two types shared a manager, the apply of one condition would remove the other.
     """
     return f"reprieve-{type_}"
-
-
-def _wire(condition: Condition) -> dict[str, Any]:
-    """The condition in JSON form. CRDs require reason and message, even if they are empty."""
-    value: dict[str, Any] = {
-        "type": condition.type,
-        "status": condition.status,
-        "reason": condition.reason,
-        "message": condition.message,
-        "lastTransitionTime": condition.last_transition_time,
-    }
-    if condition.observed_generation:
-        value["observedGeneration"] = condition.observed_generation
-    return value

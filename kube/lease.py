@@ -130,16 +130,18 @@ class LeaseLock:
         times: LeaseTimes,
         clock: Clock,
         address: str = "",
+        *,
+        notes: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
-        """`identity` must be another one for each start of a process."""
+        """`identity` must be another one for each start of a process. `notes`: further annotations, for people. Each
+        write has them as they are then."""
         self._client, self.name, self.identity, self._address = client, name, identity, address
         self.times, self._clock = times, clock
         self._collection = f"/apis/{API_VERSION}/namespaces/{namespace}/leases"
         self._path = f"{self._collection}/{name}"
         self._acquired = ""
         self.observed = Observed(times)
-        self.notes: Callable[[], Mapping[str, str]] = dict
-        """Further annotations, for people. Each write has them as they are then."""
+        self._notes = notes
 
     @property
     def holder(self) -> Record | None:
@@ -214,7 +216,7 @@ class LeaseLock:
         )
         meta: dict[str, object] = {
             "name": self.name,
-            "annotations": {ADDRESS: self._address, **self.notes()},
+            "annotations": {ADDRESS: self._address, **self._notes()},
         }
         body: dict[str, object] = {"metadata": meta, "spec": msgspec.to_builtins(spec)}
         method, path, content_type = "PATCH", self._path, MERGE_PATCH

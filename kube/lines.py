@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable
 from typing import Final
 
-__all__ = ["MAX_LINE", "LineTooLongError", "delayed", "lines"]
+__all__ = ["LineTooLongError", "delayed", "lines"]
 
 MAX_LINE: Final = 8 << 20
 """Bytes. That is several times the size of the largest object that etcd accepts."""

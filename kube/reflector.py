@@ -30,6 +30,7 @@ from kube.client import ApiClient, ApiError, SilenceError, Status
 from kube.envelopes import Envelope, Event, metadata_of
 from kube.lines import LineTooLongError, delayed, lines
 from kube.metrics import MIRROR_EVENTS, REFLECTOR_LISTS, REFLECTOR_STREAM_ENDS
+from kube.refusals import Refusals
 from kube.retry import Retry
 
 __all__ = ["Handler", "Key", "Reflector", "Resource", "Timing"]
@@ -81,7 +82,7 @@ class Handler(Protocol[T_contra]):
         """A list of this version is complete. Every object that is not in `keys` is gone."""
 
     def refused(self, times: int) -> None:
-        """The API server does not serve the resource, or forbids it, for so many times in a row."""
+        """The API server does not serve the resource, or forbids it, `times` times in a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,8 @@ class Timing:
     """How long the events of a watch wait before they are applied. Only tests set it."""
     refused: Backoff = DEFAULT_REFUSED
     """The delays while the API server refuses: it does not serve the resource, or forbids it."""
+    asked: float = 1.0
+    """If somebody asks whether it still refuses, this is the delay at least."""
 
 
 class ExpiredError(Exception):
@@ -159,8 +162,8 @@ class Reflector(Generic[T]):
         """The version from which the watch continues. Empty means that a new list comes first."""
         self.refusal: ApiError | None = None
         """Why the API server refuses, or None. The next attempts fail too, until somebody fixes the cause."""
-        self._refusals = 0
-        """How often it has refused in a row. One that has just started refuses everybody for a moment."""
+        self.refusals = Refusals(self._timing.refused, self._timing.asked)
+        """An API server that has just started refuses everybody for a moment."""
         self._interrupted: float | None = clock.monotonic()
         """Since when there is no watch, in monotonic seconds; None while there is one."""
         self._told = 0
@@ -185,6 +188,8 @@ class Reflector(Generic[T]):
     async def run(self) -> None:
         """List and watch until cancelled."""
         while True:
+            began = self._clock.monotonic()
+            self.refusals.begins()
             try:
                 if not self.resource_version:
                     await self._list()
@@ -200,20 +205,20 @@ class Reflector(Generic[T]):
                 if error.status == 410 or error.is_retriable:
                     await self._failed("fault", error, relist=error.status == 410)
                 else:
-                    await self._refused(error)
+                    await self._refused(error, began)
 
-    async def _refused(self, error: ApiError) -> None:
-        """Note the refusal and wait. The cause is a missing CRD or a missing right, not an outage or overload."""
+    async def _refused(self, error: ApiError, since: float) -> None:
+        """Note the refusal of a request that was not sent before `since`, and wait."""
         REFLECTOR_STREAM_ENDS.labels(self._cluster, self.kind, "refused").inc()
         self.resource_version = ""
         if self.refusal is None or self.refusal.status != error.status:
             tell = log.info if self._resource.optional and error.status == 404 else log.warning
             tell("list or watch refused", cluster=self._cluster, kind=self.kind, error=str(error))
         self.refusal = error
-        self._refusals += 1
+        self.refusals.note(since)
         self._ends()
-        self._handler.refused(self._refusals)
-        await asyncio.sleep(self._timing.refused.delay(self._refusals))
+        self._handler.refused(self.refusals.times)
+        await self.refusals.wait()
 
     def _silent(self) -> None:
         """The connection may be lost without a sign, or the API server has nothing to say. Watch again at once."""
@@ -261,7 +266,8 @@ class Reflector(Generic[T]):
             token = meta.continue_
             if not token:
                 break
-        self.refusal, self._refusals = None, 0
+        self.refusal = None
+        self.refusals.forget()
         self._handler.replaced(keys, meta.resource_version)
         self.resource_version, self.listed_from = meta.resource_version, began
         self._heard = self._clock.monotonic()

@@ -31,7 +31,7 @@ class Fence(Protocol):
         """Whether a write may be sent now."""
 
     def seconds_left(self) -> float:
-        """A request may last so long."""
+        """How long a request may last."""
 
 
 class _Open:

@@ -72,8 +72,8 @@ FAIR_SHARING: Final = 4
 NO_CANDIDATES: Final = 0
 PREEMPT: Final = 1
 RECLAIM: Final = 2
-"""The results of a simulated preemption: there is no candidate; a workload of the own ClusterQueue must go; only
-workloads of other ClusterQueues must go."""
+"""The results of a simulated preemption: there is no candidate; a workload of the own ClusterQueue is
+preempted; only workloads of other ClusterQueues are preempted."""
 
 FINAL_SHARE: Final = 0
 INITIAL_SHARE: Final = 1

@@ -1,2 +1,1 @@
-"""The quota engine: which Workloads hold quota of which ClusterQueue, and which of them must give it up for another
-one."""
+"""The quota engine: which Workloads hold quota, in which ClusterQueue, and which are preempted for another one."""

@@ -78,7 +78,7 @@ def _own_causes(node: Node, new: Json, old: Json, path: str, standing: _Standing
         try:
             holds = rule.program.holds(_scope(rule, node, new, old))
         except CelError as error:
-            yield Cause(paths.shown(path), INVALID, f"{rule.message} (it cannot be told: {error})")
+            yield Cause(paths.shown(path), INVALID, f"{rule.message} (it cannot be evaluated: {error})")
             continue
         if not holds and (rule.program.about_change or not standing.unchanged()):
             yield Cause(_place(rule, path), INVALID, rule.message)

@@ -21,8 +21,6 @@ from api.yaml import PlainDumper
 __all__ = [
     "CONFIGURATION",
     "EXCLUDED_NAMESPACES",
-    "NAMESPACE",
-    "QUEUES_CONFIGURATION",
     "REGISTRATIONS",
     "SERVICE",
     "Registration",

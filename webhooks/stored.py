@@ -15,7 +15,7 @@ from webhooks.registrations import EXCLUDED_NAMESPACES, REGISTRATIONS
 from webhooks.rules import Object, Request
 from webhooks.settings import Settings
 
-__all__ = ["KINDS", "rechecker"]
+__all__ = ["rechecker"]
 
 KINDS: Final = tuple(
     CheckedKind(each.kind, each.plural, each.group, each.version, each.has_conditions)

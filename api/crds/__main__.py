@@ -12,7 +12,7 @@ import yaml
 from api.crds import definitions
 from api.yaml import PlainDumper
 
-__all__ = ["FOLDERS", "main", "text_of"]
+__all__ = ["FOLDERS", "main"]
 
 FOLDERS: Final = {"reprieve.dev": "crds", "kueue.x-k8s.io": "kueue-crds"}
 """The folder of each API group. Users install and remove the two folders separately."""

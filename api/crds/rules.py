@@ -38,7 +38,7 @@ KEP_5710: Final = (
     ValidationRule(
         "oldSelf.hasValue() || !(has(self.disruptionMode) && has(self.disruptionMode.all))"
         " || has(self.schedulingPolicy.gang)",
-        "only a gang can be disrupted as a whole: a group with the basic policy goes pod by pod",
+        "only a gang can be disrupted as a whole: a group with the basic policy is evicted pod by pod",
         ".disruptionMode",
         optional_old_self=True,
     ),

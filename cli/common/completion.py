@@ -15,6 +15,7 @@ __all__ = [
     "PODS",
     "POD_GROUPS",
     "WORKLOADS",
+    "Completed",
     "a_context",
     "a_file",
     "a_namespace",
@@ -43,22 +44,22 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-def a_file(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def a_file(context: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
     """Leaves it to the shell, which knows the files."""
     return [CompletionItem(begun, type="file")]
 
 
-def a_context(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def a_context(context: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
     """The contexts of the kubeconfig."""
     return _items(contexts(_connection(context).kubeconfig).namespaces, begun)
 
 
-def a_namespace(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def a_namespace(context: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
     """The namespaces of the cluster."""
     return _items((name for _, name in _listed(context, [_path(NAMESPACES)])), begun)
 
 
-def a_queue(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def a_queue(context: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
     """ClusterQueues by name, and LocalQueues as NAMESPACE/NAME; with -n, LocalQueues by name."""
     if namespace := _text(context.params.get("namespace")):
         return _items((name for _, name in _listed(context, [_path(LOCAL_QUEUES, namespace)])), begun)
@@ -69,18 +70,18 @@ def a_queue(context: click.Context, parameter: click.Parameter, begun: str) -> l
 def an_object(*kinds: tuple[str, str]) -> Completed:
     """Objects of these kinds, as [NAMESPACE/]NAME."""
 
-    def complete(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    def complete(context: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
         return _objects(context, kinds, begun)
 
     return complete
 
 
-def a_preemptor(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def a_preemptor(context: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
     """PodGroups, or pods with --pod."""
     return _objects(context, [PODS if context.params.get("pod") else POD_GROUPS], begun)
 
 
-def by_kind(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def by_kind(context: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
     """Objects of the kind that the argument before it names."""
     kind = KINDS.get(str(context.params.get("kind")))
     return _objects(context, [kind], begun) if kind is not None else []

@@ -16,7 +16,7 @@ from cli.common.cluster import Connection, existing
 from cli.common.documents import InputError
 from kube.client import METADATA_LIST, ApiClient, ApiError
 
-__all__ = ["ANSWER_SECONDS", "listed"]
+__all__ = ["listed"]
 
 ANSWER_SECONDS: Final = 2.0
 """Somebody waits for the shell. It gets what is known by then."""

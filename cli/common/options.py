@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
 import click
 
 from api.owner_annotations import BY_OWNER as SETTINGS
-from cli.common.completion import a_file, a_namespace
+from cli.common.completion import Completed, a_file, a_namespace
 
-__all__ = ["BY_OWNER", "FILES", "MORE_FILES", "NAMESPACE", "OUTPUT"]
+__all__ = ["BY_OWNER", "FILES", "MORE_FILES", "NAMESPACE", "OUTPUT", "for_option", "jsonl_option"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 BY_OWNER: Final = click.option(
     "--groups-by-owner",
@@ -38,3 +41,13 @@ NAMESPACE: Final = click.option(
 OUTPUT: Final = click.option(
     "-o", "--output", type=click.Choice(["text", "json", "yaml"]), help="text is the default."
 )
+
+
+def for_option(text: str, complete: Completed) -> Callable[[F], F]:
+    """The option `--for`, as the argument `preemptor`. `complete` gives the names for the shell."""
+    return click.option("--for", "preemptor", metavar="[NAMESPACE/]NAME", help=text, shell_complete=complete)
+
+
+def jsonl_option(text: str) -> Callable[[F], F]:
+    """The option `--jsonl`, as the argument `stream`. `text` says what a line holds, and what comes out for it."""
+    return click.option("--jsonl", "stream", metavar="FILE", help=text, shell_complete=a_file)

@@ -9,7 +9,7 @@ from cli.doctor import gangs, installation, schedulers
 from cli.doctor.findings import Finding
 from cli.doctor.objects import Seen
 
-__all__ = ["CHECKS", "examine"]
+__all__ = ["examine"]
 
 CHECKS: Final[tuple[Callable[[Seen, float], list[Finding]], ...]] = (
     installation.definitions,

@@ -9,11 +9,11 @@ import click
 from api.disruption import BUDGET_POLICIES, BudgetPolicy, ScoreTerm, check_terms
 from api.owner_annotations import ByOwner
 from api.plans import Outcome
-from cli.common.completion import a_file, a_preemptor
+from cli.common.completion import a_preemptor
 from cli.common.ending import ending
 from cli.common.lines import answer_file
 from cli.common.objects import Objects
-from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT
+from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT, for_option, jsonl_option
 from cli.common.output import BAD_INPUT, formatted, show
 from cli.common.sources import Sources, reading
 from cli.plan.offline import decide, failing_jobs, plain
@@ -57,13 +57,7 @@ the cluster stores, with the phase Blocked and the reason in its status.
 
 @click.command(epilog=EPILOG)
 @reading
-@click.option(
-    "--for",
-    "preemptor",
-    metavar="[NAMESPACE/]NAME",
-    help="The PodGroup to plan for.",
-    shell_complete=a_preemptor,
-)
+@for_option("The PodGroup to plan for.", a_preemptor)
 @NAMESPACE
 @click.option("--pod", is_flag=True, help="NAME is a single pod.")
 @click.option(
@@ -81,13 +75,9 @@ the cluster stores, with the phase Blocked and the reason in its status.
 )
 @BY_OWNER
 @OUTPUT
-@click.option(
-    "--jsonl",
-    "stream",
-    metavar="FILE",
-    shell_complete=a_file,
-    help='One {"id", "objects": [...], "for": "NAMESPACE/NAME"} a line, with "pod", "scoreTerms", '
-    '"disruptionBudgets" and "groupsByOwner" as the options; a PreemptionPlan with "id" a line comes out.',
+@jsonl_option(
+    'One {"id", "objects": [...], "for": "NAMESPACE/NAME"} a line, with "pod", "scoreTerms", '
+    '"disruptionBudgets" and "groupsByOwner" as the options; a PreemptionPlan with "id" a line comes out.'
 )
 @click.pass_context
 def plan(

@@ -12,10 +12,10 @@ import click
 
 from api.clock import SYSTEM_CLOCK
 from api.times import rfc3339_micro
-from cli.common.completion import WORKLOADS, a_file, an_object
+from cli.common.completion import WORKLOADS, an_object
 from cli.common.ending import ending
 from cli.common.lines import answer_file
-from cli.common.options import NAMESPACE, OUTPUT
+from cli.common.options import NAMESPACE, OUTPUT, for_option, jsonl_option
 from cli.common.output import BAD_INPUT, formatted, show
 from cli.common.quotas import QuotaObjects, read_time
 from cli.common.sources import Sources, reading
@@ -50,13 +50,7 @@ Exit status:
 
 @click.command(epilog=EPILOG)
 @reading
-@click.option(
-    "--for",
-    "incoming",
-    metavar="[NAMESPACE/]NAME",
-    help="The Workload that wants quota.",
-    shell_complete=an_object(WORKLOADS),
-)
+@for_option("The Workload that wants quota.", an_object(WORKLOADS))
 @NAMESPACE
 @click.option("--now", metavar="RFC3339", help="The time to decide at; this computer's clock is the default.")
 @click.option("--fair-sharing", is_flag=True, help="With fair sharing on, both strategies.")
@@ -68,19 +62,15 @@ Exit status:
     help=f"{TIME_BASED_PREEMPTION}=true is the default.",
 )
 @OUTPUT
-@click.option(
-    "--jsonl",
-    "stream",
-    metavar="FILE",
-    shell_complete=a_file,
-    help='One {"id", "now", "fairSharing", "objects": [...], "incoming": "NAMESPACE/NAME"} a line; '
-    '{"id", "mode", "flavors", "borrowing", "targets"} a line comes out.',
+@jsonl_option(
+    'One {"id", "now", "fairSharing", "objects": [...], "incoming": "NAMESPACE/NAME"} a line; '
+    '{"id", "mode", "flavors", "borrowing", "targets"} a line comes out.'
 )
 @click.pass_context
 def quota(
     context: click.Context,
     sources: Sources,
-    incoming: str | None,
+    preemptor: str | None,
     namespace: str | None,
     now: str | None,
     fair_sharing: bool,
@@ -95,23 +85,23 @@ def quota(
     """
     time_based = _time_based(gates)
     if stream is not None:
-        if sources or incoming or namespace or now or fair_sharing or output:
+        if sources or preemptor or namespace or now or fair_sharing or output:
             raise click.UsageError(
                 "--jsonl takes no option but --feature-gates: the lines say what to decide"
             )
         answered = answer_file(stream, partial(answer_scenario, time_based=time_based))
         context.exit(0 if answered else BAD_INPUT)
-    if not incoming:
+    if not preemptor:
         raise click.UsageError("--for [NAMESPACE/]NAME is needed (or --jsonl FILE)")
     with ending(context):
         options = Options(fair_sharing=fair_sharing, time_based=time_based)
         context.exit(
-            _quota(sources, sources.key(incoming, namespace, "--for"), now, options, output or "text")
+            _quota(sources, sources.key(preemptor, namespace, "--for"), now, options, output or "text")
         )
 
 
 def _quota(
-    sources: Sources, incoming: tuple[str, str], now: str | None, options: Options, output: str
+    sources: Sources, preemptor: tuple[str, str], now: str | None, options: Options, output: str
 ) -> int:
     clock = now if now is not None else rfc3339_micro(SYSTEM_CLOCK.wall())
     moment = read_time(clock, "--now")
@@ -121,7 +111,7 @@ def _quota(
         objects.note_ignored()
         objects.note_strays()
         objects.note_checks()
-    workload = objects.pending("/".join(incoming), created=clock)
+    workload = objects.pending("/".join(preemptor), created=clock)
     decision, snapshot = objects.decide(workload, moment, options, explain=True)
     if output == "text":
         show(render(decision, workload, snapshot, moment))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from typing import NamedTuple, Self
+from typing import Self
 
 from api.clock import SYSTEM_CLOCK, Clock
 from cli.common.configuration import Configuration
@@ -15,15 +15,17 @@ from controllers.jobs.batch.controller import JobController
 from controllers.jobs.pod_groups.controller import GroupController
 from controllers.quota.configuration import search_options
 from controllers.quota.controller import QuotaController
+from controllers.quota.engine import Engine
 from controllers.quota.observing import QuotaObserver
 from extender.callers import Callers
-from extender.configuration import own_address
+from extender.configuration import ExtenderConfiguration, own_address
 from extender.service import ExtenderService
 from kube.client import ApiClient
 from kube.lease import LeaseLock, LeaseTimes
 from runtime.exchange.owner_stops import OwnerStops
 from runtime.exchange.placements import Placements
 from runtime.exchange.queued_groups import QueuedGroups
+from runtime.exchange.quota_plane import QuotaPlane
 from runtime.exchange.workload_reports import WorkloadReports
 from runtime.gates import TIME_BASED_PREEMPTION
 from runtime.mirror.views import Views
@@ -33,6 +35,7 @@ from runtime.terms.process import Part, run_process
 from runtime.terms.term import EternalTerms
 from serving.garbage import collect_seldom
 from serving.switching import switch_often
+from webhooks.configuration import WebhooksConfiguration
 from webhooks.service import WebhookService
 
 __all__ = ["run"]
@@ -45,89 +48,100 @@ async def run(configuration: Configuration) -> bool:
     """
     collect_seldom()
     switch_often()
-    clock = SYSTEM_CLOCK
+    clock, identity = SYSTEM_CLOCK, new_identity()
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(ApiClient.connect(configuration.kubeconfig, clock=clock))
         views = Views(client, clock=clock)
-        identity = new_identity()
-        lock = _lock(configuration, client, identity, clock)
-        parts: list[Part] = []
-        controllers: list[Controller] = []
-        queued = QueuedGroups() if configuration.extender is not None else None
-        placements: Placements | None = None
-        callers: Callers | None = None
-        stops = OwnerStops()
+        callers = Callers(clock) if configuration.extender is not None else None
+        lock = _lock(configuration, client, identity, clock, callers)
+        services = _Services(configuration, client, views, clock, stack)
         if configuration.extender is not None:
-            executor = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="search"))
-            gangs = GangController(
-                configuration.planning, client, views, executor, clock, queued, stops, configuration.groups
-            )
-            controllers.append(gangs)
-            placements = gangs.places
-            service = ExtenderService(configuration.extender, gangs, clock, _Election.of(lock))
-            callers = service.callers
-            parts.append(service)
+            services.add_nodes_plane(configuration.extender, lock, callers)
         if configuration.webhooks is not None:
-            gates_members = configuration.planning.gates != "Off"
-            webhooks = WebhookService(
-                configuration.webhooks,
-                configuration.jobs,
-                client,
-                views,
-                clock,
-                gates_members=gates_members,
-            )
-            parts.append(webhooks)
-            controllers.append(webhooks.rechecker)
+            services.add_webhooks(configuration.webhooks)
         if configuration.quota.mode != "Off":
-            cycles = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="cycle"))
-            nodes = _Nodes(queued, placements, stops)
-            controllers += _quota_controllers(configuration, client, views, cycles, clock, nodes)
-        if lock is not None:
-            lock.notes = notes(configuration, callers)
+            services.add_quota_plane()
         terms = LeaseTerms(lock, clock) if lock is not None else EternalTerms(clock, identity)
-        return await run_process(configuration.ops, views, parts, controllers, terms)
+        return await run_process(configuration.ops, views, services.parts, services.controllers, terms)
 
 
-class _Nodes(NamedTuple):
-    """What the quota plane and the nodes plane tell each other."""
+class _Services:
+    """The services of one process, and what its planes tell each other. The nodes plane is added before the quota
+    plane."""
 
-    queued: QueuedGroups | None
-    """PodGroups in queues. None without a nodes plane: then no PodGroup waits in a queue."""
-    placements: Placements | None
-    """The nodes plane; None if it does not run here."""
-    stops: OwnerStops
-    """Where the nodes plane finds whoever runs Jobs."""
+    def __init__(
+        self,
+        configuration: Configuration,
+        client: ApiClient,
+        views: Views,
+        clock: Clock,
+        stack: AsyncExitStack,
+    ) -> None:
+        """`stack` ends the threads."""
+        self._configuration, self._client, self._views = configuration, client, views
+        self._clock, self._stack = clock, stack
+        self.parts: list[Part] = []
+        self.controllers: list[Controller] = []
+        self._queued = QueuedGroups()
+        self._stops = OwnerStops()
+        self._placements: Placements | None = None
+        """The nodes plane. None without one: then no PodGroup waits in a queue."""
+
+    def add_nodes_plane(
+        self, extender: ExtenderConfiguration, lock: LeaseLock | None, callers: Callers | None
+    ) -> None:
+        """The gang controller, and the extender that answers from it."""
+        gangs = GangController(
+            self._configuration.planning,
+            self._client,
+            self._views,
+            self._thread("search"),
+            self._clock,
+            QuotaPlane(self._queued, self._stops),
+            self._configuration.groups,
+        )
+        self._placements = gangs.places
+        self.controllers.append(gangs)
+        self.parts.append(ExtenderService(extender, gangs, self._clock, _Election.of(lock), callers))
+
+    def add_webhooks(self, settings: WebhooksConfiguration) -> None:
+        """The admission webhooks, and the controller that checks what is stored."""
+        webhooks = WebhookService(
+            settings,
+            self._configuration.jobs,
+            self._client,
+            self._views,
+            self._clock,
+            gates_members=self._configuration.planning.gates != "Off",
+        )
+        self.parts.append(webhooks)
+        self.controllers.append(webhooks.rechecker)
+
+    def add_quota_plane(self) -> None:
+        """The controllers of a mode that is not Off. Only those of Enforce write to Kueue's kinds."""
+        settings, jobs = self._configuration.quota, self._configuration.jobs
+        client, views, clock = self._client, self._views, self._clock
+        time_based = self._configuration.feature_gates[TIME_BASED_PREEMPTION]
+        engine = Engine(search_options(settings, time_based=time_based), self._thread("cycle"))
+        if settings.mode == "Observe":
+            self.controllers.append(QuotaObserver(engine, client, views, clock))
+            return
+        reports = WorkloadReports()
+        self.controllers += [
+            QuotaController(settings, engine, client, views, clock, reports, self._placements),
+            JobController(jobs, client, views, reports, settings.overdue_seconds, clock, self._stops),
+            CheckController(client, views, clock),
+        ]
+        if self._placements is not None:
+            self.controllers.append(GroupController(jobs, client, views, reports, self._queued, clock))
+
+    def _thread(self, name: str) -> Executor:
+        return self._stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix=name))
 
 
-def _quota_controllers(
-    configuration: Configuration,
-    client: ApiClient,
-    views: Views,
-    cycles: Executor,
-    clock: Clock,
-    nodes: _Nodes,
-) -> list[Controller]:
-    """Those of a mode that is not Off. `cycles` runs the cycles. Only those of Enforce write to Kueue's kinds."""
-    settings = configuration.quota
-    options = search_options(settings, time_based=configuration.feature_gates[TIME_BASED_PREEMPTION])
-    if settings.mode == "Observe":
-        return [QuotaObserver(options, client, views, cycles, clock)]
-    reports, nodes.stops.is_expected = WorkloadReports(), True
-    groups: list[Controller] = []
-    if nodes.queued is not None:
-        groups.append(GroupController(configuration.jobs, client, views, reports, nodes.queued, clock))
-    return [
-        QuotaController(settings, options, client, views, cycles, clock, reports, nodes.placements),
-        JobController(
-            configuration.jobs, client, views, reports, settings.overdue_seconds, clock, nodes.stops
-        ),
-        CheckController(client, views, clock),
-        *groups,
-    ]
-
-
-def _lock(configuration: Configuration, client: ApiClient, identity: str, clock: Clock) -> LeaseLock | None:
+def _lock(
+    configuration: Configuration, client: ApiClient, identity: str, clock: Clock, callers: Callers | None
+) -> LeaseLock | None:
     """The Lease; None without an election."""
     settings, extender = configuration.leader_election, configuration.extender
     if not settings.leader_elect:
@@ -137,7 +151,14 @@ def _lock(configuration: Configuration, client: ApiClient, identity: str, clock:
     )
     address = own_address(extender) if extender is not None else ""
     return LeaseLock(
-        client, settings.resource_namespace, settings.resource_name, identity, times, clock, address
+        client,
+        settings.resource_namespace,
+        settings.resource_name,
+        identity,
+        times,
+        clock,
+        address,
+        notes=notes(configuration, callers),
     )
 
 

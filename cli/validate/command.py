@@ -16,7 +16,7 @@ from cli.common.completion import a_file
 from cli.common.documents import STDIN, InputError, read_file
 from cli.common.ending import ending
 from cli.common.lines import answer_file
-from cli.common.options import FILES, MORE_FILES, OUTPUT
+from cli.common.options import FILES, MORE_FILES, OUTPUT, jsonl_option
 from cli.common.output import BAD_INPUT, formatted, line, show
 from cli.validate.objects import LocatedObject, Objects, writes
 from cli.validate.stream import judge_line
@@ -62,13 +62,9 @@ Judged = tuple[LocatedObject, Write, Verdict]
 )
 @click.option("--as", "user", metavar="USER", default="", help="The user who sends the requests.")
 @OUTPUT
-@click.option(
-    "--jsonl",
-    "stream",
-    metavar="FILE",
-    shell_complete=a_file,
-    help='One {"id", "kind", "operation", "subresource", "object", "oldObject"} a line; '
-    '{"id", "allowed", "causes": [{"field", "type"}], "warnings"} a line comes out.',
+@jsonl_option(
+    'One {"id", "kind", "operation", "subresource", "object", "oldObject"} a line; '
+    '{"id", "allowed", "causes": [{"field", "type"}], "warnings"} a line comes out.'
 )
 @click.pass_context
 def validate(

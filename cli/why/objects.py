@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from api.compression import expand
 from api.core import Pod
@@ -26,9 +26,10 @@ from nodes.answers.creators import (
     creator_of_set,
 )
 from nodes.groups.registry import GroupKey
-from nodes.state.pods.pods import ENDED
 
 __all__ = ["World"]
+
+K = TypeVar("K")
 
 
 class World(Planes):
@@ -59,7 +60,10 @@ class World(Planes):
         self._whole: dict[str, PreemptionPlanSpec] = {}
 
     def keep(self, thing: Any, place: str) -> None:
-        """See `Reader`. Objects of other namespaces are kept only as far as the search needs them."""
+        """See `Reader`. Objects of other namespaces are kept only as far as the search needs them.
+
+        Raises ValueError for a plan whose compressed victims are damaged.
+        """
         near = thing.metadata.namespace == self._namespace
         if isinstance(thing, Pod):  # most objects are pods
             if near:
@@ -70,7 +74,9 @@ class World(Planes):
             case ClusterPreemptionPlan():
                 self._whole[thing.metadata.name] = expand(thing.spec)
             case PreemptionPlan():
-                self._plans += [thing] if near else []
+                if near:
+                    thing.spec = expand(thing.spec)
+                    self._plans.append(thing)
             case Event():
                 self.events += [thing] if near else []
             case ReplicaSet():
@@ -94,7 +100,7 @@ class World(Planes):
         """The stored plans of the namespace, with the names that it may not read, if they were read."""
         for plan in self._plans:
             name = whole_plan_name(plan.metadata.namespace, plan.metadata.name)
-            plan.spec = self._whole.get(name) or expand(plan.spec)
+            plan.spec = self._whole.get(name, plan.spec)
         return self._plans
 
     def group(self, key: tuple[str, str]) -> PodGroup | None:
@@ -106,22 +112,27 @@ class World(Planes):
         return self.nodes.tables.owners.unit_of(pod)
 
     def pods_of(self, uid: str) -> list[Pod]:
-        """The pods of the namespace that the owner of this UID controls."""
-        return self._chosen(self.nodes.tables.controlled(uid), lambda pod: _owner_of(pod) == uid)
+        """The pods of the namespace that the owner of this UID controls, by name."""
+        return self._by_owner.get(uid, [])
 
     def members(self, key: GroupKey) -> list[Pod]:
         """The pods of a group of the namespace, by name."""
-        return self._chosen(self.nodes.tables.members(key), lambda pod: self.unit_of(pod) == key)
-
-    def _chosen(self, rows: Iterable[int], is_one: Callable[[Pod], bool]) -> list[Pod]:
-        """The pods in these rows of the tables, and those that have ended, which have no rows."""
-        names, spaces = self.nodes.tables.pods.names, self.nodes.tables.pods.namespaces
-        live = [self.pods[names[row]] for row in rows if spaces[row] == self._namespace]
-        return sorted([*live, *filter(is_one, self._ended)], key=lambda pod: pod.metadata.name)
+        return self._by_unit.get(key, [])
 
     @cached_property
-    def _ended(self) -> list[Pod]:
-        return [pod for pod in self.pods.values() if pod.status.phase in ENDED]
+    def _by_owner(self) -> Mapping[str, list[Pod]]:
+        return self._sorted_by(_owner_of)
+
+    @cached_property
+    def _by_unit(self) -> Mapping[GroupKey | None, list[Pod]]:
+        return self._sorted_by(self.unit_of)
+
+    def _sorted_by(self, key_of: Callable[[Pod], K]) -> dict[K, list[Pod]]:
+        """The pods of the namespace by this key, each list by name. Pods without a priority have no rows yet."""
+        found: dict[K, list[Pod]] = {}
+        for _, pod in sorted(self.pods.items()):
+            found.setdefault(key_of(pod), []).append(pod)
+        return found
 
     def workload_of(self, uid: str) -> Workload | None:
         """The Workload that belongs to the owner of this UID; the newest one of several."""

@@ -7,14 +7,16 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
+from api.backoff import Backoff
 from api.disruption import COST_MOST, BudgetPolicy, DaemonSetPods, ScoreTerm, check_terms
 from api.owner_annotations import ByOwner
 from api.validation import FieldError
-from controllers.gangs.lifecycle.settings import Confirmation, GatesMode, PartialGangs
+from controllers.gangs.lifecycle.settings import Confirmation, GatesMode, PartialGangs, PiecesRule, Rules
 from controllers.gangs.planning.exclusions import EXCLUSION_SECONDS
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration
 from nodes.search.decision import BUDGET, EFFORT_PER_MILLISECOND, MILLISECONDS, Limits
 from nodes.state.costs import CostRules
+from runtime.plans.plan_retention import Retention
 from serving.sections import Count, FilePath, Seconds, Section
 
 __all__ = [
@@ -85,13 +87,8 @@ class PlanningConfiguration(Section):
     confirmationSeconds: how long a plan waits for the scheduler's word on a member.
     inVainSeconds: after two plans that evicted pods in vain a group evicts nobody for so long. Before that, the delay
     between such plans doubles up to it.
-    takenNodeSeconds: where pods that never came to the extender took the room that a plan had made, nobody is evicted
-    for so long. Each further time doubles it.
-    cycleSeconds: owners that evicted each other spare each other for so long. A group that evicted pods of one owner
-    three times spares this owner for so long.
     exclusionSeconds: a node on which the scheduler did not take a pod is left out for pods of its class so long, unless
     the node changes before.
-    offerSeconds: what a scheduler's call showed of a node is believed so long, unless the node changes before.
     gates: when the scheduling gate reprieve.dev/gang is removed from a gang's members. Gathering: when minCount members
     exist. UntilPlanned: when our model has found a place for the gang. Off: at once, and the webhook adds no gate. The
     webhooks read this setting from their own Configuration file.
@@ -120,14 +117,31 @@ class PlanningConfiguration(Section):
     confirmation: Confirmation = "Prefer"
     confirmation_seconds: Seconds = 5
     in_vain_seconds: Seconds = 1800
-    taken_node_seconds: Seconds = 600
-    cycle_seconds: Seconds = 600
     exclusion_seconds: Seconds = EXCLUSION_SECONDS
-    offer_seconds: Seconds = 60
     gates: GatesMode = "Gathering"
     partial_gangs: PartialGangs = "Release"
     partial_gang_seconds: Seconds = 120
     scheduler_configuration: FilePath | None = None
+
+    def rules(self) -> Rules:
+        """What the rules of a gang's life know of it."""
+        return Rules(
+            Backoff(self.backoff_initial_seconds, self.backoff_max_seconds, jitter=0.0),
+            self.plan_deadline_seconds,
+            self.confirmation,
+            self.confirmation_seconds,
+            self.in_vain_seconds,
+            untried_seconds=self.confirmation_seconds,
+            partial_seconds=self.partial_gang_seconds,
+        )
+
+    def pieces(self) -> PiecesRule:
+        """What becomes of gangs in pieces."""
+        return PiecesRule(self.partial_gangs, self.partial_gang_seconds)
+
+    def retention(self) -> Retention:
+        """Which ended plans stay."""
+        return Retention(self.plan_retention_seconds, self.kept_plans_per_preemptor)
 
     def limits(self) -> Limits:
         """What bounds a search."""

@@ -60,15 +60,15 @@ class Gangs:
         rules: Rules,
         clock: Clock,
         nudge: Callable[[], None],
-        changed: Callable[[GroupKey], None],
         has_called: Callable[[str], bool] = lambda _: True,
     ) -> None:
-        """`nudge` is called when something has happened, `changed` after every observation of a gang.
+        """`nudge` is called when something has happened.
 
         `has_called`: whether the scheduler of this name has asked us about any pod.
         """
         self._roster, self._rules, self._clock = roster, rules, clock
-        self._nudge, self._changed, self._has_called = nudge, changed, has_called
+        self._nudge, self._has_called = nudge, has_called
+        self._hooks: list[Callable[[GroupKey], None]] = []
         self._gangs: dict[GroupKey, Gang] = {}
         self._basic: set[GroupKey] = set()
         self._touched: dict[GroupKey, None] = {}
@@ -88,9 +88,18 @@ class Gangs:
     def __iter__(self) -> Iterator[Gang]:
         return iter(list(self._gangs.values()))
 
+    def on_change(self, hook: Callable[[GroupKey], None]) -> None:
+        """Call `hook` after every observation of a gang."""
+        self._hooks.append(hook)
+
     def get(self, key: GroupKey) -> Gang | None:
         """The gang, None if there is no such PodGroup or it has no gang policy."""
         return self._gangs.get(key)
+
+    def life_of(self, key: GroupKey) -> Life:
+        """The gang's life; a new one if there is no such gang."""
+        gang = self._gangs.get(key)
+        return gang.life if gang is not None else Life()
 
     def alone(self, uid: str) -> GroupKey | None:
         """The key of the pod (UID) if it preempts alone; None if it does not."""
@@ -119,7 +128,15 @@ class Gangs:
         gang.todo.extend(effects)
         if gang.key in self._gangs:
             self._note(gang, before, now)
-        self._changed(gang.key)
+        for hook in self._hooks:
+            hook(gang.key)
+
+    def report(self, key: GroupKey, observation: Observation) -> Gang | None:
+        """As `observe`, for whoever does not know whether there still is such a gang. Returns the gang if there is."""
+        gang = self._gangs.get(key)
+        if gang is not None:
+            self.observe(gang, observation)
+        return gang
 
     def _note(self, gang: Gang, before: Life, now: float) -> None:
         life = gang.life
@@ -161,6 +178,16 @@ class Gangs:
     def touched(self) -> list[GroupKey]:
         """The groups that have been touched and not followed yet."""
         return list(self._touched)
+
+    def presented(self, key: GroupKey) -> None:
+        """A scheduler works on a member: what it showed may confirm the gang's plan."""
+        life = self.life_of(key)
+        if life.phase == "Planned" or life.untried_until is not None:
+            self.stir(key)
+
+    def nudge(self) -> None:
+        """Have the planner look again now."""
+        self._nudge()
 
     def stir(self, key: GroupKey) -> None:
         """Something has happened that may concern the gang."""

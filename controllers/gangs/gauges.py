@@ -32,7 +32,7 @@ class Gauges:
         clock: Clock,
         plan_seconds: float,
     ) -> None:
-        """`leading`: what acts now; None while this process does not lead. `plan_seconds`: planDeadlineSeconds."""
+        """`leading`: see `GangController.leading`. `plan_seconds`: planDeadlineSeconds."""
         self._leading, self._stored, self._roster = leading, stored, roster
         self._clock, self._plan_seconds = clock, plan_seconds
 
@@ -72,7 +72,7 @@ class Gauges:
     def _is_known(self, leading: Leading, group: GroupKey) -> bool:
         """Whether every scheduler that its waiting members name has called."""
         kinds = self._roster.gang_members(group).kinds
-        return all(leading.evidence.has_called(each.scheduler) for each in kinds)
+        return all(leading.callers.has_called(each.scheduler) for each in kinds)
 
     def plan_overdue_seconds(self) -> float:
         """By how much the oldest plan that has not ended is beyond its deadline."""

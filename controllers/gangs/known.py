@@ -1,53 +1,63 @@
-"""What every process knows, and hands to what acts in a term."""
+"""What every process knows, whether or not it leads: projections of watched objects."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import Final
 
 from api.clock import Clock
-from api.groups import PodGroup
 from api.plans import PreemptionPlan
-from controllers.gangs.mirror.gated_pods import GatedPods
+from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration, check_scheduler
 from controllers.gangs.mirror.marked_pods import MarkedPods
+from controllers.gangs.mirror.mirror import Mirror
+from controllers.gangs.mirror.misread import Misread
 from controllers.gangs.mirror.roster import Roster
-from controllers.gangs.mirror.waiting import WaitingPods
-from controllers.gangs.promised.claims import Claims
-from controllers.gangs.promised.leftover import Leftover
-from controllers.gangs.promised.reservations import Reservations
-from controllers.gangs.scheduler.configuration import SchedulerConfiguration
-from controllers.gangs.waking.parked import ParkedPods
-from nodes.state.tables import Tables
-from runtime.exchange.owner_stops import OwnerStops
-from runtime.exchange.queued_groups import QueuedGroups
+from controllers.gangs.pod_events import Hear
+from controllers.gangs.promised.promises import Promises
+from controllers.gangs.scheduler.configuration import SchedulerConfiguration, load
+from controllers.gangs.waking.waiters import Waiters
+from runtime.mirror.resources import PLANS
+from runtime.mirror.views import View, Views
+from runtime.mirror.watched_tables import WatchedTables
 
 __all__ = ["Known"]
 
 
-@dataclass(frozen=True, slots=True)
 class Known:
-    """What every process knows: projections of watched objects."""
+    """A term goes on from it, and ends without a trace in it, its own word on promised room aside."""
 
-    tables: Tables
-    roster: Roster
-    reservations: Reservations
-    leftover: Leftover
-    claims: Claims
-    waiting: WaitingPods
-    parked: ParkedPods
-    gated: GatedPods
-    marked: MarkedPods
-    scheduler: SchedulerConfiguration
-    clock: Clock
-    apply_plan: Callable[[PreemptionPlan], object]
-    """Take a plan that the API server has answered with, before the watch shows it."""
-    apply_group: Callable[[PodGroup], object]
-    """The same for a PodGroup."""
-    is_trusted: Callable[[], bool]
-    """Whether the mirror may be trusted. Without it nobody is evicted."""
-    tell_time: Callable[[], bool]
-    """Have the tables know which pods are overdue; whether that has changed for any pod."""
-    queued: QueuedGroups
-    """Which PodGroups wait for quota or have lost it."""
-    stops: OwnerStops
-    """Whoever runs the Jobs whose pods are evicted."""
+    def __init__(
+        self, configuration: PlanningConfiguration, groups: GroupsConfiguration, views: Views, clock: Clock
+    ) -> None:
+        """Raises FieldError if the scheduler's configuration file cannot be read, or does not fit our settings."""
+        path = configuration.scheduler_configuration
+        self.scheduler: Final = load(path) if path is not None else SchedulerConfiguration()
+        check_scheduler(configuration, self.scheduler)
+        self.clock: Final = clock
+        watched = WatchedTables(views, configuration.costs(), self.scheduler.profiles, groups.by_owner)
+        roster = Roster(watched.tables)
+        self.promises: Final = Promises(watched.tables, roster, clock)
+        self.plans: Final[View[PreemptionPlan]] = views.watch(PLANS, self.promises.stored)
+        self.mirror: Final = Mirror(
+            watched,
+            roster,
+            (self.plans,),
+            clock,
+            overdue_seconds=configuration.overdue_seconds,
+            max_age_seconds=configuration.max_watch_age_seconds,
+        )
+        self.mirror.on_overdue(self.promises.claims.overdue_changed)
+        self.waiters: Final = Waiters(roster, clock)
+        self.marked: Final = MarkedPods()
+        self.misread: Final = Misread()
+
+    def hearers(self) -> Mapping[str, Hear]:
+        """Who hears of pods in every process, by name in `pod_events.ORDER`."""
+        return {
+            "claims": self.promises.claims.pod_changed,
+            "workload claims": self.promises.workloads.pod_changed,
+            "waiting": self.waiters.waiting.pod_changed,
+            "pending": self.waiters.pending.pod_changed,
+            "marked": self.marked.pod_changed,
+            "gated": self.waiters.gated.pod_changed,
+        }

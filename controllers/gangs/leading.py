@@ -1,61 +1,35 @@
-"""All that acts in one term, and what it knows (`GangController` makes both)."""
+"""All that acts in one term (`GangController` makes it)."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
-from concurrent.futures import Executor
+from collections.abc import Collection, Iterable, Mapping
 
-from api.backoff import Backoff
 from api.core import Pod
+from controllers.gangs.assembly import evicting, planning, telling, waking
 from controllers.gangs.configuration import PlanningConfiguration
-from controllers.gangs.evicting.evictions import Evictions
-from controllers.gangs.evicting.evictor import Evictor
-from controllers.gangs.evicting.job_stops import Stopping
 from controllers.gangs.evicting.marking import Marking
-from controllers.gangs.evicting.strays import Strays
 from controllers.gangs.gangs import Gangs
 from controllers.gangs.keys import key_of_pod
 from controllers.gangs.known import Known
-from controllers.gangs.lifecycle.life import ActivePlan, GroupKey, Life
-from controllers.gangs.lifecycle.observations import Asked, Failed, GatesRemoved
-from controllers.gangs.lifecycle.settings import Rules
-from controllers.gangs.looking.evidence import Evidence
-from controllers.gangs.looking.look import Looks
+from controllers.gangs.lifecycle.life import GroupKey
+from controllers.gangs.lifecycle.observations import Failed, GatesRemoved, Observation
 from controllers.gangs.mirror.marked_pods import Signature
-from controllers.gangs.performing import Hands, Performer
-from controllers.gangs.planner import Planner, World
+from controllers.gangs.mirror.misread import Fault
 from controllers.gangs.planning.arrivals import Arrivals
-from controllers.gangs.planning.candidates import Candidates
-from controllers.gangs.planning.decide import Decider
-from controllers.gangs.planning.exclusions import Exclusions
-from controllers.gangs.planning.partial_gangs import PartialGangs
-from controllers.gangs.planning.planning_queue import PlanningQueue, Share
-from controllers.gangs.planning.reading import Reader
-from controllers.gangs.planning.refusals import Refusals
-from controllers.gangs.planning.singles import Singles
-from controllers.gangs.planning.sparing import Sparing
+from controllers.gangs.planning.outcomes import Outcomes
 from controllers.gangs.planning.stopped_gangs import StoppedGangs
-from controllers.gangs.planning.verdicts import Verdicts
-from controllers.gangs.promised.account import Account
+from controllers.gangs.planning.turns import Waits
+from controllers.gangs.pod_events import Hear
 from controllers.gangs.resuming import Resuming
-from controllers.gangs.telling.events import Reporter
-from controllers.gangs.telling.group_status import GroupStatusWriter
-from controllers.gangs.timekeeping import Timekeeper
-from controllers.gangs.waking.asking import Asking
-from controllers.gangs.waking.gates import Gates
-from controllers.gangs.waking.kept_out import KeptOut
-from controllers.gangs.waking.nominations import Nominations
-from controllers.gangs.waking.waker import Waker
-from controllers.gangs.writing.housekeeping import Housekeeping
+from controllers.gangs.scheduler.callers import Callers
+from controllers.gangs.searching import SearchThread
 from controllers.gangs.writing.plan_store import PlanStore
 from controllers.gangs.writing.writer import Writer
 from controllers.gangs.writing.writes import Writes
 from kube.client import ApiClient
 from kube.sender import Sender
-from nodes.state.slots import Slots
-from nodes.state.snapshot import Snapshot
-from runtime.plans.plan_retention import Retention
+from runtime.exchange.quota_plane import QuotaPlane
 from runtime.terms.term import Term
 
 __all__ = ["Leading"]
@@ -69,296 +43,139 @@ class Leading:
         known: Known,
         configuration: PlanningConfiguration,
         client: ApiClient,
-        executor: Executor,
+        search: SearchThread,
+        quota: QuotaPlane,
         term: Term,
     ) -> None:
-        clock, roster, claims = known.clock, known.roster, known.claims
-        self._clock, self._roster, self._waiting = clock, roster, known.waiting
-        self._queued = known.queued
-        self._nudged = asyncio.Event()
-        sender = Sender(client, fence=term)
-        self.writer = Writer(client, clock, sender=sender, group_written=known.apply_group)
-        rules = Rules(
-            Backoff(configuration.backoff_initial_seconds, configuration.backoff_max_seconds, jitter=0.0),
-            configuration.plan_deadline_seconds,
-            configuration.confirmation,
-            configuration.confirmation_seconds,
-            configuration.in_vain_seconds,
-            untried_seconds=configuration.confirmation_seconds,
-            partial_seconds=configuration.partial_gang_seconds,
-        )
-        self.waker = Waker(self.writer, roster, clock, known.gated)
-        self.kept_out = KeptOut(known.leftover, roster)
-        self.reporter = Reporter(self.writer, roster, known.waiting, clock)
-        self.asking = Asking(self.writer, self.waker, known.waiting, known.parked, clock, self._was_asked)
-        self.evidence = Evidence(
-            roster,
-            known.scheduler,
-            clock,
-            self._presented,
-            offer_seconds=configuration.offer_seconds,
-            gang_of=self.gang_of,
-        )
-        self.writes = Writes(self._write_failed)
-        self.gates = Gates(
-            configuration.gates,
-            known.gated,
-            roster,
-            self._life_of,
-            self.writer,
-            known.is_trusted,
-            clock,
-        )
-        self.gangs = Gangs(
-            roster, rules, clock, self.nudge, self.gates.gang_changed, self.evidence.has_called
-        )
-        self.status_writes = Writes(lambda _key: None)
-        self.group_status = GroupStatusWriter(
-            self.gangs, roster, known.gated, self.writer, self.status_writes, self.reporter.gathers, clock
-        )
-        store = PlanStore(self.writer, claims.stored, known.apply_plan, clock)
-        retention = Retention(configuration.plan_retention_seconds, configuration.kept_plans_per_preemptor)
-        marking = Marking(self.writer, roster, known.marked, Signature.of(term))
-        self._evictions = Evictions(
-            Evictor(self.writer, roster, self.reporter, marking, Stopping(roster, known.stops)),
-            store,
-            self.reporter,
-            self.gangs,
-            roster,
-            Account(roster, known.reservations),
-            known.is_trusted,
-            self.nudge,
-        )
-        self.strays = Strays(
-            known.marked,
-            marking,
-            lambda uid: claims.has_victim(uid) or self._evictions.is_victim(uid),
-            clock,
-        )
-        self.exclusions = Exclusions(roster.node_changes, clock, seconds=configuration.exclusion_seconds)
-        promised = known.reservations
-        self.arrivals = Arrivals(
-            roster, lambda uid, node: promised.grants.covers(uid, node) or promised.claimant(uid) is not None
-        )
-        self._verdicts = Verdicts(roster, claims.stored, store, self.exclusions, self.arrivals, clock)
+        self._gated, self._quota, self._term = known.waiters.gated, quota, term
+        self._has_taken_over = False
+        sender, nudged, rules = Sender(client, fence=term), asyncio.Event(), configuration.rules()
+        groups, roster, clock = known.mirror.watched.groups, known.mirror.roster, known.clock
+        writer = self.writer = Writer(client, clock, sender=sender, group_written=groups.apply)
+        self.callers = Callers()
+        gangs = self.gangs = Gangs(roster, rules, clock, nudged.set, self.callers.has_called)
+        writes = self.writes = Writes(lambda key: gangs.report(key, Failed()))
+        self.telling = telling.telling(known, writer, gangs)
+        reporter = self.telling.reporter
+
+        asking = waking.asking(known, writer, gangs)
+        lone = self.lone = planning.lone_preemptors(known, gangs, asking, rules.backoff)
+        evidence = self.evidence = waking.evidence(known, gangs, asking, lone)
+        self.waking = waking.waking(known, gangs, asking, evidence, writes)
+        self.gates = waking.gates(known, configuration.gates, writer, gangs)
+
+        store = PlanStore(writer, known.promises.stored, known.plans.apply, clock)
+        marking = Marking(writer, roster, known.marked, Signature.of(term))
+        self.evictions = evicting.evictions(known, writer, store, reporter, gangs, marking, quota.stops)
+        self.strays = evicting.strays(known, marking, self.evictions)
+        retention = configuration.retention()
+        acts = evicting.plan_acts(known, store, self.evictions, gangs, writes, retention)
+
+        self.arrivals = Arrivals(roster, known.promises.has_asked)
+        lessons = self.lessons = planning.lessons(known, configuration, reporter)
+        verdicts = planning.verdicts(known, store, lessons, self.arrivals)
+        seconds = configuration.plan_deadline_seconds
         self._resuming = Resuming(
-            claims,
-            roster,
-            self.gangs,
-            self._evictions,
-            self._verdicts,
-            clock,
-            plan_seconds=configuration.plan_deadline_seconds,
+            known.promises.claims, roster, gangs, self.evictions, verdicts, clock, plan_seconds=seconds
         )
-        sparing = Sparing(
-            roster,
-            claims.stored,
-            self.reporter,
-            clock,
-            taken_seconds=configuration.taken_node_seconds,
-            cycle_seconds=configuration.cycle_seconds,
+        outcomes = Outcomes(lessons, verdicts, lone.singles)
+        performer = planning.performer(known, acts, self.waking, outcomes, reporter, gangs, writes)
+        turns = planning.turns(
+            known, gangs, lessons, verdicts, evidence, lone.singles, search, quota.groups.waits
         )
-        self.singles = Singles(clock, rules.backoff, lambda pod: self._bring_back(pod.uid))
-        hands = Hands(
-            store,
-            self._evictions,
-            self.asking,
-            self.waker,
-            self.reporter,
-            self.group_status,
-            Housekeeping(claims.stored, store, self.writes, retention, clock),
-            self._verdicts,
-            Nominations(known.waiting, roster, self.evidence, self.waker),
-            self.singles,
-            self.writes,
-            self.kept_out,
+        rule = configuration.pieces()
+        timed = (
+            evidence,
+            lessons,
+            Waits(gangs, verdicts, lone.singles),
+            self.waking,
+            acts,
+            StoppedGangs(quota.groups, gangs, roster, clock),
+            planning.partial_gangs(known, rule, client, gangs, evidence, self.callers, self.waking, writes),
         )
-        refusals = self._refusals = Refusals()
-        decider = Decider(
-            known.tables,
-            roster,
-            known.reservations,
-            refusals,
-            self.exclusions,
-            sparing,
-            self.evidence,
-            self.singles,
-            known.gated,
-            executor,
-            configuration.limits(),
-        )
-        performer = Performer(
-            hands,
-            self.gangs,
-            roster,
-            claims,
-            known.waiting,
-            refusals,
-            self.exclusions,
-            clock,
-            lambda nodes, is_promised: self.planner.promised(nodes, is_promised),
-        )
-        timekeeper = Timekeeper(
-            hands,
-            self.gangs,
-            known.reservations,
-            self.evidence,
-            known.waiting,
-            refusals,
-            self.exclusions,
-            sparing,
-            PartialGangs(
-                Reader(client),
-                self.gangs,
-                roster,
-                known.tables,
-                claims.stored,
-                self.evidence,
-                configuration.partial_gangs,
-                configuration.partial_gang_seconds,
-                clock,
-                performer.ask,
-            ),
-            StoppedGangs(known.queued, self.gangs, roster, clock),
-            clock.monotonic,
-        )
-        world = World(
-            known.tables,
-            Looks(roster, known.reservations, self.evidence, known.gated),
-            known.is_trusted,
-            known.tell_time,
-        )
-        self.planner = Planner(
-            world,
-            self.gangs,
-            PlanningQueue(Slots(known.tables), clock, Share()),
-            Candidates(roster, self.evidence, self.singles, clock, known.queued.waits),
-            decider,
-            performer,
-            timekeeper,
-            hands,
-            clock,
-            self._nudged,
+        self.planner = planning.planner(
+            known, gangs, turns, performer, self.waking, self.telling, evidence, timed, nudged
         )
 
-    def prepared(self, snapshot: Snapshot, namespace: str) -> Snapshot:
-        """The snapshot as plans in this namespace may use it: what was refused and excluded lately counts."""
-        return self.exclusions.apply(self._refusals.exempt(snapshot), namespace)
+    async def run(self) -> None:
+        """Act until cancelled."""
+        with self._quota.groups.told(self.gangs.nudge):
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self.planner.run(), name="planner")
+                tasks.create_task(self.waking.run(), name="asking")
+                tasks.create_task(self.gates.run(), name="gates")
+                tasks.create_task(self.telling.run(), name="group status")
+                tasks.create_task(self.strays.run(), name="strays")
 
-    def nudge(self) -> None:
-        """Have the planner look again now."""
-        self._nudged.set()
+    @property
+    def acts(self) -> bool:
+        """Whether it has taken over, and its term is not over."""
+        return self._has_taken_over and not self._term.is_over
 
-    def resume(self) -> None:
-        """Go on from the plans that a former process was carrying out."""
+    def take_over(self, faults: Iterable[Fault]) -> None:
+        """Go on from what a former process or term left. The mirror must be synced.
+
+        `faults`: annotations that cannot be read. Users are told again.
+        """
         self._resuming.resume()
         self.strays.begin()
+        self._has_taken_over = True
+        for fault in faults:
+            self.telling.misread(fault)
+        self.waking.begin()
+
+    async def close(self) -> None:
+        """Stop acting; write the events that wait."""
+        await self.evictions.close()
+        await self.writes.close()
+        await self.telling.close()
+        await self.writer.close()
+
+    # ---- what happens
+
+    def hearers(self) -> Mapping[str, Hear]:
+        """Who hears of pods in a term, by name in `pod_events.ORDER`."""
+        return {
+            "arrivals": self.arrivals.pod_changed,
+            "evidence": self.evidence.pod_changed,
+            "strays": lambda uid, _: self.strays.pod_changed(uid),
+            "lone preemptors": self.lone.pod_changed,
+            "gates": lambda uid, _: self.gates.pod_changed(uid),
+            "waking": self.waking.pod_changed,
+            "gates removed": lambda uid, _: self._gate_removed(uid),
+        }
+
+    def _gate_removed(self, uid: str) -> None:
+        """If the pod was the last one of its group with our scheduling gate, the gang hears that."""
+        group = self._gated.ungated_by(uid)
+        if group is not None:
+            self.gangs.report(group, GatesRemoved())
+
+    def group_touched(self, group: GroupKey) -> None:
+        """The group has changed, or a member of it has."""
+        self.gangs.touch(group)
+        self.gates.group_touched(group)
 
     def called(self, pod: Pod) -> None:
         """A scheduler asked us about a pod of any kind."""
-        if self.evidence.called(pod):
+        if self.callers.called(pod):
             self.gangs.caller_came()
+        self.telling.asked_about(pod)
 
-    # ---- pods that preempt alone
-
-    def gang_of(self, pod: Pod) -> GroupKey | None:
-        """The pod's gang: the pod itself if it preempts alone, else the PodGroup that its label names."""
-        return self._alone(pod) or self._roster.gang_of(pod)
-
-    def _alone(self, pod: Pod) -> GroupKey | None:
-        key = self.gangs.alone(pod.metadata.uid)
-        if key is None and len(self.singles) and self.singles.wants(key_of_pod(pod)):
-            return key_of_pod(pod)
-        return key
-
-    def plan_of(self, pod: Pod) -> ActivePlan | None:
-        """The plan of a pod that preempts alone; None if it has none."""
-        key = self.gangs.alone(pod.metadata.uid)
-        gang = self.gangs.get(key) if key is not None else None
-        return gang.life.plan if gang is not None else None
+    def report(self, pod: Pod, observation: Observation) -> None:
+        """Something has happened to the pod's gang, if it is of any."""
+        key = self.lone.gang_of(pod)
+        gang = self.gangs.report(key, observation) if key is not None else None
+        if gang is not None and gang.life.plan is not None and gang.life.plan.turned_down:
+            self.gangs.nudge()
 
     def preempts_alone(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> bool:
         """The scheduler would evict for a pod that is no member of a gang: victims (UIDs) by node.
 
         Whether a plan is made for the pod. If not, it goes on without one for now.
         """
-        key = key_of_pod(pod)
-        gang = self.gangs.get(key)
-        if gang is not None and self._clock.monotonic() < gang.life.due:
-            return False
-        is_known = self._roster.preemptor_uid(key) is not None
-        if (is_known and self._roster.why_nobody_goes(key)) or not self.singles.wish(key, candidates):
+        if not self.lone.wish(pod, candidates):
             return False
         self.evidence.preempt_called(pod, candidates)
-        self.gangs.touch(key)
+        self.gangs.touch(key_of_pod(pod))
         return True
-
-    def _bring_back(self, uid: str) -> None:
-        pod = self._waiting.find(uid)
-        if pod is not None:
-            self.asking.bring_back(pod)
-
-    async def run(self) -> None:
-        """Act until cancelled."""
-        with self._queued.told(self.nudge):
-            await self._act()
-
-    async def _act(self) -> None:
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self.planner.run(), name="planner")
-            tasks.create_task(self.asking.run(), name="asking")
-            tasks.create_task(self.gates.run(), name="gates")
-            tasks.create_task(self.group_status.run(), name="group status")
-            tasks.create_task(self.strays.run(), name="strays")
-
-    def _presented(self, group: GroupKey, uid: str) -> None:
-        """A scheduler works on a member: what it showed may confirm the gang's plan."""
-        self.asking.presented(group, uid)
-        gang = self.gangs.get(group)
-        if gang is not None and (gang.life.phase == "Planned" or gang.life.untried_until is not None):
-            self.gangs.stir(group)
-
-    def gates_removed(self, group: GroupKey) -> None:
-        """No pod of the group has our scheduling gate any longer."""
-        gang = self.gangs.get(group)
-        if gang is not None:
-            self.gangs.observe(gang, GatesRemoved())
-
-    def _life_of(self, group: GroupKey) -> Life:
-        gang = self.gangs.get(group)
-        return gang.life if gang is not None else Life()
-
-    def _was_asked(self, group: GroupKey) -> None:
-        gang = self.gangs.get(group)
-        if gang is not None:
-            self.gangs.observe(gang, Asked())
-        self.nudge()
-
-    def _write_failed(self, key: tuple[str, str]) -> None:
-        gang = self.gangs.get(key)
-        if gang is not None:
-            self.gangs.observe(gang, Failed())
-
-    async def close(self) -> None:
-        """Stop acting; write the events that wait."""
-        await self._evictions.close()
-        await self.writes.close()
-        await self.status_writes.close()
-        await self.writer.close()
-
-    def pod_changed(self, uid: str, pod: Pod | None) -> None:
-        """Keep what is known of pods that wait in step with the mirror."""
-        self.evidence.pod_changed(uid, pod)
-        self.strays.pod_changed(uid)
-        alone = self._alone(pod) if pod is not None else self.gangs.alone(uid)
-        if alone is not None:
-            self.gangs.touch(alone)
-        self.gates.pod_changed(uid)
-        if pod is None or pod.metadata.deletion_timestamp or pod.spec.node_name:
-            self.waker.forget(uid)
-            self.kept_out.forget(uid)
-            self.asking.forget(uid)
-        else:
-            self.waker.recall(pod)
-            if self.waker.is_kept_out(uid):
-                self.kept_out.recall(pod)

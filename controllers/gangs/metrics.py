@@ -16,6 +16,7 @@ __all__ = [
     "GANGS_NOT_ASKED_ABOUT",
     "GATES_REMOVED",
     "IN_PIECES_SECONDS",
+    "PARKED",
     "PHASE_SECONDS",
     "PLANNING_SECONDS",
     "PLANS",
@@ -75,7 +76,14 @@ CONFIRMATIONS = Counter(
     "Planned members before evictions, by who said that they fit: scheduler, model; or contradicted.",
     ["by"],
 )
-WAKES = Counter("reprieve_wakes_total", "Conditions written to pods that were held back.", ["reason"])
+PARKED = Counter(
+    "reprieve_extender_parked_pods_total",
+    "Preempt calls answered with no node: the pod is parked until a pod is deleted, a node changes, a pulse comes, or "
+    "the scheduler's periodic flush.",
+)
+WAKES = Counter(
+    "reprieve_wakes_total", "Conditions that bring back pods which were held or kept out.", ["reason"]
+)
 ASKED = Counter(
     "reprieve_gangs_asked_total", "Gangs whose members were brought back to the scheduler to be asked."
 )

@@ -14,8 +14,9 @@ from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.lifecycle.observations import Resumed
 from controllers.gangs.lifecycle.stored_plan import StoredPlan
 from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.mirror.withheld_names import with_names
 from controllers.gangs.planning.verdicts import Verdicts
-from controllers.gangs.promised.claims import Claims, completed
+from controllers.gangs.promised.claims import Claims
 
 __all__ = ["Resuming"]
 
@@ -64,7 +65,7 @@ class Resuming:
         log.info("resuming", plan=stored.meta.name, phase=stored.phase)
 
     def _resumed(self, stored: StoredPlan, spec: PreemptionPlanSpec) -> ActivePlan:
-        spec = completed(spec, self._roster, stored.committed)
+        spec = with_names(spec, self._roster)
         victims = [pod.uid for victim in spec.victims for pod in victim.pods]
         seconds = self._plan_seconds + self._roster.grace_seconds(victims)
         age = max(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from api.core import PriorityClass
@@ -10,6 +10,7 @@ from api.kueue import ResourceFlavor, WorkloadPriorityClass
 from api.workloads import Workload
 from controllers.jobs.owned_workload import Classes
 from quota.cycle.pod_set_infos import PodSetInfo, pod_set_infos
+from runtime.listeners import Listenable
 from runtime.mirror.objects import Objects
 from runtime.mirror.resources import PRIORITY_CLASSES, RESOURCE_FLAVORS, WORKLOAD_PRIORITY_CLASSES
 from runtime.mirror.views import View, Views
@@ -17,26 +18,22 @@ from runtime.mirror.views import View, Views
 __all__ = ["Supplies"]
 
 
-class Supplies:
-    """Live views. Everything runs on the event loop."""
+class Supplies(Listenable[[]]):
+    """Live views. Everything runs on the event loop. Listeners are told when classes have changed, once for many
+    changes."""
 
     def __init__(self, views: Views) -> None:
+        super().__init__()
         self._flavors: Objects[ResourceFlavor] = Objects()
         self._priority_classes: Objects[PriorityClass] = Objects()
         self._workload_priority_classes: Objects[WorkloadPriorityClass] = Objects()
-        self._class_views = (
+        classes: tuple[View[Any], ...] = (
             views.watch(PRIORITY_CLASSES, self._priority_classes),
             views.watch(WORKLOAD_PRIORITY_CLASSES, self._workload_priority_classes),
         )
-        self.views: Final[tuple[View[Any], ...]] = (
-            *self._class_views,
-            views.watch(RESOURCE_FLAVORS, self._flavors),
-        )
-
-    def on_class(self, hook: Callable[[], None]) -> None:
-        """Call `hook` after classes have changed, once for many changes."""
-        for view in self._class_views:
-            view.on_change(hook)
+        for view in classes:
+            view.on_change(self._tell)
+        self.views: Final[tuple[View[Any], ...]] = (*classes, views.watch(RESOURCE_FLAVORS, self._flavors))
 
     @property
     def classes(self) -> Classes:

@@ -21,7 +21,7 @@ from kube.listing import list_all
 from kube.sender import Sender
 from runtime.failpoints import failpoint
 
-__all__ = ["JobWriter", "job_path", "workload_path"]
+__all__ = ["JobWriter"]
 
 ENDED: Final = ("Succeeded", "Failed")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from concurrent.futures import Executor
 from typing import Final
 
 from api.clock import Clock
 from api.workloads import Workload
 from controllers.quota.configuration import QuotaConfiguration
+from controllers.quota.engine import Engine
 from controllers.quota.kueue_lease import Alone
 from controllers.quota.leading import Known, Leading
 from controllers.quota.metrics import export_kueues
@@ -19,7 +19,6 @@ from controllers.quota.scheduling.promised_places import PromisedPlaces
 from kube.client import ApiClient
 from kube.recorder import EventRecorder
 from kube.sender import Sender
-from quota.search.decision import Options
 from quota.state.remains import Remains
 from quota.state.statuses import Tally
 from runtime.exchange.placements import Placements
@@ -44,20 +43,17 @@ class QuotaController:
     def __init__(
         self,
         settings: QuotaConfiguration,
-        options: Options,
+        engine: Engine,
         client: ApiClient,
         views: Views,
-        executor: Executor,
         clock: Clock,
         reports: WorkloadReports,
         placements: Placements | None = None,
     ) -> None:
-        """`executor` runs the cycles. `reports`: of those who run the pods of Workloads. `placements`: the nodes plane;
-        None if it is not in this process.
-        """
+        """`reports`: of those who run the pods of Workloads. `placements`: the nodes plane; None if it is not in this
+        process."""
         export_kueues()
-        self._options = options
-        self._settings, self._client, self._executor, self._clock = settings, client, executor, clock
+        self._settings, self._engine, self._client, self._clock = settings, engine, client, clock
         quota = WatchedQuota(views)
         tally = Tally(self._count_changed)
         self._queues = QueueViews(views)
@@ -106,20 +102,19 @@ class QuotaController:
         leading = self._leading = Leading(
             self._known,
             self._settings,
-            self._options,
+            self._engine,
             self._client,
-            self._executor,
             term,
             self._clock,
             self._alone.suspect,
         )
-        acting = asyncio.create_task(leading.run(), name="quota acts")
+        running = asyncio.create_task(leading.run(), name="quota acts")
         try:
-            await self._alone.until_kueue_manages(acting)
+            await self._alone.until_kueue_manages(running)
         finally:
             self._leading = None
-            acting.cancel()
-            await asyncio.gather(acting, return_exceptions=True)
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
             await leading.close()
             self._ended = self._clock.monotonic()
 

@@ -162,14 +162,14 @@ class Alone:
         self._suspects[key_of(workload)] = None
         self._stirred.set()
 
-    async def until_kueue_manages(self, acting: asyncio.Task[None]) -> None:
-        """Wait until Kueue begins to manage. Raises what `acting` raises, if that ends before."""
+    async def until_kueue_manages(self, running: asyncio.Task[None]) -> None:
+        """Wait until Kueue begins to manage. Raises what `running` raises, if that ends before."""
         while True:
             looking = asyncio.create_task(self._stirred.wait())
-            await asyncio.wait({acting, looking}, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({running, looking}, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             looking.cancel()
-            if acting.done():
-                acting.result()
+            if running.done():
+                running.result()
             self._stirred.clear()
             try:
                 problem = await self._look()

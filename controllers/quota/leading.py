@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +11,7 @@ from api.clock import Clock
 from api.plans import PreemptionPlan
 from api.workloads import Workload
 from controllers.quota.configuration import QuotaConfiguration
+from controllers.quota.engine import Engine
 from controllers.quota.life.draft import Step
 from controllers.quota.life.life import Limits
 from controllers.quota.plans.passers import Passers
@@ -21,7 +21,11 @@ from controllers.quota.plans.stored_plans import PlanStore, StoredPlans
 from controllers.quota.queues.finalizers import QueueFinalizers
 from controllers.quota.queues.queue_statuses import QueueStatuses, QueueViews
 from controllers.quota.scheduling.agreement import Agreement
+from controllers.quota.scheduling.consequences import Consequences
+from controllers.quota.scheduling.cycles import Cycles
+from controllers.quota.scheduling.preemptions import Preemptions
 from controllers.quota.scheduling.scheduling import Scheduling
+from controllers.quota.scheduling.texts import Texts
 from controllers.quota.workloads.facts import Facts
 from controllers.quota.workloads.following import Following
 from controllers.quota.workloads.looking import BACKOFF, Looking
@@ -31,8 +35,6 @@ from kube.client import ApiClient
 from kube.conditions import ConditionWriter
 from kube.recorder import EventRecorder
 from kube.sender import Sender
-from quota.cycle.pending import PendingQueues
-from quota.search.decision import Options
 from quota.state.statuses import Tally
 from quota.state.workloads import holds_quota, key_of
 from runtime.exchange.placements import Placements
@@ -76,94 +78,72 @@ class Leading:
         self,
         known: Known,
         settings: QuotaConfiguration,
-        options: Options,
+        engine: Engine,
         client: ApiClient,
-        executor: Executor,
         term: Term,
         clock: Clock,
         admitted_by_others: Callable[[Workload], None],
     ) -> None:
         """`admitted_by_others` is told of a Workload that got quota, and not from us."""
-        self._admitted_by_others = admitted_by_others
-        quota = known.quota
-        self._quota, self._clock, self._reports = quota, clock, known.reports
-        sender = Sender(client, fence=term)
+        quota, state, options = known.quota, known.quota.state, engine.options
+        self._known, self._clock, self._admitted_by_others = known, clock, admitted_by_others
+        sender, once = Sender(client, fence=term), Sender(client, attempts=1, fence=term)
         self._recorder = EventRecorder(sender, clock=clock)
-        self._pending = PendingQueues()
-        self._look = KeyedQueue[str](backoff=BACKOFF, clock=clock)
+        self._stirred = asyncio.Event()
+        """Another cycle may have another answer."""
+        self._look = look = KeyedQueue[str](backoff=BACKOFF, clock=clock)
+        self._following = Following(state, look, self.now, self._stirred.set)
         slots = RankedSlots(settings.writes_in_flight)
-        self._writer = WorkloadWriter(
-            client, quota, Sender(client, attempts=1, fence=term), slots, clock, self._written
-        )
-        cluster = self._cluster = Shown(quota)
-        self.plans = QuotaPlans(
-            PlanStore(
-                PlanWriter(client, sender),
-                known.plans,
-                known.apply_plan,
-                Retention(settings.plan_retention_seconds, 0),
-                clock,
-            ),
-            known.plans,
-            cluster,
-            options,
-            round(settings.plan_deadline_seconds * SECOND),
-            clock,
-            self._look.add,
-            self._plan_changed,
-        )
+        self._writer = WorkloadWriter(client, quota, once, slots, clock, self._written)
+        self._cluster = Shown(quota)
+        store = _plan_store(known, settings, PlanWriter(client, sender), clock)
+        deadline = round(settings.plan_deadline_seconds * SECOND)
+        self._plans = QuotaPlans(store, self._cluster, options, deadline, clock, look.add, self._plan_changed)
         fence = Fence(ConditionWriter(sender, clock=clock), quota.workloads.apply, term, clock)
-        self._resuming = Resuming(known.plans, self.plans, cluster, fence.write_all)
-        self.facts = Facts(quota.state, self.plans.preemption_of, self.plans.preempting_of, known.reports)
-        self._following = Following(quota.state, self._pending, self._look, self.now, self._stir)
+        self._resuming = Resuming(known.plans, self._plans, self._cluster, fence.write_all)
+        self._facts = Facts(state, self._plans.preemption_of, self._plans.preempting_of, known.reports)
+        self._looking = Looking(
+            self._facts,
+            self._following,
+            self._recorder,
+            _limits(settings),
+            look,
+            self.now,
+            self._plans.not_evicted,
+        )
+        self._passers = Passers(state.workloads)
+        self._agreement = Agreement(
+            known.placements,
+            options,
+            self.now,
+            self._stirred.set,
+            self._following.freed,
+            known.nodes_changed,
+            clock,
+        )
+        self._scheduling = self._scheduler(engine)
         self._statuses = QueueStatuses(
-            quota.state,
+            state,
             known.tally,
-            self._pending,
+            self._following.pending,
             known.queues,
             sender,
             clock,
             fair_sharing=options.fair_sharing,
         )
-        self._finalizers = QueueFinalizers(quota.state, known.tally, known.queues.changes, sender, clock)
-        limits = Limits(
-            overdue=round(settings.overdue_seconds * SECOND),
-            frees_overdue=settings.free_overdue,
-            message=round(settings.waiting_message_seconds * SECOND),
-        )
-        self._looking = Looking(
-            quota.state.workloads.get,
-            self.facts,
-            self._following,
-            self._recorder,
-            limits,
-            self._look,
-            self.now,
-            self.plans.not_evicted,
-        )
-        self._passers = Passers(quota.state.workloads)
-        self._agreement = Agreement(
-            known.placements,
-            options,
-            self.now,
-            self._stir,
-            self._following.freed,
-            known.nodes_changed,
-            clock,
-        )
-        self._scheduling = Scheduling(
-            quota,
-            self._pending,
-            self._following,
-            self.facts,
-            self.plans,
-            self._passers,
-            self._agreement,
-            self._writer,
-            options,
-            executor,
-            self.now,
-            self._look.add,
+        self._finalizers = QueueFinalizers(state, known.tally, known.queues.changes, sender, clock)
+
+    def _scheduler(self, engine: Engine) -> Scheduling:
+        """The cycles, over all that was made before."""
+        quota, following, writer = self._known.quota, self._following, self._writer
+        texts = Texts(self._facts, writer, self._look.add)
+        preemptions = Preemptions(quota.state, self._plans, self._passers, self._agreement, self.now)
+        return Scheduling(
+            following,
+            Cycles(quota, following.pending, preemptions, writer.is_busy, engine, self.now),
+            Consequences(quota.state, following, preemptions, texts, writer, self.now),
+            texts,
+            self._stirred,
             interrupted(quota.views, WITHOUT_WATCH_SECONDS),
         )
 
@@ -174,15 +154,15 @@ class Leading:
     async def run(self) -> None:
         """Act until cancelled. The views must be as new as the API server."""
         self._following.begin()
-        await self._resuming.resume(self._quota.state.workloads.values())
-        with self._reports.told(self._look.add):
+        await self._resuming.resume(self._known.quota.state.workloads.values())
+        with self._known.reports.told(self._look.add):
             await self._act()
 
     async def _act(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._looking.run(self._writer), name="quota looks")
             tasks.create_task(self._scheduling.run(), name="quota cycles")
-            tasks.create_task(self.plans.run(), name="quota plans")
+            tasks.create_task(self._plans.run(), name="quota plans")
             tasks.create_task(self._agreement.run(), name="Workloads without a place on nodes")
             tasks.create_task(self._statuses.run(), name="queue statuses")
             tasks.create_task(self._finalizers.run(), name="queue finalizers")
@@ -191,17 +171,17 @@ class Leading:
         """Nothing acts any longer."""
         await self._agreement.close()
         await self._writer.close()
-        await self.plans.close()
+        await self._plans.close()
         await self._recorder.close()
 
     # ---- what happens
 
     def workload_changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
         """See `runtime.mirror.watched_quota.WorkloadHook`."""
-        self.facts.changed(key, before, after)
+        self._facts.changed(key, before, after)
         if after is not None and self._is_foreign_admission(key, before, after):
             self._judge_foreign(after)
-        self.plans.workload_changed(key, before, after)
+        self._plans.workload_changed(key, before, after)
         self._agreement.workload_changed(key, after)
         self._following.workload_changed(key, before, after)
         if before is not None:
@@ -220,8 +200,8 @@ class Leading:
     def _judge_foreign(self, workload: Workload) -> None:
         """Somebody else has admitted the Workload: a former leader, or another manager."""
         self._admitted_by_others(workload)
-        if not self._quota.state.fits_beside_others(key_of(workload)):
-            self.facts.take_back(
+        if not self._known.quota.state.fits_beside_others(key_of(workload)):
+            self._facts.take_back(
                 workload, "Admitted by a process that does not lead, beyond the quota that is left"
             )
 
@@ -235,12 +215,24 @@ class Leading:
 
     def _written(self, key: str, step: Step, outcome: Outcome) -> None:
         self._looking.done(key, step, outcome)
-        self._stir()
+        self._stirred.set()
 
     def _plan_changed(self, queue: str) -> None:
         """A plan has begun or ended: what it promises has changed."""
         self._following.freed(queue)
-        self._stir()
+        self._stirred.set()
 
-    def _stir(self) -> None:
-        self._scheduling.stir()
+
+def _plan_store(known: Known, settings: QuotaConfiguration, writer: PlanWriter, clock: Clock) -> PlanStore:
+    return PlanStore(
+        writer, known.plans, known.apply_plan, Retention(settings.plan_retention_seconds, 0), clock
+    )
+
+
+def _limits(settings: QuotaConfiguration) -> Limits:
+    """What the rules of a Workload's life read of the settings."""
+    return Limits(
+        overdue=round(settings.overdue_seconds * SECOND),
+        frees_overdue=settings.free_overdue,
+        message=round(settings.waiting_message_seconds * SECOND),
+    )

@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import structlog
@@ -24,10 +24,10 @@ from controllers.quota.comparing import (
     is_comparable,
     preemptor_written,
 )
+from controllers.quota.engine import Engine
 from controllers.quota.metrics import OBSERVED, Agrees, export_observed
 from kube.client import ApiClient
 from quota.cycle.queues import is_queued
-from quota.search.decision import Options
 from quota.state.amounts import QuotaError
 from quota.state.workloads import (
     has_closed_preemption_gate,
@@ -61,16 +61,12 @@ class QuotaObserver:
 
     name: Final = "quota"
 
-    def __init__(
-        self, options: Options, client: ApiClient, views: Views, executor: Executor, clock: Clock
-    ) -> None:
-        """`executor` runs the cycles."""
+    def __init__(self, engine: Engine, client: ApiClient, views: Views, clock: Clock) -> None:
         export_observed()
-        self._options = options
-        self._client, self._executor, self._clock = client, executor, clock
+        self._engine, self._client, self._clock = engine, client, clock
         self._quota = WatchedQuota(views)
         self._not_synced = not_synced(self._quota.views)
-        self._observing: Observing | None = None
+        self._leading: Observing | None = None
         self._quota.before_workload(self._about_to_change)
         self._quota.on_workload(self._workload_changed)
         self._quota.on_object(self._object_changed)
@@ -83,30 +79,28 @@ class QuotaObserver:
         """See `runtime.terms.controller.Controller`. One process compares, so each decision is counted once."""
         del term  # nothing is written
         await self._quota.wait_synced()
-        observing = self._observing = Observing(
-            self._quota, self._options, self._executor, self._clock, self._catch_up
-        )
+        leading = self._leading = Observing(self._quota, self._engine, self._clock, self._catch_up)
         log.info("decisions of others are compared")
         try:
-            await observing.run()
+            await leading.run()
         finally:
-            self._observing = None
+            self._leading = None
 
     async def _catch_up(self) -> None:
         await catch_up(self._client, self._quota.views, self._clock.monotonic(), self._clock)
 
     def _about_to_change(self, key: str, after: Workload) -> None:
-        if self._observing is not None:
-            self._observing.about_to_change(key, after)
+        if self._leading is not None:
+            self._leading.about_to_change(key, after)
 
     def _workload_changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
-        if self._observing is not None:
-            self._observing.workload_changed(key, before, after)
+        if self._leading is not None:
+            self._leading.workload_changed(key, before, after)
 
     def _object_changed(self, kind: str, key: str) -> None:
         del kind, key
-        if self._observing is not None:
-            self._observing.object_changed()
+        if self._leading is not None:
+            self._leading.object_changed()
 
 
 @dataclass(slots=True, eq=False)
@@ -137,14 +131,13 @@ class Observing:
     def __init__(
         self,
         quota: WatchedQuota,
-        options: Options,
-        executor: Executor,
+        engine: Engine,
         clock: Clock,
         catch_up: Callable[[], Awaitable[None]],
         rest: float = REST_SECONDS,
     ) -> None:
         """`catch_up` waits until the views are as new as the API server. `rest`: see REST_SECONDS."""
-        self._quota, self._options, self._executor, self._clock = quota, options, executor, clock
+        self._quota, self._engine, self._clock = quota, engine, clock
         self._catch_up, self._rest = catch_up, rest
         self._catching_up = asyncio.Lock()
         self._caught_up = float("-inf")
@@ -274,9 +267,7 @@ class Observing:
         if case.before is None:
             return "unknown"
         written = Written(case.admission, frozenset(case.victims))
-        found = await asyncio.get_running_loop().run_in_executor(
-            self._executor, compare, case.before, written, self._options
-        )
+        found = await self._engine.run(partial(compare, case.before, written))
         if found.agrees:
             return "true"
         await self._until_rest(case)

@@ -7,153 +7,23 @@ The files hack/binaries/*/go.mod name the modules and their versions. Each versi
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import Final
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-__all__ = ["BINARIES", "BinariesError", "binaries", "cache_root"]
+from hack.controlplane.building import build, check_go, fetch
+from hack.controlplane.modules import BINARIES, SOURCES, BinariesError, Module
+from hack.controlplane.progress import Piece, Work, shown
 
-MODULES: Final = Path(__file__).resolve().parent.parent / "binaries"
-
-Step = Callable[[int, int], None]
-"""Gets the number of packages that are compiled, and the number of all packages."""
-
-
-class BinariesError(Exception):
-    """A binary can be neither found nor built. The message says what to do."""
-
-
-@dataclass(frozen=True, eq=False)
-class Module:
-    """A go.mod of ours, and the commands that are built from its requirements."""
-
-    folder: str
-    path: str
-    packages: Mapping[str, str]
-    version_flags: tuple[str, ...]
-    exact: bool
-    """Whether a ready-made binary must have exactly this version. Otherwise the minor version must be the same."""
-    sources: tuple[str, ...] = ()
-    """Our own files beside go.mod that are built as well."""
-
-    @property
-    def directory(self) -> Path:
-        return MODULES / self.folder
-
-    @property
-    def version(self) -> str:
-        """The required version, such as v1.37.1."""
-        match = re.search(
-            rf"^\s*(?:require )?{re.escape(self.path)} (v\S+)", self._text("go.mod"), re.MULTILINE
-        )
-        if match is None:
-            raise BinariesError(f"{self.directory / 'go.mod'} does not require {self.path}")
-        return match[1]
-
-    @property
-    def go(self) -> tuple[int, ...]:
-        """The Go version that go.mod requires."""
-        match = re.search(r"^go ([\d.]+)$", self._text("go.mod"), re.MULTILINE)
-        return tuple(int(part) for part in match[1].split(".")) if match else (1,)
-
-    @property
-    def linker_flags(self) -> str:
-        """They strip the binary, and set the version that it reports."""
-        major, minor, *_ = self.version.removeprefix("v").split(".")
-        values = {"version": self.version, "major": major, "minor": minor}
-        return " ".join(["-s", "-w", *(f"-X {flag.format_map(values)}" for flag in self.version_flags)])
-
-    def key(self, platform: str) -> str:
-        """A name in the cache. It changes with everything that goes into the build."""
-        digest = hashlib.sha256()
-        parts = [
-            self._text("go.mod"),
-            self._text("go.sum"),
-            *map(self._text, self.sources),
-            self.linker_flags,
-            platform,
-            *self.packages.values(),
-        ]
-        for part in parts:
-            digest.update(part.encode())
-            digest.update(b"\0")
-        return f"{self.folder}-{self.version}-{digest.hexdigest()[:16]}"
-
-    def _text(self, name: str) -> str:
-        return (self.directory / name).read_text()
-
-
-ETCD: Final = Module(
-    folder="etcd",
-    path="go.etcd.io/etcd/server/v3",
-    packages={"etcd": "go.etcd.io/etcd/server/v3"},
-    version_flags=(),
-    exact=False,
-)
-KWOK: Final = Module(
-    folder="kwok",
-    path="sigs.k8s.io/kwok",
-    packages={"kwok": "sigs.k8s.io/kwok/cmd/kwok"},
-    version_flags=(),
-    exact=False,
-)
-KUBERNETES: Final = Module(
-    folder="kubernetes",
-    path="k8s.io/kubernetes",
-    packages={
-        name: f"k8s.io/kubernetes/cmd/{name}"
-        for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
-    },
-    version_flags=(
-        "k8s.io/component-base/version.gitVersion={version}",
-        "k8s.io/component-base/version.gitMajor={major}",
-        "k8s.io/component-base/version.gitMinor={minor}",
-    ),
-    exact=True,
-)
-PARSERS: Final = Module(
-    folder="parsers",
-    path="k8s.io/apimachinery",
-    packages={"parsers": "."},
-    version_flags=(),
-    exact=True,
-    sources=("main.go",),
-)
-"""Tests compare our parsers with this one. No control plane needs it."""
-FIDELITY: Final = Module(
-    folder="fidelity",
-    path="k8s.io/kubernetes",
-    packages={"fidelity": "."},
-    version_flags=KUBERNETES.version_flags,
-    exact=True,
-    sources=("main.go", "informers.go"),
-)
-"""`hack.fidelity` compares our filters with this one. No control plane needs it."""
-PROMETHEUS: Final = Module(
-    folder="prometheus",
-    path="github.com/prometheus/prometheus",
-    packages={"promtool": "github.com/prometheus/prometheus/cmd/promtool"},
-    version_flags=(),
-    exact=False,
-)
-"""`make alerts` asks it what the alerts do. No control plane needs it."""
-CONTROL_PLANE: Final = (ETCD, KWOK, KUBERNETES)
-OTHERS: Final = (PARSERS, FIDELITY, PROMETHEUS)
-SOURCES: Final = {name: module for module in (*CONTROL_PLANE, *OTHERS) for name in module.packages}
-BINARIES: Final = tuple(name for module in CONTROL_PLANE for name in module.packages)
+__all__ = ["BINARIES", "BinariesError", "binaries", "cache_root", "renderer"]
 
 
 def cache_root() -> Path:
@@ -165,11 +35,20 @@ def cache_root() -> Path:
 def binaries(names: Iterable[str] = BINARIES) -> dict[str, Path]:
     """The path of each binary. Missing ones are built. Raises BinariesError."""
     wanted = list(names)
-    found = {name: path for name in wanted if (path := _asset(name) or _cached(name)) is not None}
+    found = {name: path for name in wanted if (path := _found(name)) is not None}
     missing = [name for name in wanted if name not in found]
     if missing:
         found |= _build(missing)
     return {name: found[name] for name in wanted}
+
+
+def renderer() -> str:
+    """Which binary renders kustomizations: kubectl if it is there. If not, kustomize: it is built sooner."""
+    return "kubectl" if _found("kubectl") is not None else "kustomize"
+
+
+def _found(name: str) -> Path | None:
+    return _asset(name) or _cached(name)
 
 
 def _asset(name: str) -> Path | None:
@@ -214,103 +93,53 @@ def _platform() -> str:
     return f"{machine.sysname.lower()}/{architectures.get(machine.machine, machine.machine)}"
 
 
-def _build(names: list[str]) -> dict[str, Path]:
+def _build(names: Sequence[str]) -> dict[str, Path]:
     """Build what another process has not built in the meantime."""
-    _check_go({SOURCES[name] for name in names}, names)
-    built: dict[str, Path] = {}
+    by_module: dict[Module, list[str]] = {}
+    for name in names:
+        by_module.setdefault(SOURCES[name], []).append(name)
+    check_go(by_module, names)
     console = Console(stderr=True)
-    with _progress(console) as progress:
-        tasks = {
-            name: progress.add_task(f"{name} {SOURCES[name].version}", total=None, start=False)
-            for name in names
-        }
-        for name in names:
-            folder = cache_root() / SOURCES[name].key(_platform())
-            folder.mkdir(parents=True, exist_ok=True)
-            with _locked(folder.parent / f"{folder.name}.lock"):
-                progress.start_task(tasks[name])
-                if not console.is_terminal:
-                    console.print(f"building {name} {SOURCES[name].version}", highlight=False)
-                if not (folder / name).is_file():
-                    _build_one(name, folder, partial(_advance, progress, tasks[name]))
-                progress.update(tasks[name], completed=1, total=1)
-            built[name] = folder / name
-    return built
+    versions = ", ".join(f"{name} {SOURCES[name].version}" for name in names)
+    console.print(f"building {versions} into {cache_root()}", highlight=False, soft_wrap=True)
+    work = Work(os.cpu_count() or 1)
+    # One thread fetches what is compiled next, while this one compiles.
+    with shown(console, work), ThreadPoolExecutor(max_workers=1) as fetching:
+        fetched = {module: fetching.submit(_fetch, work, module, by_module[module]) for module in by_module}
+        fetching.submit(setattr, work, "complete", True)
+        try:
+            return {
+                name: path
+                for module, pieces in fetched.items()
+                for name, path in _build_module(module, by_module[module], work, pieces).items()
+            }
+        finally:
+            fetching.shutdown(cancel_futures=True)
 
 
-def _progress(console: Console) -> Progress:
-    return Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TimeElapsedColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    )
+def _fetch(work: Work, module: Module, names: Sequence[str]) -> list[Piece]:
+    pieces = fetch(module, names)
+    work.expect(pieces)
+    return pieces
 
 
-def _advance(progress: Progress, task: TaskID, done: int, total: int) -> None:
-    progress.update(task, completed=done, total=total)
-
-
-def _check_go(modules: set[Module], names: list[str]) -> None:
-    """Raises BinariesError unless there is a new enough Go."""
-    needed = max(module.go for module in modules)
-    text = ".".join(str(part) for part in needed)
-    what = (
-        f"{', '.join(names)} must be built (or put into KUBEBUILDER_ASSETS), which needs Go {text} or newer"
-    )
-    if shutil.which("go") is None:
-        raise BinariesError(f"{what}: there is no go on the PATH")
-    answer = _go(["env", "GOVERSION"], next(iter(modules)).directory).strip()
-    match = re.match(r"go(\d+(?:\.\d+)*)", answer)
-    if match is None or tuple(int(part) for part in match[1].split(".")) < needed:
-        raise BinariesError(f"{what}: this is {answer or 'an unknown version'}")
-
-
-def _go_environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in {"GOOS", "GOARCH", "GOBIN"}}
-    return kept | {"CGO_ENABLED": "0", "GOWORK": "off"}
-
-
-def _go(arguments: list[str], directory: Path) -> str:
-    result = subprocess.run(
-        ["go", *arguments], cwd=directory, env=_go_environment(), capture_output=True, text=True, check=False
-    )
-    if result.returncode != 0:
-        raise BinariesError(f"go {' '.join(arguments[:2])} failed in {directory}:\n{result.stderr[-4000:]}")
-    return result.stdout
-
-
-def _build_one(name: str, folder: Path, step: Step) -> None:
-    """Compile beside the final path, and then rename. So no process ever sees half a binary."""
-    module = SOURCES[name]
-    package = module.packages[name]
-    total = len(_go(["list", "-deps", package], module.directory).split())
-    for left_over in filter(Path.is_dir, folder.iterdir()):
-        shutil.rmtree(left_over)  # a builder that was killed has left it; we hold the lock
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        target = Path(scratch) / name
-        command = ["go", "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", module.linker_flags]
-        said: list[str] = []
-        with subprocess.Popen(
-            [*command, "-o", target, package],
-            cwd=module.directory,
-            env=_go_environment(),
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as process:
-            try:
-                for line in process.stderr or ():
-                    said.append(line)
-                    step(min(len(said), total - 1), total)
-            except BaseException:
-                process.kill()
-                raise
-        if process.returncode != 0:
-            raise BinariesError(f"building {name} failed:\n{''.join(said[-40:])}")
-        target.rename(folder / name)
+def _build_module(
+    module: Module, names: Sequence[str], work: Work, fetched: Future[list[Piece]]
+) -> dict[str, Path]:
+    folder = cache_root() / module.key(_platform())
+    folder.mkdir(parents=True, exist_ok=True)
+    work.doing = f"fetching the sources of {module.folder}"
+    pieces = fetched.result()
+    work.doing = f"waiting for another process that builds {module.folder}"
+    with _locked(folder.parent / f"{folder.name}.lock"):
+        work.doing = f"compiling {module.folder}"
+        missing = [name for name in names if not (folder / name).is_file()]
+        if missing:
+            with work.building(pieces):
+                build(module, missing, folder, work.started)
+        else:
+            work.forget(pieces)
+    return {name: folder / name for name in names}
 
 
 @contextmanager

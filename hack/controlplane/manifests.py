@@ -46,11 +46,12 @@ ESTABLISHED_SECONDS: Final = 10.0
 WEBHOOK_KINDS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 
-def render(kubectl: Path, folder: Path = BASE) -> list[Json]:
-    """The objects that `kubectl kustomize` prints for a folder, in the same order."""
-    result = subprocess.run([kubectl, "kustomize", folder], capture_output=True, text=True, check=False)
+def render(program: Path, folder: Path = BASE) -> list[Json]:
+    """The objects that kubectl or our kustomize prints for a folder, in the same order."""
+    command: list[str | Path] = [program, *(["kustomize"] if program.name == "kubectl" else []), folder]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
-        raise RuntimeError(f"kubectl kustomize {folder}:\n{result.stderr}")
+        raise RuntimeError(f"{program.name} of {folder}:\n{result.stderr}")
     return [document for document in yaml.load_all(result.stdout, _LOADER) if document]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from hack.controlplane.binaries import binaries
+from hack.controlplane.binaries import binaries, renderer
 from hack.controlplane.client import ApiError, Client, path_of
 from hack.controlplane.components import HOST, SERVICE, Layout, Options
 from hack.controlplane.manifests import (
@@ -26,6 +26,7 @@ from hack.controlplane.manifests import (
     render,
     write_configurations,
 )
+from hack.controlplane.modules import PLANE
 from hack.controlplane.objects import pod_group
 from hack.controlplane.ports import Ports
 from hack.controlplane.processes import Process, stop_recorded, wait_until, write_records
@@ -176,7 +177,8 @@ class ControlPlane:
         self.down()
 
     def _up(self) -> None:
-        paths = binaries()
+        program = renderer()
+        paths = binaries((*PLANE, program))
         self.layout.write()
         write_configurations(self.layout)
         self._describe(paths)
@@ -185,7 +187,7 @@ class ControlPlane:
         self.processes["etcd"].wait_healthy(self._etcd_is_healthy, START_SECONDS)
         self._start("kube-apiserver")
         folders = self.options.manifests
-        objects = [body for each in folders for body in render(paths["kubectl"], MANIFESTS / each)]
+        objects = [body for each in folders for body in render(paths[program], MANIFESTS / each)]
         self.wait_api_server()
         if not self.options.api_only:
             self._start("kube-controller-manager", "kube-scheduler", *self.options.schedulers)

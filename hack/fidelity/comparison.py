@@ -12,7 +12,8 @@ from typing import Any
 
 from hack.fidelity.ours import Said, judge
 from hack.fidelity.probe import Answer
-from hack.fidelity.worlds import World, random_world
+from hack.fidelity.world import World
+from hack.fidelity.worlds import random_world
 
 __all__ = ["Case", "Difference", "Tally", "compare", "differences", "make_cases", "shrink"]
 
@@ -54,7 +55,7 @@ class Tally:
     refused: Counter[str] = field(default_factory=Counter)
     """Nodes that the scheduler refuses."""
     named: Counter[str] = field(default_factory=Counter)
-    """Verdicts on pods of which something is only named."""
+    """Verdicts on pods for which something is only named."""
     only_named: Counter[str] = field(default_factory=Counter)
     """Verdicts that differ, where something is named."""
     differences: list[tuple[Case, Difference]] = field(default_factory=list)

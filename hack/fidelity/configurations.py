@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hack.fidelity.selectors import APPS, HOSTNAME, RACK, ZONE, Json, requirement
-
-if TYPE_CHECKING:
-    from hack.fidelity.worlds import World
+from hack.fidelity.world import World
 
 __all__ = ["PROFILES", "add_selectors", "configuration"]
 

@@ -19,7 +19,8 @@ from api.storage import (
     StorageClass,
 )
 from controllers.gangs.scheduler.configuration import parse
-from hack.fidelity.worlds import GROUP, World
+from hack.fidelity.world import World
+from hack.fidelity.worlds import GROUP
 from nodes.search.cluster import Cluster, lay_out
 from nodes.search.preemptors.preemptor import group_preemptor
 from nodes.search.room import Room

@@ -14,7 +14,8 @@ from api.plans import PreemptionPlanSpec
 from hack.fidelity.ours import tables_of
 from hack.fidelity.probe import Answer
 from hack.fidelity.volumes import crowd
-from hack.fidelity.worlds import GROUP, Step, World, random_world
+from hack.fidelity.world import Step, World
+from hack.fidelity.worlds import GROUP, random_world
 from nodes.filters.node_volume_limits import DETACHED
 from nodes.search.cluster import Cluster, lay_out
 from nodes.search.decision import decide_group
@@ -44,7 +45,7 @@ class Wrong:
 
 @dataclass
 class Plans:
-    """What came of the decisions."""
+    """The results of the decisions."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     """By outcome; `named` are plans that name what is not modelled."""
@@ -82,7 +83,7 @@ def judge_plans(
 
 
 def _rank(seed: int, world: World) -> None:
-    """Most pods may go for the gang. In every second world nodes are so full that some have to."""
+    """Most pods may be evicted for the gang. In every second world nodes are so full that some have to be."""
     if seed % 2:
         crowd(world)
     for pod in world.pods:

@@ -10,7 +10,8 @@ from typing import Final
 import msgspec
 
 from hack.fidelity.probe import Answer, Probe
-from hack.fidelity.worlds import FAMILIES, World, random_world
+from hack.fidelity.world import World
+from hack.fidelity.worlds import FAMILIES, random_world
 
 __all__ = ["Recorded", "recorded"]
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hack.fidelity.selectors import HOSTNAME, NAMESPACES, RACK, ZONE, Json
-
-if TYPE_CHECKING:
-    from hack.fidelity.worlds import World
+from hack.fidelity.world import World
 
 __all__ = ["add_volumes", "crowd"]
 
@@ -23,7 +21,7 @@ SLOT: Final = "example.com/slot"
 """A label of nodes whose values are numbers."""
 OLD_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 CLAIMS: Final = 4
-"""Claims of each namespace, some of which do not exist."""
+"""Claims of each namespace. Some do not exist."""
 
 
 def add_volumes(random: Random, world: World) -> None:

@@ -7,10 +7,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-from hack.lint import constructors
+from hack.lint import constructors, idioms, unused
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-CHECKS: Final[tuple[Callable[[Path], Iterable[str]], ...]] = (constructors.faults,)
+CHECKS: Final[tuple[Callable[[Path], Iterable[str]], ...]] = (
+    constructors.faults,
+    idioms.faults,
+    unused.faults,
+)
 """Each gets the root of the checkout, and gives one line for each fault: FILE:LINE: what is wrong."""
 
 

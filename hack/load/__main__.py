@@ -33,7 +33,7 @@ def _pids(_context: click.Context, _parameter: click.Parameter, values: tuple[st
 KUBECONFIG = click.option(
     "--kubeconfig", type=click.Path(path_type=Path, exists=True, dir_okay=False), required=True
 )
-SIZE = click.option("--size", default=KUEUE.size, show_default=True, help="About so many Workloads.")
+SIZE = click.option("--size", default=KUEUE.size, show_default=True, help="Number of Workloads, about.")
 COHORTS = click.option("--cohorts", default=KUEUE.cohorts, show_default=True, help="Cohorts.")
 QUEUES = click.option("--queues", default=KUEUE.queues, show_default=True, help="ClusterQueues in each.")
 PROCESSES = click.option(
@@ -60,7 +60,10 @@ def main() -> None:
 @PROCESSES
 @KEEP
 @click.option(
-    "--stall", default=STALL_SECONDS, show_default=True, help="Give up after so long without a change."
+    "--stall",
+    default=STALL_SECONDS,
+    show_default=True,
+    help="Give up after this many seconds without a change.",
 )
 @click.option(
     "--json", "output", type=click.Path(path_type=Path), metavar="FILE", help="Write the numbers there."

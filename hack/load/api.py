@@ -49,7 +49,7 @@ class Api:
     @classmethod
     @asynccontextmanager
     async def connect(cls, kubeconfig: Path, *, in_flight: int = IN_FLIGHT) -> AsyncIterator[Self]:
-        """A client that has at most so many requests on their way. Raises ValueError (see `access_of`)."""
+        """A client that has at most `in_flight` requests on their way. Raises ValueError (see `access_of`)."""
         access = access_of(kubeconfig)
         headers = {"Authorization": f"Bearer {access.token}"} if access.token else {}
         connector = aiohttp.TCPConnector(ssl=access.context, limit=0)

@@ -34,7 +34,7 @@ class StalledError(Exception):
 
 @dataclass
 class Ran:
-    """What became of a load."""
+    """The result of a load."""
 
     wall: float
     """Seconds from the first request to create a Workload to the last one that finished."""

@@ -44,7 +44,7 @@ class Shape:
         return self.cohorts * self.queues * sum(each.count for each in self.classes)
 
     def of_size(self, size: int, *, cohorts: int | None = None, queues: int | None = None) -> Shape:
-        """About so many Workloads in the same proportions, at least one of each class in each ClusterQueue."""
+        """About `size` Workloads in the same proportions, at least one of each class in each ClusterQueue."""
         cohorts, queues = cohorts or self.cohorts, queues or self.queues
         share = size / (cohorts * queues * sum(each.count for each in self.classes))
         classes = tuple(replace(each, count=max(1, round(each.count * share))) for each in self.classes)

@@ -2,8 +2,8 @@
 # cython: freethreading_compatible=True
 """What every plan in a domain costs at least, found in one sweep over its units from the lowest priority up.
 
-The bound is the lowest cut-off for which the preemptor fits, and the sum of the lowest priorities of as
-many units as must go because of the room that is missing. It counts no violations.
+The bound is the lowest cut-off for which the preemptor fits, and the sum of the lowest priorities of the
+least number of units that leave the room that is missing. It counts no violations.
 The plain twin is tests/twins/nodes/bounds.py.
 """
 
@@ -108,7 +108,7 @@ cdef class Bounds:
         return True
 
     cdef int64_t fewest(self) noexcept nogil:
-        """How many units must go at least: the missing room, by the unit that holds most of it."""
+        """The least number of units to evict: the missing room, divided by what the largest unit holds."""
         cdef Py_ssize_t shape, node, r, i, piece
         cdef int64_t most = 1, here
         cdef Py_ssize_t unit
@@ -130,7 +130,7 @@ cdef class Bounds:
         return most
 
     cdef int64_t cheapest(self, int64_t units) noexcept nogil:
-        """The least sum of priorities that so many units can have."""
+        """The least sum of priorities that `units` units can have."""
         cdef Py_ssize_t i
         cdef int64_t priorities = 0
         for i in range(max(0, self.domain.count - units), self.domain.count):

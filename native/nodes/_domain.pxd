@@ -2,7 +2,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 
 cdef enum:
-    TERMS = 3  # as TERMS_MOST in native/nodes/problem.py
+    TERMS = 3  # the optional terms of a score that there are
 
 
 cdef struct Score:

@@ -166,7 +166,7 @@ cdef class Improver(Changes):
             self.keep()
 
     cdef bint bears(self, Score* score) noexcept nogil:
-        """Whether the plan may be so much worse: at times while much work is left, never in the end."""
+        """Whether a plan this much worse is accepted: at times while much work is left, never in the end."""
         cdef int64_t units = score.units - self.now.units
         cdef int64_t priorities = score.priorities - self.now.priorities - units * WEIGHT
         cdef int64_t worse = self.violation * (score.violations - self.now.violations) + self.unit * units
@@ -310,7 +310,7 @@ cdef class Improver(Changes):
         return least
 
     cdef void commit(self, Py_ssize_t shape, Py_ssize_t node, int64_t members) noexcept nogil:
-        """Place the members, and take who has to go for them."""
+        """Place the members, and take the units that are evicted for them."""
         cdef Py_ssize_t i
         self.needs.spent = 0
         self.needs.list_candidates(node)

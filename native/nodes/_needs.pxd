@@ -11,15 +11,15 @@ cdef struct Memory:
     Need need
     int64_t state, most  # the state of the node, and the most members that were looked at
     int64_t step  # in which they were
-    uint64_t pieces  # who has to go, as bits in the node's list of pieces
+    uint64_t pieces  # the victims, as bits in the node's list of pieces
 
 
 cdef class Needs:
     cdef Domain domain
-    cdef int64_t step, ceiling, spent  # the work since somebody has asked last
+    cdef int64_t step, ceiling, spent  # the work since the last question
     cdef bint shared, batches
 
-    # The state of each node, and the one before this step. Nodes of which the two differ.
+    # The state of each node, and the one before this step. Nodes where the two differ.
     cdef int64_t[::1] state, base
     cdef int64_t states
     cdef int32_t[::1] touched
@@ -29,13 +29,13 @@ cdef class Needs:
     # The step in which a unit was spared, and a node closed.
     cdef int64_t[::1] spared, closed
 
-    # Of one node: what is missing, and who has to go for it.
+    # Of one node: what is missing, and the victims for it.
     cdef int64_t[::1] missing
     cdef int32_t[::1] needed
     cdef Py_ssize_t count
     cdef uint64_t pieces
 
-    # Of one node: the units that could go, by their places in its list, with their pieces and prices.
+    # Of one node: the units that could be evicted, by their places in its list, with their pieces and prices.
     cdef int32_t[::1] place, piece
     cdef int64_t[::1] price
     cdef uint8_t[::1] goes

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # cython: freethreading_compatible=True
-"""Which units have to go for more members on a node, for the steps of the local search.
+"""Which units are evicted for more members on a node, for the steps of the local search.
 
 The answers are remembered until the node changes. Each change gives the node another state, and an undone
 change gives it back the state that it had before, so two answers are remembered: that of before the step and
@@ -24,7 +24,7 @@ cdef int64_t MOST_PODS = 1 << 16  # so that products fit into 64 bits
 cdef int64_t MOST_STRAIN = 255
 cdef int64_t BATCH = 8
 cdef Py_ssize_t PIECES = 64  # as many as `Memory.pieces` has bits
-cdef int64_t REFRESH = 8  # in one of so many steps, a node that violates budgets is looked at anew, once
+cdef int64_t REFRESH = 8  # in one of REFRESH steps, a node that violates budgets is looked at anew, once
 
 NEED = np.dtype([(name, np.int64) for name in ("strain", "price", "members")])
 MEMORY = np.dtype(
@@ -103,7 +103,7 @@ cdef class Needs:
         return found.need
 
     cdef bint recalls(self, Memory* memory, Py_ssize_t node, int64_t most) noexcept nogil:
-        """Whether what is remembered counts for so many members. Budgets may have been drawn on since."""
+        """Whether what is remembered counts for `most` members. Budgets may have been drawn on since."""
         cdef int64_t strain
         if memory.need.members == 0:
             return True
@@ -168,7 +168,7 @@ cdef class Needs:
     # ---- what is needed
 
     cdef void list_candidates(self, Py_ssize_t node) noexcept nogil:
-        """The units on the node that could go, and what each costs. `emptied` is the room without them."""
+        """The units on the node that could be evicted, and their costs. `emptied`: the room without them."""
         cdef Py_ssize_t k, r, piece, unit, first = self.domain.node_pieces[node]
         cdef Py_ssize_t end = self.domain.node_pieces[node + 1]
         self.spent += end - first
@@ -200,7 +200,7 @@ cdef class Needs:
         return most
 
     cdef Need of(self, Py_ssize_t shape, Py_ssize_t node, int64_t members) noexcept nogil:
-        """Who has to go for so many more members on the node, into `needed`. 0 members: no room.
+        """The victims for this number of further members on the node, into `needed`. 0 members: no room.
 
         The candidates of the node are listed.
         """
@@ -231,7 +231,7 @@ cdef class Needs:
         return found
 
     cdef bint misses(self, Py_ssize_t shape, Py_ssize_t node, int64_t members) noexcept nogil:
-        """Whether room is missing for so many more members; how much, into `missing`."""
+        """Whether room is missing for this number of further members; how much, into `missing`."""
         cdef Py_ssize_t r
         cdef int64_t request
         cdef bint any_ = False

@@ -199,7 +199,7 @@ cdef class Placer:
         return best
 
     cdef void marginal(self, Py_ssize_t shape, Py_ssize_t node, int64_t members) noexcept nogil:
-        """Into `victims`: the units that would have to go besides, looking at this node alone."""
+        """Into `victims`: the units that would be evicted besides, looking at this node alone."""
         cdef Py_ssize_t r
         self.found = 0
         self.domain.add(shape, node, members)

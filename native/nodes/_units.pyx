@@ -196,7 +196,7 @@ cdef uint64_t _ones(int bits) noexcept nogil:
 cdef void _pack(
     uint64_t[::1] words, const int64_t[::1] key, uint64_t low, int done, int part, int index, int used
 ) noexcept nogil:
-    """Write so many bits of the key into the words. `done`: its lower bits that are not written any more."""
+    """Write bits of the key into the words. `done`: its lower bits that are not written any more."""
     cdef Py_ssize_t at
     cdef uint64_t unit = _ones(index), bits = _ones(part)
     for at in range(words.shape[0]):

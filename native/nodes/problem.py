@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SCORE_COLUMNS", "TERMS_MOST", "Problem", "Solution"]
+__all__ = ["SCORE_COLUMNS", "Problem", "Solution"]
 
 SCORE_COLUMNS: Final = ("violations", "highest", "priority_sum", "units", "pods", "age")
 """The columns of a score. They are compared from left to right, and smaller is better.
@@ -20,8 +20,6 @@ SCORE_COLUMNS: Final = ("violations", "highest", "priority_sum", "units", "pods"
 `age` is minus the earliest start (seconds) of the victims with the highest priority. The optional terms of the problem
 follow, in their order.
 """
-TERMS_MOST: Final = 3
-"""The kernels take no more optional terms."""
 
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
@@ -115,4 +113,4 @@ class Solution:
     ended: bool = False
     """Whether everything was tried in each domain that can win: no plan costs less."""
     lowest: bool = False
-    """Whether it is proven that no plan in the winning domain has a lower `highest`. False if nobody goes."""
+    """Whether it is proven that no plan in the winning domain has a lower `highest`. False if nothing is evicted."""

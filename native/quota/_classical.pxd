@@ -9,7 +9,7 @@ from native.quota._wish cimport Wish
 cdef struct Source:  # a ClusterQueue that borrows, and how far its holders have been looked at
     int32_t queue, next, end  # places in the order of its holders
     int32_t common  # the lowest Cohort that it shares with the ClusterQueue that asks
-    bint advantage  # of the one who asks, by the hierarchy
+    bint advantage  # of the preemptor, by the hierarchy
 
 
 cdef class Classical(Search):

@@ -156,7 +156,7 @@ cdef class Fair(Search):
         if self.strategies[0] != FINAL_SHARE:
             return order < 0
         if order > 0:
-            return False  # nobody's going makes a share larger
+            return False  # no preemption makes a share larger
         self.move(queue, slot, False)
         new = self.tree.share(self.usage, rival)
         self.move(queue, slot, True)

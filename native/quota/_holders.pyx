@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # cython: freethreading_compatible=True
-"""Who holds quota of one ClusterQueue, kept in the order in which they would go.
+"""The holders of quota of one ClusterQueue, kept in the order in which they are preempted.
 
-That order does not depend on who asks: on their way out first, then lower priorities, then later
+That order does not depend on the preemptor: on their way out first, then lower priorities, then later
 reservations, then UIDs (Kueue's CandidatesOrdering). An event moves one of them; a search merges
 what is sorted already.
 

@@ -27,14 +27,14 @@ class Ledger:
     ) -> None:
         """Count a holder. `order` ranks UIDs; FRs that it has 0 of count as used.
 
-        Raises OverflowError with the FR of which more than 2**62 - 1 would be held, ValueError where it is.
+        Raises OverflowError with the FR if more than 2**62 - 1 of it would be held, ValueError where it is.
         """
 
     def release(self, queue: int, priority: int, reserved: int, order: int, evicting: bool) -> object:
         """Count a holder no longer, and return it. Raises KeyError."""
 
     def holders(self, queue: int) -> list[object]:
-        """Those of a ClusterQueue in the order in which they would go."""
+        """Those of a ClusterQueue in the order in which they would be preempted."""
 
     def reserve(self, queue: int, frs: Sequence[int], amounts: Sequence[int]) -> None:
         """Usage without a holder."""
@@ -61,7 +61,7 @@ class Ledger:
         """Dominant resource share: borrowing at weight 0, ratio in thousandths, ratio over weight."""
 
     def search(self, ask: Ask, strategies: tuple[int, ...] | None, trace: bool = False) -> Found:
-        """Whose quota must go; `strategies` are those of fair sharing, None is without."""
+        """The targets of preemption; `strategies` are those of fair sharing, None is without."""
 
     def simulate(self, ask: Ask, strategies: tuple[int, ...] | None) -> tuple[int, int]:
         """For a single FR: what kind of preemption would do, and the height of the quota it then takes."""

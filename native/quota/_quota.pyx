@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # cython: freethreading_compatible=True
-"""Who holds which quota, updated in place, and the question of whose must go. See native/quota/_quota.pyi.
+"""Who holds which quota, updated in place, and the search for targets of preemption. See _quota.pyi.
 
 The plain twin is tests/twins/quota/quota.py.
 """

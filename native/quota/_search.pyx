@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # cython: freethreading_compatible=True
-"""What the classical and the fair search share: taking quota from holders, putting it back, and who went.
+"""What the classical and the fair search share: taking quota from holders, putting it back, and the targets.
 
 A search works on its own copy of the usage.
 """

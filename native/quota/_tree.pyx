@@ -131,7 +131,7 @@ cdef class Tree:
     cdef bint exceeded(
         self, const int64_t* usage, Py_ssize_t node, Py_ssize_t fr, int64_t more
     ) noexcept nogil:
-        """Whether the node, with so much more, uses more than the quota of its subtree."""
+        """Whether the node, with `more` added, uses more than the quota of its subtree."""
         return plus(usage[node * self.frs + fr], more) > self.subtree[node, fr]
 
     cdef Py_ssize_t level(

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # cython: freethreading_compatible=True
-"""Who may go for the one who asks: the policies of its ClusterQueue, and the order among its own kind.
+"""Who may be preempted for the preemptor: the policies of its ClusterQueue, and the order among its own kind.
 
 What both searches, the classical and the fair one, have in common.
 """

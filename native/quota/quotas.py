@@ -78,7 +78,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The workloads that must go. Without targets, preemption cannot help."""
+    """The workloads to preempt. Without targets, preemption cannot help."""
 
     targets: list[tuple[object, int]]
     """Pairs of (holder, reason)."""

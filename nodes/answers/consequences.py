@@ -1,4 +1,5 @@
-"""What would happen if pods were submitted: which of them get nodes, who goes for them, and what becomes of those.
+"""What would happen if pods were submitted: which of them get nodes, which units are evicted for them,
+and what becomes of those.
 
 One level deep: each victim is looked at alone, in the room that is left when the preemptor runs.
 """
@@ -79,7 +80,7 @@ def submit(
     after = _after(asked.snapshot, preemptor, best) if _runs(best) else asked.snapshot
     running = int((after.pod_node[list(new)] >= 0).sum())
     if running < len(new) and not why_not:
-        why_not = "they are more than minCount, and nobody goes for them"
+        why_not = "they are beyond minCount and have no room; nothing is evicted for them"
     return Tried(best, len(new), running, why_not, after)
 
 
@@ -94,7 +95,7 @@ def without_pods(snapshot: Snapshot, uids: Sequence[str]) -> Snapshot:
 def consequences(
     after: Snapshot, spec: PreemptionPlanSpec, returns: Callable[[str], bool]
 ) -> list[Consequence]:
-    """What becomes of the plan's victims. `returns`: whether somebody creates the pod (UID) again."""
+    """What becomes of the plan's victims. `returns`: whether the pod (UID) is created again."""
     found = [_of_victim(after, each, returns) for each in spec.victims[:LOOKED_AT]]
     if (more := len(spec.victims) - LOOKED_AT) > 0:
         found.append(Consequence(f"{counted(more, 'more unit')}", False, "They were not looked at."))
@@ -194,7 +195,7 @@ def _unbound(snapshot: Snapshot, rows: Sequence[int]) -> Snapshot:
 def _of_victim(after: Snapshot, victim: Victim, returns: Callable[[str], bool]) -> Consequence:
     unit = unit_text(victim)
     if not any(returns(pod.uid) for pod in victim.pods):
-        return Consequence(unit, False, "It is gone for good: nobody creates it again.")
+        return Consequence(unit, False, "It is gone for good: it is not created again.")
     try:
         spec = decide_for(after, _asking_again(after, victim))
     except DecisionError as error:

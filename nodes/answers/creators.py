@@ -218,6 +218,6 @@ def _dangling(owned: Mapping[str, Sequence[Pod]], known: Iterable[str]) -> Itera
             continue
         what = f"{owner.kind} {pods[0].metadata.namespace}/{owner.name}"
         if owner.kind in READ:
-            yield f"{what}, which created {pods[0].metadata.name}, does not exist. Nobody creates its pods again."
+            yield f"{what}, which created {pods[0].metadata.name}, does not exist. Its pods are not created again."
         else:
             yield f"{what} creates pods of it. Objects of that kind are not read here."

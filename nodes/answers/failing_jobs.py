@@ -11,7 +11,7 @@ __all__ = ["why_it_fails"]
 
 
 def why_it_fails(job: Job, pods: int) -> str:
-    """Why the Job fails for good when so many of its running pods are evicted; empty if it does not.
+    """Why the Job fails for good when this number of its running pods is evicted; empty if it does not.
 
     A Job in a queue is not looked at: it is suspended before its pods go, and then none of them counts.
     """

@@ -1,4 +1,5 @@
-"""What becomes of everybody on nodes as things are: who waits and would fit, and which running units would go."""
+"""What becomes of everybody on nodes as things are: what waits and would fit, and which running units would be
+evicted."""
 
 from __future__ import annotations
 
@@ -138,11 +139,11 @@ def _running(
     for row in np.flatnonzero(bound).tolist():
         uid, name = snapshot.pod_uids[row], f"{snapshot.pod_namespaces[row]}/{snapshot.pod_names[row]}"
         if preemptors := goes.get(uid):
-            says = f"It would have to go for {preemptors[0]}"
+            says = f"It would be evicted for {preemptors[0]}"
             says += f", and for {len(preemptors) - 1} more." if len(preemptors) > 1 else "."
             fate = Fate("Nodes", *units[uid], "Preempted", "", says, tuple(preemptors))
         else:
-            fate = Fate("Nodes", *_unit_of(snapshot, row), "Stays", "", "Nobody who waits would evict it.")
+            fate = Fate("Nodes", *_unit_of(snapshot, row), "Stays", "", "Nothing that waits would evict it.")
         fates[f"running Pod {name}"] = fate
     return fates
 

@@ -33,7 +33,7 @@ GATHERS: Final = ("Gathering", "SchedulingGated")
 NO_PLAN: Final = (*GATHERS, "Ungating", "Queued")
 """States in which a decision, if there is one, is about something else."""
 NOWHERE: Final = ("Unschedulable", "Blocked")
-"""Phases of plans that say why nobody goes."""
+"""Phases of plans that say why nothing is evicted."""
 ENDED: Final = ("Succeeded", "Failed")
 FROM_PLAN: Final = {
     "Planned": "ConfirmationPending",
@@ -57,7 +57,7 @@ AGAIN: Final = {
     "ReleasingMembers": "When the pods are gone.",
     "QuotaWithdrawn": "When its Workload has quota again.",
     "Ready": "At once: its scheduler binds the planned members.",
-    "BackingOff": "At the time that the sentence names. Room that is free it may take before.",
+    "BackingOff": "At the time that the sentence names. It may take free room earlier.",
     "Blocked": "When its pods change, or when it fits without evictions.",
     "Fits": "At once: its scheduler has to try the members again.",
     "Preempts": "Where reprieve runs, in its turn. It evicts once the scheduler has confirmed every member.",
@@ -169,7 +169,9 @@ def _over(group: PodGroup, members: Members, name: str, numbers: dict[str, int |
     if members.bound >= members.required:
         says = f"It does not wait: {counted(members.bound, 'member')} have a node, and {members.required} must run."
         if later := members.exist - members.bound:
-            says += f" {counted(later, 'later member')} without a node: nobody is evicted for them as a gang."
+            says += (
+                f" {counted(later, 'later member')} without a node: nothing is evicted for them as a gang."
+            )
         return Wait("PodGroup", name, False, "Scheduled", says, since=since, numbers=numbers)
     return None
 
@@ -278,7 +280,7 @@ def _from_plan(asking: Asking) -> Found | None:
 
 
 def _gathering(members: Members) -> Found | None:
-    """For a gang of which too few members exist."""
+    """For a gang that has too few members."""
     if members.exist >= members.required:
         return None
     says = f"It waits for members: {members.exist} of {members.required} exist"

@@ -1,4 +1,4 @@
-"""A plan in the words of an answer: what it says, what stands in its way, and who would have to go."""
+"""A plan in the words of an answer: what it says, what stands in its way, and what it would evict."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def said_of(spec: PreemptionPlanSpec, *, who: str = "It") -> str:
         gone = f"{counted(len(spec.victims), 'unit')} with {counted(pods, 'pod')}"
         gone += f" of priority {spec.priority_cutoff} or lower"
         if why := why_blocked(spec):
-            return f"{who} would fit {_where(spec)} with {gone} gone, but nobody goes for it: {why}."
+            return f"{who} would fit {_where(spec)} with {gone} gone, but nothing is evicted for it: {why}."
         return f"{who} fits {_where(spec)} once {gone} {'is' if len(spec.victims) == 1 else 'are'} gone."
     if spec.outcome in NOWHERE:
-        return f"{who} fits nowhere, and nobody goes for it: {spec.reason}."
+        return f"{who} does not fit anywhere, so nothing is evicted for it: {spec.reason}."
     if spec.placements:
         return f"{who} fits {_where(spec)} without evictions."
     return f"{spec.reason[:1].upper()}{spec.reason[1:]}."
@@ -60,7 +60,7 @@ def places_of(spec: PreemptionPlanSpec) -> tuple[Place, ...]:
 
 
 def victims_of(spec: PreemptionPlanSpec, gone: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """The units that have to go, without those of whose pods none is left. `gone`: UIDs of pods that do not exist."""
+    """The units to evict that still have a pod. `gone`: UIDs of pods that do not exist."""
     left = [each for each in spec.victims if not each.pods or any(pod.uid not in gone for pod in each.pods)]
     named = [unit_text(each) for each in left[:MOST]]
     more = len(left) - MOST
@@ -79,7 +79,7 @@ def unit_text(victim: Victim) -> str:
 
 
 def would_help(spec: PreemptionPlanSpec) -> tuple[str, ...]:
-    """What would have to change so that the preemptor runs. Empty if nobody stands in its way."""
+    """What would have to change so that the preemptor runs. Empty if nothing stands in its way."""
     found = list[str]()
     if why_blocked(spec):
         found.append(f"Pods that do not use what is not modelled: {', '.join(spec.not_modelled)}.")

@@ -80,7 +80,7 @@ def _beyond(pod: Pod, gang: Wait) -> str:
     placed = (gang.decision or {}).get("placements") or ()
     if not placed or any(each["pod"] == pod.metadata.name for each in placed):
         return ""
-    return " The gang can start without it: nobody is evicted for it, and it takes free room only."
+    return " The gang can start without it: nothing is evicted for it, and it takes free room only."
 
 
 def _gates(pod: Pod) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,7 +15,6 @@ from api.quantity import Quantity
 from api.storage import TopologySelectorTerm
 
 __all__ = [
-    "NO_VOLUMES",
     "AvailableVolume",
     "ClaimReference",
     "ClassStorage",
@@ -80,7 +79,7 @@ class ClassStorage:
     """Whether it has a provisioner."""
     allowed_topologies: tuple[TopologySelectorTerm, ...] = ()
     capacities: tuple[tuple[LabelSelector, int], ...] | None = None
-    """On which nodes the provisioner has room for a volume of so many bytes; None if it does not say."""
+    """Where the provisioner has room: nodes, and the bytes of the largest volume there; None if it does not say."""
 
     def near(self, labels: Mapping[str, str]) -> Iterator[AvailableVolume]:
         """Volumes in their order: at least those that a node with these labels can use.
@@ -106,7 +105,7 @@ class ClassStorage:
 
 
 def _asked_values(affinity: NodeSelector | None) -> list[tuple[str, str]] | None:
-    """Labels with values, of which a node must have one; None if a node may have none of them."""
+    """Labels with values. A node must have at least one of them. None: a node need not have any."""
     found: list[tuple[str, str]] = []
     for term in (affinity.node_selector_terms if affinity is not None else None) or ():
         listed = [each for each in term.match_expressions or () if each.operator == "In"]
@@ -142,9 +141,6 @@ class PodVolumes:
         bound = self.refusal, self.affinity, self.zones, self.exclusive
         parts = (*bound, self.unbound, versions, self.unmodelled)
         return msgspec.json.encode(parts, order="deterministic")
-
-
-NO_VOLUMES: Final = PodVolumes()
 
 
 def claims_of(pod: Pod) -> tuple[ClaimReference, ...]:

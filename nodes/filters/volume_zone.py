@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from nodes.filters.filter import NodeShape, StaticFilter
 from nodes.filters.pod_volumes import PodVolumes
 
-__all__ = ["TOPOLOGY_LABELS", "VolumeZone", "zones_of"]
+__all__ = ["VolumeZone", "zones_of"]
 
 REASON: Final = "node(s) had no available volume zone"
 TOPOLOGY_LABELS: Final = {

@@ -77,10 +77,10 @@ def form_of(
     priority_class: str = "",
     has_run: bool = False,
 ) -> PodGroup:
-    """The form of a group that goes whole. `meta`: of its object. `name`: its name in the tables.
+    """The form of a group that is evicted whole. `meta`: of its object. `name`: its name in the tables.
 
-    `minimum`: how many pods must run; it is a gang if that is more than 0. `priority_class`: says whether anybody may
-    go for it. Its pods say its priority.
+    `minimum`: how many pods must run; it is a gang if that is more than 0. `priority_class`: says whether it may
+    preempt. Its pods say its priority.
     """
     gang = GangSchedulingPolicy(min(minimum, MOST)) if minimum > 0 else None
     policy = PodGroupSchedulingPolicy(gang=gang, basic=None if gang is not None else Empty())

@@ -36,7 +36,7 @@ from api.meta import ObjectMeta, OwnerReference
 from api.owner_annotations import BY_OWNER_ANNOTATION, GANG_ANNOTATION, ByOwner, parse_by_owner, parse_gang
 from nodes.groups.registry import first_said
 
-__all__ = ["OWNERS", "OwnerFacts", "OwnerKind", "by_owner_of", "facts_of", "gang_said"]
+__all__ = ["OWNERS", "OwnerFacts", "OwnerKind", "by_owner_of", "facts_of"]
 
 OURS: Final = "reprieve.dev/"
 """What annotations of ours begin with."""
@@ -73,7 +73,7 @@ class OwnerFacts:
     metadata: ObjectMeta
     """Its names, its creation and annotations of ours."""
     minimum: int
-    """So many of its pods start together."""
+    """How many of its pods start together."""
     said: bool | None
     """Its annotation reprieve.dev/gang; None if it does not say it in a way that can be read."""
     by_owner: ByOwner | None
@@ -182,7 +182,7 @@ def _of_ray_cluster(cluster: RayCluster) -> int:
 
 
 def _workers(group: WorkerGroup, *, scales: bool) -> int:
-    """The replicas that its operator creates: within their bounds, of which the upper one counts more."""
+    """The replicas that its operator creates, within their bounds. The upper bound counts more than the lower one."""
     if group.suspend:
         return 0
     least = group.min_replicas or 0

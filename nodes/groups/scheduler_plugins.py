@@ -18,7 +18,7 @@ LABEL: Final = "scheduling.x-k8s.io/pod-group"
 OLD_LABEL: Final = "pod-group.scheduling.sigs.k8s.io"
 """Versions before 0.24 read this one."""
 RAN: Final = frozenset({"Scheduled", "Running", "Finished", "Failed"})
-"""Phases of a group of which minMember pods have had a node at one time."""
+"""Phases of a group that has had minMember pods on nodes at one time."""
 
 
 def name_of(pod: Pod) -> str | None:

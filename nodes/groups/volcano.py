@@ -21,7 +21,7 @@ MADE_UP: Final = "podgroup-"
 ANNOTATIONS: Final = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 """The first one is written by Volcano's controllers, the second one by people, too."""
 RAN: Final = frozenset({"Running", "Completed"})
-"""Phases of a group of which minMember pods have run at one time."""
+"""Phases of a group that has had minMember pods running at one time."""
 
 
 def name_of(pod: Pod) -> str | None:
@@ -36,7 +36,7 @@ def name_of(pod: Pod) -> str | None:
 
 
 def form(group: VolcanoPodGroup) -> PodGroup:
-    """The internal form of the object. Its class says whether anybody may go for it, and its pods say its priority."""
+    """The internal form of the object. Its class says whether it may preempt, and its pods say its priority."""
     phase, spec = group.status.phase if group.status is not None else "", group.spec
     name = foreign_name(SOURCE, group.metadata.name)
     return form_of(

@@ -46,11 +46,11 @@ def under(snapshot: Snapshot, policy: BudgetPolicy) -> Snapshot:
             label_budgets=[()] * len(snapshot.label_budgets),
             label_budget=np.full_like(snapshot.label_budget, UNSELECTED),
         )
-    stays = _never_goes(snapshot)
+    stays = _never_evicted(snapshot)
     return replace(snapshot, pod_flags=np.where(stays, snapshot.pod_flags | STAYING, snapshot.pod_flags))
 
 
-def _never_goes(snapshot: Snapshot) -> Bools:
+def _never_evicted(snapshot: Snapshot) -> Bools:
     """[P], pods of units that exceed a budget alone, and pods of several budgets, which the API server never evicts."""
     runs = snapshot.pod_live & (snapshot.pod_node >= 0) & (snapshot.pod_flags & TERMINATING == 0)
     several = np.array([len(rows) > 1 for rows in snapshot.label_budgets], np.bool_)
@@ -140,7 +140,7 @@ def _allowed(snapshot: Snapshot, row: int) -> int:
 
 
 def _stopped(budgets: Sequence[plans.StoppingBudget], namespace: str) -> str:
-    """Why nobody goes, in words that may be read in this namespace: budgets of others are only counted."""
+    """Why nothing is evicted, for readers of this namespace: budgets of other namespaces are only counted."""
     own = [f"{each.name} (allows {each.allowed})" for each in budgets if each.namespace == namespace]
     foreign = len(budgets) - len(own)
     others = [f"{counted(foreign, 'budget')} of other namespaces"] if foreign else []

@@ -121,7 +121,7 @@ class _Look:
             yield nodes[[each == value for each in values]]
 
     def _fit(self, counts: Counter[int], nodes: Rows) -> bool:
-        """Whether so many pods of each kind fit on these nodes together, each on the first node that takes it."""
+        """Whether these pods, counted by kind, fit on these nodes together, each on the first node that takes it."""
         if not len(nodes):
             return False
         if counts.total() == 1:

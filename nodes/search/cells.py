@@ -1,4 +1,4 @@
-"""Where members may go that look at other members on other nodes: each of them is given a cell.
+"""Cells for members that look at other members on other nodes: each of them is placed in one.
 
 The search sees members only where they are on one node. If the filters refuse its plan for that reason, the members
 are dealt to cells, one after the other, so that every filter takes each of them. A cell is the nodes that have equal
@@ -98,7 +98,7 @@ class _Deal:
         wanted = np.bincount(self._cells[list(self._planned.values())], minlength=self._count)
         taken = np.zeros(self._count, np.int64)
         found: dict[int, Bools] = {}
-        # Who asks for nothing comes first: it could break what the others ask for, which could come after it.
+        # A pod without terms comes first: it could break the terms of the others, which can come after it.
         pods = sorted(self._planned, key=lambda pod: bool(self._cluster.conditions.of[pod]))
         kinds = Kinds(self._cluster.snapshot, np.array(pods, np.intp)).of.tolist()
         waiting: dict[int, list[int]] = {}

@@ -2,7 +2,7 @@
 same by everything before them.
 
 - DisruptionCost: what users say it costs to evict a unit (`api.disruption`), summed over the victims.
-- Cascade: the number of victims that fit nowhere else unless somebody goes for them (`nodes.search.cascade`).
+- Cascade: the number of victims that do not fit anywhere else without further evictions (`nodes.search.cascade`).
 - Fragmentation: the number of nodes of a domain that would no longer be whole. A domain is whole if nothing runs on its
   nodes but pods of DaemonSets, static pods, and pods that terminate.
 """

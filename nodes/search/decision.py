@@ -109,7 +109,7 @@ def group_decision(
     strict: bool = True,
     barred: str = "",
 ) -> Decision:
-    """The decision for a PodGroup. `barred`: why nobody may go for it for now; empty if somebody may.
+    """The decision for a PodGroup. `barred`: why it may not evict for now; empty if it may.
 
     Raises DecisionError if the group or its PriorityClass does not exist. With `strict`, it also raises DecisionError
     if the PriorityClass of another group does not exist; otherwise the pods of that group stay. `budget` and `effort`
@@ -176,7 +176,7 @@ def decide_for(snapshot: Snapshot, preemptor: Preemptor) -> plans.PreemptionPlan
 
 
 def _barred(preemptor: Preemptor, why: str) -> Preemptor:
-    """The preemptor, for which nobody may go for now; itself if `why` is empty."""
+    """The preemptor, which may not evict for now; unchanged if `why` is empty."""
     if not why or not preemptor.evicts:
         return preemptor
     return replace(preemptor, evicts=False, mismatch=Mismatch("EvictedInVain", why))
@@ -237,7 +237,7 @@ def _with_victims(cluster: Cluster, budget: int, effort: int, strict: bool) -> D
         spec.not_modelled = not_modelled(cluster, list(cluster.preemptor.required), [])
         if (differs := cluster.preemptor.mismatch) is not None:
             spec.mismatch = differs.reason
-            spec.reason = f"nobody may go for it: {differs.text}; {spec.reason}"
+            spec.reason = f"nothing may be evicted for it: {differs.text}; {spec.reason}"
     else:
         spec, broken = _placed(cluster, built, found)
         if broken:

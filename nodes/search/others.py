@@ -48,7 +48,7 @@ def others(cluster: Cluster, *, strict: bool) -> Iterator[Preemptor]:
 
 
 def _fitting(cluster: Cluster, *, strict: bool) -> list[list[int]]:
-    """The shapes of which a member fits on some node alone, with every unit of lower priority gone."""
+    """The shapes whose members fit on some node alone, with every unit of lower priority gone."""
     preemptor = cluster.preemptor
     members = len(preemptor.bound) + len(preemptor.unbound)
     built = build(cluster.asking_with(replace(preemptor, minimum=members)), strict=strict)

@@ -87,7 +87,7 @@ def shortage(cluster: Cluster, built: Built, domain: int, gone: Room, budget: in
     when = (
         "once every unit of lower priority is gone"
         if preemptor.evicts
-        else "without evictions, because it may evict nobody"
+        else "without evictions, because it may not evict"
     )
     if preemptor.kind == "Pod":
         return fitting, f"{why}, {when}"

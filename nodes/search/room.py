@@ -68,7 +68,7 @@ class Room:
             self.counts[node] += members * self._cluster.conditions.brings[pod]
 
     def place_each(self, pod: int, nodes: NDArray[np.intp], members: NDArray[np.int64]) -> None:
-        """Put so many members like this pod on each of these nodes, if no pod brings or forbids tokens."""
+        """Put `members[i]` members like this pod on `nodes[i]`, if no pod brings or forbids tokens."""
         self.free[nodes] -= np.outer(members, self._cluster.request(pod))
         if len(self._cluster.conditions):
             self.counts[nodes] += np.outer(members, self._cluster.conditions.brings[pod])
@@ -174,7 +174,7 @@ class Room:
                 yield f"node {names[node]}: the scheduler did not take {who} there: {excluded.seen}"
 
     def _short(self, pod: int, nodes: NDArray[np.intp]) -> Bools:
-        """[len(nodes), R], the columns of which each node has too little."""
+        """[len(nodes), R]: whether the node has too little of the resource."""
         request = self._cluster.request(pod)
         short: Bools = (request > 0) & (self.free[nodes] < request)
         return short

@@ -41,10 +41,10 @@ class Reason(IntEnum):
 
 
 TEXTS: Final = {
-    Reason.BUDGET: "still fit; going would break their budgets",
+    Reason.BUDGET: "still fit; evicting them would break their budgets",
     Reason.FITS: "still fit beside the preemptor",
     Reason.ABOVE_CUTOFF: "above the cut-off",
-    Reason.KEPT: "pods of DaemonSets and static pods, which nobody may evict",
+    Reason.KEPT: "pods of DaemonSets and static pods, which may not be evicted",
     Reason.NOT_LOWER: "equal or higher priority",
 }
 
@@ -127,13 +127,13 @@ def _why(
     if kept := [row for row in unit.pods if int(snapshot.pod_flags[row]) & KEPT]:
         is_daemon = int(snapshot.pod_flags[kept[0]]) & DAEMON
         who = "pod of a DaemonSet" if is_daemon else "static pod"
-        return Reason.KEPT, f"a {who}, which nobody may evict"
+        return Reason.KEPT, f"a {who}, which may not be evicted"
     if spec.priority_cutoff is not None and unit.priority > spec.priority_cutoff:
         return Reason.ABOVE_CUTOFF, f"above the cut-off {spec.priority_cutoff}"
     for row, pods in budgets_of(snapshot, unit.pods).items():
         budget = snapshot.budgets[row]
         if budget is not None and pods and evicted[row] + pods > budget.allowed:
-            return Reason.BUDGET, f"still fits; going would break budget {budget_text(budget)}"
+            return Reason.BUDGET, f"still fits; evicting it would break budget {budget_text(budget)}"
     return Reason.FITS, "still fits beside the preemptor"
 
 

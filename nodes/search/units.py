@@ -21,7 +21,7 @@ Rows = NDArray[np.intp]
 Int64s = NDArray[np.int64]
 
 NEEDED_SECONDS: Final = 2**40
-"""A pod that its gang needs counts as so much older than it is. No other pod is so old."""
+"""Added to the age of a pod that its gang needs, so that it counts as older than every other pod."""
 
 
 def is_needed(start: int) -> bool:
@@ -59,7 +59,7 @@ class Units:
     """[K, U], what each unit adds to each optional term of the score."""
 
     def none(self, terms: int) -> Units:
-        """None of the units, and so many terms."""
+        """None of the units, and `terms` terms."""
         nobody = self.priority[:0]
         return Units(
             nobody, nobody, nobody, self.whole[:0], self.first[:1], nobody, np.zeros((terms, 0), np.int64)

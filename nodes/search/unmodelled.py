@@ -23,7 +23,7 @@ __all__ = ["not_modelled", "why_blocked"]
 def why_blocked(spec: PreemptionPlanSpec, *, asks: bool = True) -> str:
     """Why the victims of the plan are not evicted. Empty if they may be evicted, or if there are no victims.
 
-    `asks`: somebody asks the scheduler about each member before anybody goes (docs/decisions/0058).
+    `asks`: the scheduler is asked about each member before anything is evicted (docs/decisions/0058).
     """
     if spec.outcome != "Preempts" or not spec.not_modelled or (asks and _can_be_asked(spec)):
         return ""

@@ -27,7 +27,7 @@ class CostRules:
     budgets: BudgetPolicy = "Prefer"
     """For preemptors that say nothing else."""
     daemon_set_pods: DaemonSetPods = "Keep"
-    """Whether pods of DaemonSets may go."""
+    """Whether pods of DaemonSets may be evicted."""
     looser_in: frozenset[str] = frozenset()
     """Namespaces whose PodGroups may ask for a looser policy than that. A stricter one may be asked for everywhere."""
 

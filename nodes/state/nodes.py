@@ -160,7 +160,7 @@ class NodeTable:
         return list({each[ROW]: None for each in log if not each[IS_OTHER]})
 
     def names_since(self, change: int) -> set[str] | None:
-        """Names of the nodes of which any counter has grown since `last_change` was this; None if that is not known.
+        """Names of the nodes with a counter that has grown since `last_change` was this; None if that is not known.
 
         Nodes that are gone are among them.
         """

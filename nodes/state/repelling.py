@@ -33,7 +33,7 @@ def may_repel(tables: Tables, row: int, node: str) -> bool:
 
 
 def _elsewhere(tables: Tables, place: int, node: str) -> set[tuple[PodClass, int]]:
-    """Classes and label sets of the pods on other nodes of which the filter at this place needs something."""
+    """Classes and label sets of the pods on other nodes that matter to the filter at this place."""
     keys = tables.classes.classes.keys
     apart = ((row, keys[row]) for row in tables.classes.keeping_apart)
     classes = {row: each for row, each in apart if each is not None and each.needs[place] is not None}

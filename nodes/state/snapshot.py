@@ -138,7 +138,7 @@ class Snapshot:
 
     nominated: Mapping[int, int] = field(default_factory=dict)
     """Row of the node by row of the pod: nominations of pods that are neither bound nor terminating. The node may be
-    dead. `used` does not count them, for who must respect a nomination depends on who asks."""
+    dead. `used` does not count them: whether a nomination counts depends on the preemptor's priority."""
 
     promised: Mapping[int, int] = field(default_factory=dict)
     """Row of the node by row of the pod: unbound pods for which room is promised. `used` counts what they request;

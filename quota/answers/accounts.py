@@ -43,7 +43,7 @@ class Account:
     borrowed: int
     """What it uses beyond `quota`; 0 without a Cohort above."""
     free: int
-    """What it can take now if nobody goes."""
+    """What it can take now without a preemption."""
     lent: Lent
 
 

@@ -1,4 +1,5 @@
-"""A decision about quota in the words of an answer: what the flavors lack, who must go, and who stays."""
+"""A decision about quota in the words of an answer: what the flavors lack, which Workloads are preempted,
+and which stay."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ MOST: Final = 15
 
 
 def said_of(decision: Decision) -> tuple[str, str]:
-    """A word for what becomes of the Workload, and a sentence."""
+    """The state of the Workload in a word, and a sentence about it."""
     flavors = {flavor: None for pods in decision.flavors.values() for flavor in pods.values()}
     where = f" in flavor {', '.join(flavors)}" if flavors else ""
     where += (
@@ -32,16 +33,20 @@ def said_of(decision: Decision) -> tuple[str, str]:
     if decision.mode == "NoFit":
         return decision.no_fit_reason or "NoFit", f"It waits. {NO_FIT[decision.no_fit_reason]}"
     if not decision.targets:
-        says = f"It waits. It would get its quota{where}, but too few of those who hold it may be preempted."
+        says = f"It waits. It would get its quota{where}, but too few of the Workloads that hold it may be preempted."
         return "NoCandidates", says
     gone = counted(len(decision.targets), "Workload")
     if decision.gated:
-        return "PreemptionGated", f"It waits: {gone} would have to go, and a preemption gate is closed."
-    return "Preempts", f"It waits. {gone} must go so that it gets its quota{where}."
+        return (
+            "PreemptionGated",
+            f"It waits: {gone} would have to be preempted, and a preemption gate is closed.",
+        )
+    are = "is" if len(decision.targets) == 1 else "are"
+    return "Preempts", f"It waits. It gets its quota{where} once {gone} {are} preempted."
 
 
 def targets_of(decision: Decision, priority: int, queue: Queue) -> list[str]:
-    """Who must go, and by which rule."""
+    """The Workloads to preempt, and the rule for each."""
     named = [f"{_holder(each.holder)}: {because(each, priority, queue)}" for each in decision.targets[:MOST]]
     more = len(decision.targets) - MOST
     return [*named, f"and {counted(more, 'more Workload')}"] if more > 0 else named
@@ -87,7 +92,7 @@ def would_help(workload: Workload, decision: Decision) -> Iterator[str]:
 
 
 def stays_of(decision: Decision, priority: int, queue: Queue) -> Iterator[str]:
-    """Who could have gone, and why they stay."""
+    """Workloads that could have been preempted, and why they stay."""
     stay = survivors(decision, priority, queue)
     for each in stay.candidates[:MOST]:
         reasons = "; ".join(dict.fromkeys(filter(None, each.reasons)))

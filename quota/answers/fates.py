@@ -1,4 +1,4 @@
-"""What becomes of all Workloads as things are: who waits and would get quota, and who could lose it to whom."""
+"""What becomes of all Workloads as things are: which wait and would get quota, and which could lose it to others."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from quota.state.workloads import holds_quota, key_of, local_queue_key
 __all__ = ["quota_fates"]
 
 STATES: Final[Mapping[Outcome, FateState]] = {"Admit": "Fits", "DeferredFit": "Fits", "Preempt": "Preempts"}
-"""By what becomes of it if it is tried alone. With any other outcome it waits."""
-KEEPS: Final = "Nobody takes its quota."
+"""By the outcome if it is tried alone. With any other outcome it waits."""
+KEEPS: Final = "It keeps its quota."
 
 
 def quota_fates(state: QuotaState, now: int, options: Options, namespaces: Namespaces) -> dict[str, Fate]:
@@ -53,7 +53,7 @@ def quota_fates(state: QuotaState, now: int, options: Options, namespaces: Names
 def _waiting(
     snapshot: QuotaSnapshot, workload: Workload, now: int, options: Options, namespaces: Namespaces
 ) -> tuple[Fate, list[tuple[str, str]]]:
-    """The fate, and who would go for it, by which rule."""
+    """The fate, and the Workloads that would be preempted for it, each with its rule."""
     key = key_of(workload)
     try:
         queue = snapshot.queue_of(workload)
@@ -88,7 +88,7 @@ def _holding(
     if drained := next(_draining(snapshot, workload), ""):
         return Fate("Quota", "Workload", key, "Drained", "", f"It is evicted: {drained} has HoldAndDrain.")
     if goes:
-        says = f"It would have to go for {_some(goes)}"
+        says = f"It would be preempted for {_some(goes)}"
         return Fate("Quota", "Workload", key, "Preempted", "", says, tuple(goes))
     if takes:
         says = f"Its quota could be taken back by {_some(takes)}"

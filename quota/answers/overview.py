@@ -71,7 +71,7 @@ class QueueOverview:
     takes: tuple[Reclaim, ...]
     """What it could take back from others."""
     loses: tuple[Reclaim, ...]
-    """What others could take back, if Workloads of this queue are among those that would go."""
+    """What others could take back, if Workloads of this queue would be among the victims."""
 
 
 def overview(
@@ -180,7 +180,7 @@ def _node(
 
 
 def _accounts(snapshot: QuotaSnapshot, node: int, shares: Shares) -> Iterator[Account]:
-    """Of each flavor and resource of which the node has quota or uses anything, by name."""
+    """Of each flavor and resource that the node has quota of or uses, by name."""
     for pair, fr in sorted(snapshot.layout.frs.items()):
         defined = bool(snapshot.layout.quotas.defined[node, fr])
         if defined or snapshot.ledger.usage(node, fr) or snapshot.ledger.quota(node, fr):

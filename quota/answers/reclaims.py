@@ -35,7 +35,7 @@ POD_SET: Final = "main"
 
 @dataclass(frozen=True, slots=True)
 class Reclaim:
-    """What a ClusterQueue could get for one Workload, if others go for it. Amounts are in canonical units."""
+    """What a ClusterQueue could get for one Workload by preemption. Amounts are in canonical units."""
 
     queue: str
     flavor: str
@@ -49,11 +49,11 @@ class Reclaim:
     above: int | None
     """The Workload must have a higher priority than this; None if any priority does."""
     targets: tuple[Target, ...]
-    """Who would go, sorted by key. None of them is of the ClusterQueue itself."""
+    """The victims, sorted by key. None of them is of the ClusterQueue itself."""
 
     @property
     def rules(self) -> tuple[PreemptionReason, ...]:
-        """The rules by which they would go."""
+        """The rules by which they would be preempted."""
         return tuple(sorted({target.reason for target in self.targets}))
 
 
@@ -85,8 +85,8 @@ def could_take_back(
 def supposed(
     snapshot: QuotaSnapshot, queue: Queue, pair: FlavorResource, amount: int, priority: int
 ) -> tuple[QuotaSnapshot, Workload]:
-    """A Workload of the ClusterQueue that wants so much of one flavor and resource, and the world in which it is
-    asked about. In that world, the ClusterQueue preempts nobody of its own."""
+    """A Workload of the ClusterQueue that wants `amount` of one flavor and resource, and the world in which it is
+    tried. In that world, the ClusterQueue preempts none of its own Workloads."""
     flavor, resource = pair
     group = replace(queue.group_of[resource], flavors=(flavor,))
     preemption = msgspec.structs.replace(queue.spec.preemption, within_cluster_queue="Never")
@@ -151,7 +151,7 @@ class _Asked:
             yield self._reclaim(*beyond, within=False)
 
     def _most(self, low: int, high: int) -> tuple[int, Decision] | None:
-        """The largest amount above `low`, up to `high`, for which others would go; None if there is none."""
+        """The largest amount above `low`, up to `high`, that preemption makes free; None if there is none."""
         best = None
         if high <= low:
             return None

@@ -1,4 +1,4 @@
-"""Quota after a Workload got it: the Workload holds what the decision gives, and those who had to go wait again."""
+"""Quota after a Workload got it: the Workload holds what the decision gives, and its victims wait again."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ def admitted(workload: Workload, decision: Decision, now: str) -> Workload:
 
 
 def waiting_again(workload: Workload) -> Workload:
-    """A holder that had to go, once nothing of it runs any longer."""
+    """A preempted holder, once nothing of it runs any longer."""
     others = [each for each in workload.status.conditions or () if each.type not in GONE]
     return replace(workload, status=replace(workload.status, admission=None, conditions=others))

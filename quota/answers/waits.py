@@ -35,8 +35,8 @@ FREED: Final = (
     "When quota of its cohort tree is freed, or when it, its queues or its ClusterQueue change. "
     "Time alone does not bring it back."
 )
-STRICT: Final = "In every cycle: its ClusterQueue is StrictFIFO, and nobody behind it passes."
-NEXT: Final = "In the next cycle of whoever manages the quota."
+STRICT: Final = "In every cycle: its ClusterQueue is StrictFIFO, and no Workload behind it passes."
+NEXT: Final = "In the next cycle of the process that manages the quota."
 IN_TURN: Final = "In its turn: by priority, then by the time since which it is queued."
 UNTIL_CHANGED: Final = "When what is named changes."
 
@@ -97,7 +97,7 @@ def _over(workload: Workload, known: Wait) -> Wait | None:
     return replace(
         known,
         state="Deactivated",
-        sentence=f"It waits because spec.active is false: nobody admits it.{said}",
+        sentence=f"It waits because spec.active is false: it is not admitted.{said}",
         would_help=("spec.active: true.",),
         tried_again="When spec.active becomes true.",
     )
@@ -200,7 +200,7 @@ def _wrong(known: Wait, state: str, problem: str) -> Wait:
     return replace(
         known,
         state=state,
-        sentence=f"It waits, and nobody may admit it: {problem}.",
+        sentence=f"It waits, and may not be admitted: {problem}.",
         source="Engine",
         would_help=(f"{problem}: this would have to change.",),
         tried_again=UNTIL_CHANGED,
@@ -233,9 +233,9 @@ def _queued(workload: Workload, known: Wait, around: Around) -> Wait:
 
 def _place(workload: Workload, queue: Queue, snapshot: QuotaSnapshot, state: QuotaState) -> tuple[int, int]:
     """Its place in the ClusterQueue, from 1, and how many wait there. One whose times cannot be read is not counted."""
-    mine, before, others = precedence(workload), 0, 0
-    for other in state.workloads.values():
-        if other is workload or not is_queued(other):
+    own, mine, before, others = key_of(workload), precedence(workload), 0, 0
+    for key, other in state.workloads.items():
+        if key == own or not is_queued(other):
             continue
         try:
             if snapshot.queue_of(other).name == queue.name:
@@ -295,7 +295,9 @@ def _again(state: str, queue: Queue, place: int) -> str:
     if place > 1:
         return IN_TURN
     if state == "Preempts":
-        return "In the next cycle of whoever manages the quota. It gets its quota when they have left."
+        return (
+            "In the next cycle of the process that manages the quota. It gets its quota when they have left."
+        )
     return STRICT if queue.spec.queueing_strategy == "StrictFIFO" else FREED
 
 

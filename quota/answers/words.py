@@ -1,4 +1,4 @@
-"""Decisions about quota in words: what a flavor lacks, and why a workload must go."""
+"""Decisions about quota in words: what a flavor lacks, and why a workload is preempted."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["NOT_COVERED", "NO_FIT", "because", "duration", "rule_text"]
 NO_FIT: Final[dict[NoFitReason, str]] = {
     "": "There is no room for it.",
     "WaitingForQuota": "There is no room for it. Others may not be preempted for as much as it asks for.",
-    "ExceedsMaxQuota": "It asks for more than there would be if nobody used any.",
+    "ExceedsMaxQuota": "It asks for more than there would be if no quota was in use.",
     "NoMatchingFlavor": "There is no flavor that suits it.",
 }
 
 RULES: Final[dict[QuotaRule, str]] = {
     "WithinAvailable": "free",
-    "ExceedsMaxQuota": "more than there would be if nobody used any",
-    "ExceedsNominalQuota": "{short} more needed, and nobody goes for more than the nominal quota",
+    "ExceedsMaxQuota": "more than there would be if no quota was in use",
+    "ExceedsNominalQuota": "{short} more needed, and preemption cannot take more than the nominal quota",
     "NotSimulated": "{short} more needed",
     "PreemptionReclaims": "{short} more needed: others give back what they borrow",
-    "PreemptionSuffices": "{short} more needed: somebody in {queue} goes",
-    "NoPreemptionCandidates": "{short} more needed, and nobody may go for it",
+    "PreemptionSuffices": "{short} more needed: workloads in {queue} can be preempted",
+    "NoPreemptionCandidates": "{short} more needed, and no workload may be preempted for it",
 }
 
 NOT_COVERED: Final = "the ClusterQueue has no quota for it"
@@ -41,7 +41,7 @@ def rule_text(check: Check, queue: str) -> str:
 
 
 def because(target: Target, priority: int, queue: Queue) -> str:
-    """By which rule the target must go. `priority` and `queue` are those of the workload that wants quota."""
+    """The rule by which the target is preempted. `priority` and `queue` are those of the preemptor."""
     match target.reason:
         case "InClusterQueue" if target.holder.priority < priority:
             return "lower priority in the same ClusterQueue"

@@ -1,4 +1,4 @@
-"""One cycle of the scheduler: it takes the heads of queues and says what becomes of each (Kueue:
+"""One cycle of the scheduler: it takes the heads of queues and decides about each (Kueue:
 pkg/scheduler/scheduler.go).
 
 First, each head gets a decision of its own. Then the heads take turns; a head that borrows less comes earlier. In its
@@ -47,14 +47,14 @@ def cycle(
     promises: Sequence[Promise] = (),
     preferred: Mapping[str, Collection[str]] | None = None,
 ) -> list[Entry]:
-    """What becomes of each head, in the order of their turns. The inadmissible heads come last, sorted by key.
+    """The result for each head, in the order of their turns. The inadmissible heads come last, sorted by key.
 
     `heads`: at most one for each ClusterQueue. `namespaces`: the labels of namespaces; a namespace that has only the
     label with its name may be left out. `tried`: what the last entry of a workload said, by key; leave a workload out
     if quota was freed since then. `promises`: at most one for each preemptor. Raises ValueError if a ClusterQueue has
     two heads.
 
-    `preferred`: by key of a head, holders (keys) that go first if others must go for it and they are candidates.
+    `preferred`: by key of a head, holders (keys) that are preempted before others if they are candidates.
     """
     world = replace(snapshot, ledger=snapshot.ledger.snapshot())
     admissible: list[tuple[Queue, Workload]] = []
@@ -88,7 +88,7 @@ class _Nominee:
 
 
 class _Turns:
-    """The turns of one cycle: what was taken so far, and which workloads must go for it."""
+    """The turns of one cycle: what was taken so far, and which workloads are preempted for it."""
 
     def __init__(
         self,
@@ -130,9 +130,9 @@ class _Turns:
     def _nominate_later(
         self, nominee: _Nominee, leaving: Mapping[str, Holder], tried: Tried | None
     ) -> _Nominee:
-        """Nobody may go for this head. Perhaps it fits once those have left who go for promises that it passes.
+        """No workload may be preempted for this head. It may fit once the victims of promises it may bypass have left.
 
-        Without that, its own plan, which counted on them, would end in the moment before they leave.
+        Without this, its own plan, which counted on them, would end just before they leave.
         """
         passed = self.promises.passed_by(nominee.queue, nominee.workload)
         going = _victims(passed)
@@ -269,7 +269,7 @@ class _Turns:
     def _reserve(self, queue: Queue, usage: Usage) -> None:
         self.world.ledger.reserve(queue.node, *numbered(self.world, usage))
 
-    # ---- what becomes of it
+    # ---- its entry
 
     def _no_candidates(self, nominee: _Nominee, decision: Decision) -> Entry:
         """Keep its quota free for it, unless its queue can always reclaim the quota from others, or the quota is

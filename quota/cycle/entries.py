@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from api.workloads import Workload
-from quota.cycle.queues import Requeue, RequeueReason
+from quota.cycle.queues import Requeue, RequeueReason, requeue
 from quota.search.decision import Decision, Tried
 
-__all__ = ["Entry", "Outcome"]
+__all__ = ["Entry", "Outcome", "put_off"]
 
 Outcome = Literal["Admit", "Preempt", "DeferredFit", "Skip", "Gated", "NoCandidates", "NoFit", "Inadmissible"]
-"""What becomes of a head.
+"""The result for a head.
 
-Admit: it gets its quota. Preempt: the targets of its decision must go. DeferredFit: it fits once the targets of other
-heads, or the victims of promises to others, are gone. Skip: other heads took what it needs. Gated: its targets stay
-while its preemption gate is closed. NoCandidates: it needs a preemption, but no workload may be preempted. NoFit: the
-quota does not suffice. Inadmissible: there was no decision about it.
+Admit: it gets its quota. Preempt: the targets of its decision are preempted. DeferredFit: it fits once the targets of
+other heads, or the victims of promises to others, are gone. Skip: other heads took what it needs. Gated: its targets
+stay while its preemption gate is closed. NoCandidates: it needs a preemption, but no workload may be preempted. NoFit:
+the quota does not suffice. Inadmissible: there was no decision about it.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What becomes of one head of a queue."""
+    """The result for one head of a queue."""
 
     workload: Workload
     outcome: Outcome
@@ -41,3 +41,19 @@ class Entry:
     retry_at: int | None = None
     """When minAdmitDuration ends for the next holder of equal priority, in microseconds. No object changes at that
     time, so the caller has to set a timer."""
+
+
+def put_off(entry: Entry, why: str, strategy: str, reason: RequeueReason = "Generic") -> Entry:
+    """The entry of a preemptor that waits although the cycle found victims for it.
+
+    `why` follows its message. `strategy`: of its ClusterQueue. `reason` says when it is tried again.
+    """
+    return replace(
+        entry,
+        outcome="NoCandidates",
+        message=f"{entry.message}; {why}",
+        quota_reserved_reason="WaitingForQuota",
+        requeue=requeue(strategy, reason, pending_flavors=False, backing_off=False),
+        requeue_reason=reason,
+        tried=None,
+    )

@@ -13,7 +13,7 @@ P = TypeVar("P", bound=tuple[Any, ...])
 T = TypeVar("T")
 
 SMALL: Final = 16
-"""A heap of so many entries is not searched for old ones."""
+"""Up to this number of entries a heap is not searched for old ones."""
 
 
 class LazyHeap(ABC, Generic[P, T]):

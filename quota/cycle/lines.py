@@ -123,7 +123,7 @@ class Alike:
     told: str = ""
     """Why the last ones were parked together."""
     untold: set[Waiting] = field(default_factory=set)
-    """Members that may have been told something else. So nobody walks over all of them after each answer."""
+    """Members that may have got another answer. They are kept so that no answer needs a walk over all members."""
 
     def answered(self, waiting: Waiting, reason: str) -> None:
         """One of them got an answer of its own."""
@@ -134,8 +134,8 @@ class Alike:
     def park(
         self, waiting: Waiting, reason: str, *, with_equals: bool, apart: Iterable[Waiting] = ()
     ) -> list[str]:
-        """Park it, and perhaps all behind it but those `apart`. Returns the keys of those that were not told this
-        reason yet."""
+        """Park it, and perhaps all behind it but those `apart`. Returns the keys of those that did not have
+        this reason yet."""
         if with_equals:
             kept = [each for each in apart if each.line is self.ready and each is not waiting]
             for each in kept:
@@ -166,7 +166,7 @@ class Alike:
             self.ready.add(waiting)
 
     def _tell(self, reason: str) -> list[str]:
-        """The parked ones that were not told this reason count as told now. Returns their keys."""
+        """Give the parked ones this reason. Returns the keys of those that did not have it yet."""
         if reason != self.told:
             self.told = reason
             self.untold.update(self.parked.items(), self.ready.items())

@@ -14,13 +14,13 @@ __all__ = ["AmountParticulars", "Particulars", "VictimParticulars", "particulars
 
 @dataclass(frozen=True, slots=True)
 class VictimParticulars:
-    """A workload that must go."""
+    """A workload that is preempted."""
 
     key: str
     """`namespace/name`."""
     uid: str
     reason: PreemptionReason
-    """The rule by which it must go."""
+    """The rule by which it is preempted."""
     queue: str
     """The ClusterQueue whose quota it holds."""
     path: str

@@ -27,7 +27,7 @@ NO_TREE: Final = ""
 
 
 class PendingQueues:
-    """Who waits in which ClusterQueue, who is parked, and until when. Not safe for several threads.
+    """Which workloads wait in each ClusterQueue, which are parked, and until when. Not safe for several threads.
 
     Times are in microseconds since 1970 and may go backwards. Workloads are shared with the caller and must not be
     changed.
@@ -159,7 +159,7 @@ class PendingQueues:
 
         `apart`: keys of Workloads that are not parked together with equals, because quota is promised to them.
 
-        Returns the keys of those that are parked together with it and were not told its reason yet, sorted.
+        Returns the keys of those that are parked together with it and did not have its reason yet, sorted.
 
         The entry parks nobody if parked Workloads of the tree came back after that call: quota was freed, and the
         entry may be wrong. If the Workload itself has changed so that it would come back, the entry has no effect at

@@ -29,7 +29,7 @@ class PodSetInfo:
     name: str
     """The pod set."""
     count: int
-    """So many pods have quota."""
+    """How many pods have quota."""
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     node_selector: Mapping[str, str]

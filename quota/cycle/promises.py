@@ -35,9 +35,9 @@ class Promise:
     usage: Mapping[tuple[str, str], int]
     """What the preemptor will use, by flavor and resource, in canonical units."""
     victims: frozenset[str]
-    """The workloads that go for it, `namespace/name`. They may be gone already."""
+    """The victims of the plan, `namespace/name`. They may be gone already."""
     former: frozenset[str] = frozenset()
-    """Those that went for earlier plans of the same preemptor, in vain."""
+    """The victims of earlier plans of the same preemptor that did not get it its quota."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Promises:
         return all(amount <= free for amount, free in zip(wanted, available, strict=True))
 
     def own(self, workload: Workload) -> Standing | None:
-        """The promise of which the workload is the preemptor."""
+        """The promise to this workload."""
         return self._standing.get(key_of(workload))
 
     def waits(self, workload: Workload) -> None:

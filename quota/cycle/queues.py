@@ -33,7 +33,6 @@ __all__ = [
     "RequeueReason",
     "backs_off",
     "comes_back",
-    "equals",
     "heads",
     "held_back",
     "is_queued",
@@ -139,31 +138,6 @@ def comes_back(old: Workload, new: Workload) -> bool:
         or has_closed_preemption_gate(old) != has_closed_preemption_gate(new)
         or _has_failed_check(old) != _has_failed_check(new)
     )
-
-
-def equals(
-    snapshot: QuotaSnapshot, workload: Workload, reason: RequeueReason, pending: Iterable[Workload]
-) -> list[str]:
-    """Keys of the workloads that are parked together with this one, because they would get the same answer.
-
-    They wait in the same ClusterQueue, have the same priority and ask for the same (gate
-    SchedulingEquivalenceHashing). Those that stand before it are not parked: they are older, so they might be allowed
-    to preempt where it is not. Raises QuotaError for a time that cannot be read.
-    """
-    if reason not in PARKS_EQUALS:
-        return []
-    queue = _active_queue(snapshot, workload)
-    if queue is None or queue.spec.queueing_strategy != "BestEffortFIFO":
-        return []
-    shape, place = shape_of(workload), precedence(workload)
-    return [
-        key_of(other)
-        for other in pending
-        if is_queued(other)
-        and _active_queue(snapshot, other) is queue
-        and precedence(other) > place
-        and shape_of(other) == shape
-    ]
 
 
 def is_queued(workload: Workload) -> bool:

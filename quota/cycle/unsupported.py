@@ -6,7 +6,7 @@ from typing import Final
 
 from api.workloads import Workload
 
-__all__ = ["ELASTIC", "why_unsupported"]
+__all__ = ["why_unsupported"]
 
 ELASTIC: Final = "kueue.x-k8s.io/elastic-job"
 """The annotation of a Workload whose size changes while it is admitted."""

@@ -149,7 +149,7 @@ def _beyond(path: str, least: Amounts, most: Amounts, item: LimitRangeItem) -> I
 
 
 def _greater(amounts: Amounts, others: Amounts) -> list[str]:
-    """Resources that both name, and of which there is more in the first."""
+    """Resources that both name, with a larger amount in the first."""
     return sorted(name for name, amount in amounts.items() if name in others and amount > others[name])
 
 

@@ -30,10 +30,10 @@ __all__ = [
 Mode = Literal["Fit", "Preempt", "NoFit"]
 
 Outcome = Literal["Fit", "Reclaim", "Preempt", "NoCandidates", "NoFit"]
-"""What becomes of a resource or a flavor, from best to worst.
+"""The result for a resource or a flavor, from best to worst.
 
-Reclaim: other ClusterQueues give back what they borrowed. Preempt: workloads of the same ClusterQueue must go, too.
-NoCandidates: preemption would be needed, but no workload may be preempted. The mode of these three is Preempt.
+Reclaim: other ClusterQueues give back what they borrowed. Preempt: workloads of the same ClusterQueue are preempted,
+too. NoCandidates: preemption would be needed, but no workload may be preempted. The mode of these three is Preempt.
 """
 
 QuotaRule = Literal[
@@ -47,7 +47,7 @@ QuotaRule = Literal[
 ]
 """The rule that decided about a resource in a flavor.
 
-WithinAvailable: the amount is free. ExceedsMaxQuota: the amount would not be free even if nobody used any.
+WithinAvailable: the amount is free. ExceedsMaxQuota: the amount would not be free even if no quota was in use.
 ExceedsNominalQuota: the amount is not free and is more than the nominal quota, and no workload may be preempted for
 that. NotSimulated: the amount is not free, and another resource rules the flavor out. The other rules come from a
 simulated preemption for this resource alone.
@@ -84,7 +84,7 @@ class Check:
     """The amount that earlier pod sets of the workload take."""
     available: int
     potential: int
-    """The amount that would be available if nobody used any."""
+    """The amount that would be available if no quota was in use."""
     nominal: int
     """The ClusterQueue's own nominal quota."""
     borrowing: int

@@ -1,4 +1,4 @@
-"""Which holders of quota may go for a Workload, and why the others may not."""
+"""Which holders of quota may be preempted for a Workload, and why the others may not."""
 
 from __future__ import annotations
 

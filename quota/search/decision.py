@@ -1,5 +1,5 @@
-"""The decision for one workload: which flavors it gets, and which workloads must go for it. A function of the
-snapshot."""
+"""The decision for one workload: which flavors it gets, and which workloads are preempted for it. A function of
+the snapshot."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Decision", "Options", "Target", "Tried", "decide"]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A workload that must go."""
+    """A workload that is preempted."""
 
     holder: Holder
     reason: PreemptionReason
@@ -29,7 +29,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What becomes of a workload in the present state."""
+    """The decision about a workload in the present state."""
 
     workload: str
     """`namespace/name`."""

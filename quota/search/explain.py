@@ -1,5 +1,5 @@
-"""Why a decision is as it is: what became of each candidate, and why other workloads were no candidates. Data, not
-text."""
+"""Why a decision is as it is: the result for each candidate, and why other workloads were no candidates. Data,
+not text."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ = [
 ]
 
 Step = Literal["Taken", "PutBack", "QueueWithinNominal", "CohortWithinQuota", "WouldBorrow", "ShareRefused"]
-"""What became of a candidate.
+"""The result for a candidate.
 
 PutBack: it was taken, but the workload also fits without it, so it may stay. QueueWithinNominal: its ClusterQueue
 does not use more than its quota of what is contested, or no longer does. CohortWithinQuota: the same for a Cohort
-above its ClusterQueue. WouldBorrow: it goes only for a workload that stays within the nominal quota. ShareRefused:
-the strategy of fair sharing does not let it go.
+above its ClusterQueue. WouldBorrow: it may be preempted only for a workload that stays within the nominal quota.
+ShareRefused: the strategy of fair sharing does not let it be preempted.
 """
 
 STEPS: Final[Mapping[int, Step]] = {
@@ -65,8 +65,8 @@ class Candidate:
     holder: Holder
     step: Step
     reason: PreemptionReason | None
-    """The reason for its preemption if it must go in the end. None if it was not taken, may stay, or the attempt
-    failed."""
+    """The reason for its preemption if it is among the targets in the end. None if it was not taken, may stay, or the
+    attempt failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +85,9 @@ class Explanation:
     flavors: tuple[FlavorSearch, ...]
     """By pod set and group of resources."""
     attempts: tuple[SearchAttempt, ...]
-    """Empty if no workload had to go, or none could."""
+    """Empty if no preemption was needed, or none was possible."""
     passed_over: tuple[PassedOver, ...]
-    """By ClusterQueue and reason. Empty if no workload had to go, or a preemption would not have helped."""
+    """By ClusterQueue and reason. Empty if no preemption was needed, or a preemption would not have helped."""
 
 
 def explained(

@@ -34,7 +34,7 @@ def still_goes(
             return (
                 not is_own
                 and _is_reclaimed(preemptor, queue, victim)
-                and _goes_for_a_loan(preemptor, queue, victim)
+                and _preempted_for_a_loan(preemptor, queue, victim)
             )
 
 
@@ -61,7 +61,7 @@ def _is_reclaimed(preemptor: Workload, queue: Queue, victim: Workload) -> bool:
     return policy == "Any" or (policy == "LowerPriority" and is_lower)
 
 
-def _goes_for_a_loan(preemptor: Workload, queue: Queue, victim: Workload) -> bool:
+def _preempted_for_a_loan(preemptor: Workload, queue: Queue, victim: Workload) -> bool:
     """KEP-1337: borrowWithinCohort."""
     borrow, priority = queue.spec.preemption.borrow_within_cohort, effective_priority(victim)
     if borrow.policy == "Never" or priority >= effective_priority(preemptor):

@@ -18,7 +18,7 @@ STEPS: Final[dict[Step, str]] = {
     "PutBack": "there is room without it",
     "QueueWithinNominal": "its ClusterQueue borrows nothing, or would no longer",
     "CohortWithinQuota": "its Cohort borrows nothing, or would no longer",
-    "WouldBorrow": "{why}: goes only for what is not borrowed",
+    "WouldBorrow": "{why}: preempted only for what is not borrowed",
     "ShareRefused": "its ClusterQueue does not have the greater share",
 }
 

@@ -18,7 +18,6 @@ from api.workloads import Admission
 
 __all__ = [
     "ACTIVE",
-    "READY",
     "Activity",
     "cluster_queue_activity",
     "flavors_of",

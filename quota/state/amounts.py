@@ -127,7 +127,7 @@ def _canonical(cpu: bool, quantity: Quantity) -> int:
         return UNLIMITED
     if places >= 0:
         return min(UNLIMITED, quantity.unscaled * int(10**places))
-    # After so many decimal places the only question left is whether the quantity is zero.
+    # More decimal places than this can only say whether the quantity is zero.
     divisor = int(10 ** min(-places, quantity.unscaled.bit_length() + 1))
     return min(UNLIMITED, -(-quantity.unscaled // divisor))
 

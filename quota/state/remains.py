@@ -1,4 +1,4 @@
-"""What can be told of a Workload that cannot be read: perhaps the quota that it holds, or at least its queue.
+"""What is known of a Workload that cannot be read: perhaps the quota that it holds, or at least its queue.
 
 It matters after a restart. Before that, the last state that could be read counts.
 
@@ -33,11 +33,11 @@ class Remains:
     key: str
     """`namespace/name`."""
     cluster_queue: str = ""
-    """The ClusterQueue whose quota it holds; empty if it holds none, or that cannot be told."""
+    """The ClusterQueue whose quota it holds; empty if it holds none, or that is not known."""
     local_queue: str = ""
-    """`namespace/name`; empty if that cannot be told."""
+    """`namespace/name`; empty if that is not known."""
     usage: Mapping[tuple[str, str], int] | None = field(default_factory=dict)
-    """The quota that counts, by flavor and resource, in canonical units. None: that cannot be told."""
+    """The quota that counts, by flavor and resource, in canonical units. None: that is not known."""
 
 
 class _Spec(msgspec.Struct, rename="camel"):
@@ -64,7 +64,7 @@ class _Place(msgspec.Struct, rename="camel"):
 
 
 def remains_of(namespace: str, name: str, raw: bytes) -> Remains:
-    """What can be told of the object, which is JSON.
+    """What is known of the object, which is JSON.
 
     It holds quota if it has an admission, unless its conditions say that it holds none. Its reclaimable pods are not
     looked at: all that it got counts.

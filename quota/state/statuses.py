@@ -85,9 +85,9 @@ class Tally:
     """Counts the Workloads that hold quota, by ClusterQueue and by LocalQueue. Cheap for each change of a Workload."""
 
     def __init__(self, changed: Callable[[str, str], None] = lambda _kind, _key: None) -> None:
-        """`changed` is told of each queue whose numbers change: ("ClusterQueue", name) or ("LocalQueue",
-        "namespace/name"). It is also told of the LocalQueue of every Workload without quota that changes: others count
-        those that wait."""
+        """`changed` is called for each queue whose numbers change: ("ClusterQueue", name) or ("LocalQueue",
+        "namespace/name"). It is also called for the LocalQueue of every Workload without quota that changes: others
+        count those that wait."""
         self._changed = changed
         self._parts: dict[str, _Part] = {}
         self._cluster_queues: dict[str, Counts] = {}

@@ -13,7 +13,7 @@ from api.core import Quantities
 from api.limits import LimitRange, LimitRangeItem, RuntimeClass
 from quota.state.amounts import request_amount
 
-__all__ = ["NO_SURROUNDINGS", "KnownSurroundings", "Summary", "Surroundings", "summary_of"]
+__all__ = ["NO_SURROUNDINGS", "KnownSurroundings", "Summary", "Surroundings"]
 
 CONTAINER: Final = "Container"
 POD: Final = "Pod"

@@ -38,19 +38,23 @@ class OwnerStops:
     """Where the one finds the other. Everything runs on the event loop."""
 
     def __init__(self) -> None:
-        self.is_expected = False
-        """Whether this process has a runner, although it may not act yet."""
+        self._is_expected = False
         self._runner: Runner | None = None
 
     async def stop(self, owners: Collection[PodOwner], message: str) -> None:
         """Return when none of these creates pods any longer. Those that are not managed here are passed over.
 
-        `message`: why their pods go. Raises NotStoppedError: nobody may be evicted then, and it is asked again.
+        `message`: why their pods are evicted. Raises NotStoppedError: then no pod may be evicted, and the call is
+        repeated.
         """
         if self._runner is not None:
             await self._runner.stop(owners, message)
-        elif self.is_expected:
+        elif self._is_expected:
             raise NotStoppedError("the jobs controller does not act yet")
+
+    def will_be_served(self) -> None:
+        """This process has a runner, although it may not act yet."""
+        self._is_expected = True
 
     @contextmanager
     def served(self, runner: Runner) -> Iterator[None]:

@@ -64,7 +64,7 @@ class Placed:
     in_use: frozenset[str] = frozenset()
     """UIDs of the victims that have pods on these nodes."""
     evicts: bool = False
-    """Pods of others than the victims must go, too: the nodes plane will evict them."""
+    """Pods of others than the victims have to be evicted, too: the nodes plane will evict them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,12 @@ facts again in the objects, and reports anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["NOTHING", "Reported", "Reporter", "WorkloadReports"]
+from runtime.listeners import Listenable
 
-Listener = Callable[[str], None]
-"""Called with the key (`namespace/name`) of a Workload of which something new is reported."""
+__all__ = ["NOTHING", "Reported", "Reporter", "WorkloadReports"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +33,15 @@ class Reported:
 NOTHING = Reported()
 
 
-class WorkloadReports:
-    """The reports of one process, by the UID of the Workload. Everything runs on the event loop."""
+class WorkloadReports(Listenable[[str]]):
+    """The reports of one process, by the UID of the Workload. Everything runs on the event loop.
+
+    Listeners get the key (`namespace/name`) of a Workload when something new is reported of it.
+    """
 
     def __init__(self) -> None:
+        super().__init__()
         self._reports: dict[str, Reported] = {}
-        self._listeners: list[Listener] = []
 
     def of(self, uid: str) -> Reported:
         """What is reported of the Workload."""
@@ -54,17 +55,7 @@ class WorkloadReports:
             del self._reports[uid]
         else:
             self._reports[uid] = reported
-        for listener in list(self._listeners):
-            listener(key)
-
-    @contextmanager
-    def told(self, listener: Listener) -> Iterator[None]:
-        """Call `listener` after each change, until the end of the block."""
-        self._listeners.append(listener)
-        try:
-            yield
-        finally:
-            self._listeners.remove(listener)
+        self._tell(key)
 
 
 class Reporter:
@@ -73,7 +64,7 @@ class Reporter:
     def __init__(self, reports: WorkloadReports) -> None:
         self._reports = reports
         self._uids: dict[str, str] = {}
-        """By key of a Workload: the UID of which something is reported."""
+        """By key of a Workload: the UID that the reports name."""
 
     def report(self, uid: str, key: str, reported: Reported) -> None:
         """This holds now of the Workload of that UID and key."""

@@ -1,24 +1,17 @@
-"""Tells listeners which objects have changed, by kind and key.
-
-Views and their stores live as long as the process, and have no end for a hook. What acts in a term listens here, and no
-longer when the term is over.
-"""
+"""Tells listeners which objects have changed, by kind and key."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from kube.reflector import HasMetadata, Key, Resource
+from runtime.listeners import Listenable
 from runtime.mirror.views import View, Views
 
-__all__ = ["Changes", "Listener", "joined"]
+__all__ = ["Changes", "joined"]
 
 T = TypeVar("T", bound=HasMetadata)
-
-Listener = Callable[[str, str], None]
-"""Called with the kind and the key (a name or `namespace/name`) of an object that has changed or is gone."""
 
 
 def joined(key: Key) -> str:
@@ -27,11 +20,9 @@ def joined(key: Key) -> str:
     return f"{namespace}/{name}" if namespace else name
 
 
-class Changes:
-    """What has changed, for any number of listeners. Everything runs on the event loop."""
-
-    def __init__(self) -> None:
-        self._listeners: list[Listener] = []
+class Changes(Listenable[[str, str]]):
+    """What has changed. Listeners get the kind and the key (a name or `namespace/name`) of each object that has changed
+    or is gone."""
 
     def follow(
         self, views: Views, resource: Resource[T], *, only: Callable[[T], bool] | None = None
@@ -44,17 +35,7 @@ class Changes:
 
     def changed(self, kind: str, key: str) -> None:
         """Tell the listeners."""
-        for listener in self._listeners:
-            listener(kind, key)
-
-    @contextmanager
-    def told(self, listener: Listener) -> Iterator[None]:
-        """Tell this listener, until the end of the context."""
-        self._listeners.append(listener)
-        try:
-            yield
-        finally:
-            self._listeners.remove(listener)
+        self._tell(kind, key)
 
 
 class _Noted(Generic[T]):

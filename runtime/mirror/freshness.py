@@ -26,7 +26,7 @@ from runtime.metrics import CATCH_UP_SECONDS
 from runtime.mirror.versions import UNKNOWN, Version, number_of
 from runtime.mirror.views import View
 
-__all__ = ["PAGE", "catch_up"]
+__all__ = ["catch_up"]
 
 log = structlog.get_logger(__name__)
 
@@ -37,7 +37,7 @@ LOOK_SECONDS: Final = 0.05
 """Between two looks at what the watch has brought."""
 BACKOFF: Final = Backoff(0.2, 5.0)
 PATIENCE_SECONDS: Final = 10.0
-"""After so long without success the list is made anew."""
+"""How long without success until the list is made anew."""
 
 
 class MetadataList(msgspec.Struct):

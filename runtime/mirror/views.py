@@ -35,7 +35,8 @@ __all__ = ["ObjectHook", "Store", "View", "Views"]
 log = structlog.get_logger(__name__)
 
 REFUSALS: Final = 4
-"""So many refusals in a row empty an optional resource. An API server refuses everybody when it has just started."""
+"""The number of refusals in a row that empties an optional resource. An API server refuses everybody when it has just
+started."""
 REMEMBERED: Final = 10_000
 """How many deleted objects a view remembers. It forgets the oldest first."""
 
@@ -147,6 +148,18 @@ class View(Generic[T]):
     def is_refused(self) -> bool:
         """Whether it is optional, and not served or forbidden."""
         return self._resource.optional and self._reflector.refusal is not None
+
+    def may_have_come(self, since: float) -> bool:
+        """Whether an object that has existed since then (monotonic seconds), and that we do not know, may exist.
+
+        A watch may be behind. If the resource was not served when it was last asked for, it is asked for again soon.
+        """
+        if not self.is_refused:
+            return self.synced
+        if not self.is_absent or self._reflector.refusals.since >= since:
+            return False
+        self._reflector.refusals.ask()
+        return True
 
     def age(self) -> float:
         """Seconds since the API server last sent something. On a quiet cluster this grows to a minute (bookmarks)."""

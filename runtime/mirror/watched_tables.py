@@ -13,6 +13,7 @@ from api.owner_annotations import ByOwner
 from kube.reflector import HasMetadata, Resource
 from nodes.filters.profile import Profiles
 from nodes.groups.owner_objects import OWNERS, OwnerKind
+from nodes.groups.registry import OBJECTS
 from nodes.state.columns.classes import NO_PROFILES
 from nodes.state.costs import CostRules
 from nodes.state.groups.groups import GroupKey
@@ -106,6 +107,11 @@ class WatchedTables:
             for each in OWNER_RESOURCES
         ]
         """Objects whose pods may be a group. Who lists them waits likewise."""
+        self._by_source: dict[str, list[View[Any]]] = {}
+        """The views of objects that make gangs, by source: see `nodes.groups.keys`."""
+        for kinds, found in ((OBJECTS, self.foreign_groups), (OWNERS, self.owners)):
+            for view in found:
+                self._by_source.setdefault(kinds[view.resource.type].source, []).append(view)
         self.stateful_sets = views.watch(
             STATEFUL_SETS, _Kept(tables.upsert_stateful_set, tables.delete_stateful_set)
         )
@@ -144,13 +150,13 @@ class WatchedTables:
 
         self.pods.on_object(living)
 
-    def awaits_owner(self, key: GroupKey) -> bool:
-        """Whether an object that we read would make this group a gang, and has not come yet."""
-        source = self.tables.owners.awaits_owner(key)
-        return bool(source) and any(
-            OWNERS[view.resource.type].source == source and view.synced and not view.is_refused
-            for view in self.owners
-        )
+    def awaits_object(self, key: GroupKey, since: float) -> bool:
+        """Whether an object that we read would make this group a gang, and has not come yet.
+
+        `since`: since when it exists, if it does, in monotonic seconds.
+        """
+        source = self.tables.owners.awaits_owner(key) or self.tables.groups.awaits_object(key)
+        return any(view.may_have_come(since) for view in self._by_source.get(source, ()))
 
     def on_owner(self, hook: OwnerHook) -> None:
         """Call `hook` with each newer state of an object that says something of groups: owners and namespaces."""

@@ -26,7 +26,7 @@ from kube.client import ApiError
 from runtime.plans.plan_writer import PlanWriter
 from runtime.plans.whole_plans import WholePlans
 
-__all__ = ["PlanNotStoredError", "PlanObjects", "labels_of", "withhold"]
+__all__ = ["PlanNotStoredError", "PlanObjects", "withhold"]
 
 COMPRESS_ABOVE_PODS: Final = 500
 """Victim pods above which the stored object holds its long lists compressed (etcd's limit is 1.5 MiB a request)."""
@@ -55,7 +55,7 @@ class PlanObjects:
     def __init__(
         self, writer: PlanWriter, whole: WholePlans, apply: Callable[[PreemptionPlan], object]
     ) -> None:
-        """`apply` is told of every object that the API server answers with: it is newer than what the watch shows."""
+        """`apply` gets every object that the API server answers with: it is newer than what the watch shows."""
         self._writer, self.whole, self._apply = writer, whole, apply
 
     async def store(self, spec: PreemptionPlanSpec, *, finalizer: str | None = None) -> PlanKey:

@@ -28,7 +28,7 @@ class Aging(Protocol):
 
     @property
     def has_ended(self) -> bool:
-        """Nobody is to carry it out."""
+        """Whether no process carries it out any longer."""
 
     @property
     def evicted(self) -> bool:
@@ -36,7 +36,7 @@ class Aging(Protocol):
 
     @property
     def remembered_seconds(self) -> float:
-        """It is needed so long after `touched`, whatever is configured."""
+        """How long it is needed after `touched`, whatever is configured."""
 
 
 AgingT = TypeVar("AgingT", bound=Aging)
@@ -47,9 +47,9 @@ class Retention:
     """How long ended plans stay."""
 
     seconds: float
-    """A plan that evicted stays so long after its end."""
+    """How long a plan that evicted stays after its end."""
     kept: int
-    """Of the other plans of a preemptor so many stay, the newest ones."""
+    """How many of the other plans of a preemptor stay: the newest ones."""
 
 
 def surplus(plans: Iterable[AgingT], now: float, retention: Retention) -> list[AgingT]:

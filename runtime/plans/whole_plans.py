@@ -1,6 +1,7 @@
 """ClusterPreemptionPlans: whole decisions, beside the PreemptionPlans that withhold names of other namespaces.
 
-Nothing here is gone on from. They are written before anything is done, and go after their PreemptionPlan has gone.
+No process resumes work from these objects. They are written before anything is done, and deleted after their
+PreemptionPlan.
 
 See docs/decisions/0037.
 """

@@ -42,10 +42,10 @@ async def lead_all(controllers: Sequence[Controller], terms: Terms) -> None:
         async with terms.term() as term:
             log.info("a term begins", number=term.number, holder=term.holder)
             try:
-                async with asyncio.TaskGroup() as leading:
+                async with asyncio.TaskGroup() as tasks:
                     for controller in controllers:
-                        leading.create_task(_lead(controller, term), name=f"{controller.name} leads")
-                    leading.create_task(_until_over(term), name="term")
+                        tasks.create_task(_lead(controller, term), name=f"{controller.name} leads")
+                    tasks.create_task(_until_over(term), name="term")
             except* _TermOverError:
                 log.warning("a term is over", number=term.number)
 

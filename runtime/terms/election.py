@@ -38,10 +38,10 @@ MARGIN: Final = 0.2
 class LeaderElectionConfiguration(Section):
     """Which of several processes acts. The names are those of kube-scheduler's `leaderElection`.
 
-    leaderElect: false for a single process that never has a second one beside it. leaseDurationSeconds: a Lease that
-    others have not seen renewed for so long may be taken. renewDeadlineSeconds: a process that could not renew the
-    Lease stops to act so long after its last successful attempt began. retryPeriodSeconds: between two attempts.
-    resourceNamespace, resourceName: the Lease.
+    leaderElect: false for a single process that never has a second one beside it. leaseDurationSeconds: how
+    long others must not have seen a Lease renewed before they may take it. renewDeadlineSeconds: how long after the
+    beginning of its last successful attempt a process acts if it cannot renew the Lease. retryPeriodSeconds: between
+    two attempts. resourceNamespace, resourceName: the Lease.
     """
 
     leader_elect: bool = True
@@ -72,7 +72,7 @@ class LeaseTerms:
 
     def __init__(self, lock: LeaseLock, clock: Clock) -> None:
         self._lock, self._times, self._clock = lock, lock.times, clock
-        self._leading = LEADING.labels(lock.name)
+        self._gauge = LEADING.labels(lock.name)
 
     @asynccontextmanager
     async def term(self) -> AsyncIterator[Term]:
@@ -81,11 +81,11 @@ class LeaseTerms:
         margin = MARGIN * self._times.renew_deadline
         term = Term(held.number, self._clock, holder=self._lock.identity, end=held.until, margin=margin)
         renewing = asyncio.create_task(self._renew(held, term), name="renewing")
-        self._leading.set(1)
+        self._gauge.set(1)
         try:
             yield term
         finally:
-            self._leading.set(0)
+            self._gauge.set(0)
             was_over = term.is_over
             term.end()
             renewing.cancel()

@@ -46,7 +46,7 @@ async def run_process(
 ) -> bool:
     """Serve until SIGTERM or SIGINT, or until a part ends by itself. Raises the errors of the listeners.
 
-    Returns whether it was told to stop: no part failed.
+    Returns whether a signal stopped it: no part failed.
 
     The process is ready if all parts are ready. /readyz also shows the checks of the controllers. But a fault of a
     controller (for example a missing CRD) does not make the process unready, because callers still need the parts.

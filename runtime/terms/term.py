@@ -95,12 +95,12 @@ class EternalTerms:
     async def term(self) -> AsyncIterator[Term]:
         """See `Terms`."""
         self._number += 1
-        leading = LEADING.labels("")
-        leading.set(1)
+        gauge = LEADING.labels("")
+        gauge.set(1)
         try:
             yield Term(self._number, self._clock, holder=self._holder, began=self._began)
         finally:
-            leading.set(0)
+            gauge.set(0)
 
     async def follow(self) -> None:
         """See `Terms`."""

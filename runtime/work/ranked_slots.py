@@ -15,7 +15,7 @@ Rank = tuple[int, ...]
 
 
 class RankedSlots:
-    """At most so many holders at a time. A free slot goes to the waiter of the lowest rank, then to the one who came
+    """At most `slots` holders at a time. A free slot goes to the waiter of the lowest rank, then to the one who came
     first."""
 
     def __init__(self, slots: int) -> None:

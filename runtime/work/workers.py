@@ -28,7 +28,7 @@ async def serve(
 ) -> None:
     """Look at each key that is due, until cancelled. `name`: of the tasks, and of a key in logs.
 
-    `failed` is told of a look that the API server did not let succeed, and after how many seconds the next one follows.
+    `failed` gets each look that failed at the API server, and the seconds until the next one.
     """
     async with asyncio.TaskGroup() as tasks:
         for number in range(workers):

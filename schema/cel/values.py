@@ -29,7 +29,6 @@ __all__ = [
     "items_of",
     "precedes",
     "read",
-    "same_type",
     "size",
     "typed",
     "variable",

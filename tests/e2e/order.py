@@ -49,7 +49,7 @@ stops after the last of them, because even an idle plane needs the processor."""
 LONGEST: Final = (
     "stress",
     "failures",
-    "versions",
+    "rolling",
     "standbys",
     "reprieve_plane",
     "webhook_plane",

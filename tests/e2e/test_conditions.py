@@ -1,4 +1,4 @@
-"""Conditions on a real API server: nobody removes another one's, and those of earlier versions are taken over."""
+"""Conditions on a real API server: nobody removes another one's, and one of our types is ours whoever wrote it."""
 
 from __future__ import annotations
 
@@ -78,16 +78,16 @@ async def test_writers_of_two_types_leave_each_other_alone(client: ApiClient, gr
 
 
 @pytest.mark.parametrize("how", ["merge patch", "apply"])
-async def test_what_earlier_versions_wrote_is_taken_over(client: ApiClient, group: Target, how: str) -> None:
-    """0.1.0 wrote one type by a merge patch of the whole list, and the other by an apply of another manager."""
+async def test_what_somebody_else_wrote_is_taken_over(client: ApiClient, group: Target, how: str) -> None:
+    """By a merge patch of the whole list, as an editor does, or by an apply of another field manager."""
     type_, other = (SCHEDULED, VALID) if how == "merge patch" else (VALID, SCHEDULED)
     old = {"status": "False", "reason": "Old", "message": "old", "lastTransitionTime": LONG_AGO}
     if how == "merge patch":
         both = [{"type": type_, **old}, {"type": other, **old}]
-        await patch(client, MERGE_PATCH, {"status": {"conditions": both}}, "reprieve")
+        await patch(client, MERGE_PATCH, {"status": {"conditions": both}}, "an-editor")
     else:
         head = {"apiVersion": API, "kind": "PodGroup", "metadata": {"name": NAME}}
-        for manager, each in (("reprieve-webhooks", type_), ("somebody", other)):
+        for manager, each in (("one", type_), ("another", other)):
             value = {**head, "status": {"conditions": [{"type": each, **old}]}}
             await patch(client, APPLY_PATCH, value, manager)
     writer = ConditionWriter(Sender(client), clock=ManualClock())

@@ -37,8 +37,8 @@ async def process(
         if leads:
             tasks.append(asyncio.create_task(lead_all([controller], EternalTerms(SYSTEM_CLOCK))))
         try:
-            await controller.mirror.wait_synced()
-            await controller.plans.wait_synced()
+            await controller.known.mirror.wait_synced()
+            await controller.known.plans.wait_synced()
             yield controller
         finally:
             for task in tasks:
@@ -48,7 +48,7 @@ async def process(
 
 def shown(controller: GangController, namespace: str) -> Shown:
     """By group: the nodes of its claims and of its victims, by pod UID."""
-    reservations = controller.reservations
+    reservations = controller.known.promises.reservations
     return {
         group[1]: (
             {uid: claim.node for uid, claim in reservations.claims(group).items()},

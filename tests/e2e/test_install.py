@@ -26,7 +26,6 @@ from hack.controlplane.client import ApiError, Json
 from hack.controlplane.objects import pod_group
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import wait_until
-from tests.e2e.versions import SINGLE, extract
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.manifests import kueue
 
@@ -208,9 +207,11 @@ def test_the_page_from_the_first_step_to_the_last(plane: ControlPlane, checkout:
     assert (found.returncode, "NobodyLeads" in found.stdout) == (3, True), found.stdout + found.stderr
     assert "failed calling webhook" in shell(plane, example, checkout).stderr
 
-    plain = "kubectl apply -k manifests/base && kubectl apply --server-side -k manifests/base"
-    assert shell(plane, plain, checkout).returncode == 0  # as earlier pages had it
+    by_hand = "kubectl -n reprieve-system scale deployment reprieve --replicas 1"
+    assert shell(plane, by_hand, checkout).returncode == 0
     follow(plane, "Upgrading", checkout)
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
+    assert (deployment(plane)["replicas"], deployment(plane)["strategy"]) == (2, rolling)
 
     for _ in range(2):
         follow(plane, "reprieve", checkout)
@@ -281,25 +282,3 @@ def test_the_page_about_kind(plane: ControlPlane, checkout: Path) -> None:
     assert (
         plane.client.get("v1", "Service", "reprieve", "reprieve-system")["spec"]["clusterIP"] == "10.96.77.77"
     )
-
-
-def test_one_replica_becomes_two_and_one_again(plane: ControlPlane, checkout: Path, tmp_path: Path) -> None:
-    """The Deployment is what the manifests of either version say, though it was scaled by hand."""
-    extract(SINGLE, tmp_path, "manifests")
-    base = {"manifests/install": "manifests/base"}
-    follow(plane, "Installing", checkout)
-    apply = "kubectl apply --server-side --force-conflicts -k manifests/base"
-    assert shell(plane, apply, tmp_path).returncode == 0
-    single = 1, {"type": "Recreate"}
-    assert size_of(plane) == single
-    follow(plane, "From one replica to two", checkout)
-    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
-    assert size_of(plane) == (2, rolling)
-    follow(plane, "From one replica to two", tmp_path, **base)  # the same steps lead back
-    assert size_of(plane) == single
-
-
-def size_of(plane: ControlPlane) -> tuple[int, Json]:
-    """The replicas and the strategy of reprieve."""
-    spec = deployment(plane)
-    return spec["replicas"], spec["strategy"]

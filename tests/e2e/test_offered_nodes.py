@@ -18,7 +18,8 @@ from hack.controlplane.client import ApiError, Client, Json
 from hack.controlplane.nodes import wait_for_nodes
 from hack.fidelity.ours import judge
 from hack.fidelity.selectors import NAMESPACES
-from hack.fidelity.worlds import Step, World, random_world
+from hack.fidelity.world import Step, World
+from hack.fidelity.worlds import random_world
 from tests.e2e.stub_extender import answering
 from tests.e2e.support import PlaneFactory, condition, wait_for
 

@@ -100,7 +100,7 @@ def test_what_a_deployment_and_a_gang_would_do(sandbox: Sandbox, asking: Asking)
     assert (web["outcome"], web["running"]) == ("Waits", 0)
     assert (gang["outcome"], len(gang["evicted"])) == ("RunsAfterEvictions", 2)
     assert {each["sentence"] for each in gang["consequences"]} == {
-        "It is gone for good: nobody creates it again."
+        "It is gone for good: it is not created again."
     }
 
 

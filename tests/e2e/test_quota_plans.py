@@ -14,6 +14,7 @@ from api.backoff import Backoff
 from api.clock import SYSTEM_CLOCK
 from controllers.quota.configuration import QuotaConfiguration
 from controllers.quota.controller import QuotaController
+from controllers.quota.engine import Engine
 from controllers.quota.plans.resuming import FENCED
 from hack.controlplane.client import ApiError, Client, Json
 from hack.controlplane.plane import ControlPlane
@@ -38,8 +39,9 @@ async def leading(plane: ControlPlane, number: int) -> AsyncIterator[QuotaContro
     async with connected(plane.kubeconfig) as client:
         views = Views(client, timing=TIMING)
         with ThreadPoolExecutor(1) as executor:
+            engine = Engine(Options(), executor)
             controller = QuotaController(
-                QuotaConfiguration(), Options(), client, views, executor, SYSTEM_CLOCK, WorkloadReports()
+                QuotaConfiguration(), engine, client, views, SYSTEM_CLOCK, WorkloadReports()
             )
             term = Term(number, SYSTEM_CLOCK, holder=f"holder-{number}")
             tasks = [asyncio.create_task(each) for each in (views.run(), controller.lead(term))]

@@ -7,10 +7,9 @@ from contextlib import AbstractContextManager
 
 import orjson
 
-from api.clock import SYSTEM_CLOCK
-from controllers.gangs.promised.reservations import Reservations
+from controllers.gangs.answering import BoundPod
 from controllers.gangs.scheduler.messages import PreemptionOutcome, preemption_outcome
-from extender.verbs import BoundPod, Verbs
+from extender.verbs import Verbs
 from extender.wire import preemption_decoder
 from tests.e2e.stub_extender import answering
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, condition, wait_for
@@ -115,5 +114,5 @@ def candidates(body: bytes) -> bytes:
 def given_back(body: bytes, pods: dict[str, BoundPod]) -> bytes:
     """Our own answer to it, without groups in the cluster."""
     assert orjson.loads(candidates(body)), "somebody is to go"
-    answer = Verbs(StillWorld(pods=pods), Reservations(SYSTEM_CLOCK)).preempt(preemption_decoder.decode(body))
+    answer = Verbs(StillWorld(pods=pods)).preempt(preemption_decoder.decode(body))
     return answer.removeprefix(b'{"NodeNameToMetaVictims":').removesuffix(b"}")

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from api.durations import DurationError, parse_duration
 from api.quantity import FAR as LARGEST
-from api.quantity import MILLI, Quantity, QuantityError, cpu_milli, parse, value
+from api.quantity import MILLI, Quantity, QuantityError, parse, value
 from tests.fuzz.oracle import FAR, ask
 from tests.fuzz.reviewing import ENDPOINTS, PATHS, answer_of, reviewer, seeds
 from webhooks.review import BadReviewError, Reviewer
@@ -39,7 +39,7 @@ def check_quantity(text: bytes) -> None:
         _check_sum(text)
         return
     ours = text.decode("utf-8", "surrogateescape")
-    _agree(ask("quantity", text), _or_refused(lambda: [cpu_milli(ours), value(ours)]), text)
+    _agree(ask("quantity", text), _or_refused(lambda: [parse(ours).scaled(MILLI), value(ours)]), text)
     if not any(letter < 32 or letter in b'"\\' for letter in text):
         _agree(ask("json", b'"%b"' % text), _or_refused(lambda: _amounts(parse(ours))), text)
     if (number := _number(text)) is not None:

@@ -79,8 +79,8 @@ def test_long_and_odd_ones(name: str, text: bytes) -> None:
 
 def test_a_difference_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ask("quantity", b"1.5") == [1500, 2]
-    monkeypatch.setattr(targets, "cpu_milli", lambda _: 1501)
-    with pytest.raises(AssertionError, match=r"b'1.5': \[1501, 2\], and the API server \[1500, 2\]"):
+    monkeypatch.setattr(targets, "value", lambda _: 3)
+    with pytest.raises(AssertionError, match=r"b'1.5': \[1500, 3\], and the API server \[1500, 2\]"):
         TARGETS["quantity"].check(b"1.5")
     monkeypatch.setattr(targets, "parse_duration", lambda _: 1)
     with pytest.raises(AssertionError, match="the API server"):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from random import Random
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from native.nodes.problem import TERMS_MOST, Problem
+from api.disruption import ScoreTerm
+from native.nodes.problem import Problem
 from tests.twins.nodes import problem as plain
 
 __all__ = ["Tokens", "assemble", "crowds", "plain_of", "problems"]
@@ -141,7 +142,7 @@ def problems(draw: st.DrawFn, domain: int = 4, units_most: int = 10) -> Problem:
                     st.lists(some, min_size=len(units), max_size=len(units)),
                     st.lists(some, min_size=len(sizes), max_size=len(sizes)),
                 ),
-                max_size=TERMS_MOST,
+                max_size=len(get_args(ScoreTerm)),
             )
         ),
     )

@@ -14,11 +14,12 @@ import msgspec
 from api.workloads import Workload
 from quota.cycle.cycle import cycle
 from quota.cycle.entries import Entry
-from quota.cycle.queues import equals, heads
+from quota.cycle.queues import heads
 from quota.search.decision import Options
 from quota.state.state import QuotaState
 from quota.state.workloads import key_of
 from tests.kit.quota import EPOCH, Object, completed, condition, held, seconds, set_condition, us
+from tests.twins.quota.equals import equals
 
 __all__ = ["Stay", "World"]
 

@@ -27,7 +27,7 @@ from controllers.gangs.lifecycle.settings import GatesMode
 from extender.configuration import ExtenderConfiguration
 from extender.service import ExtenderService
 from extender.wire import filter_decoder, preemption_decoder
-from kube.client import ApiClient
+from kube.client import ApiClient, ApiError
 from kube.reflector import Resource
 from runtime.mirror.resources import (
     BUDGETS,
@@ -184,7 +184,7 @@ class Stage:
     @property
     def reserved(self) -> int:
         """Groups with reserved room."""
-        return len(self.controller.reservations)
+        return len(self.controller.known.promises.reservations)
 
     def wait_for_attempts(self, seconds: float) -> None:
         """A plan that evicts waits so long for the scheduler to try every member once. At first it does not wait."""
@@ -199,6 +199,16 @@ class Stage:
     def _hear(self) -> None:
         for view in self._views.values():
             view._reflector._heard = self.clock - self._silent
+
+    def refuse(self, kind: type, status: int) -> None:
+        """The API server has just answered a list of this kind with the status: it does not serve it, or forbids it."""
+        reflector = self._views[KINDS[kind].kind]._reflector
+        reflector.refusal = ApiError(status, "", "refused")
+        reflector.refusals.since = self.clock
+
+    def asked(self, kind: type) -> bool:
+        """Whether somebody has asked for another list of this kind, which was refused."""
+        return self._views[KINDS[kind].kind]._reflector.refusals._asked.is_set()
 
     def restart(self) -> Stage:
         """A new process, whose mirror is still empty."""
@@ -253,8 +263,8 @@ class Stage:
             await self.leading.planner.step()
             await self._remove_gates()
             self._look_anew()
-            self.leading.group_status.look_at_due()
-            await self.leading.asking.step()
+            self._write_group_status()
+            await self.leading.waking.asking.step()
             await self.leading.strays.step()
             if self.agrees:
                 self._agree()
@@ -264,7 +274,7 @@ class Stage:
     async def written(self) -> None:
         """Let what waits be written. Nothing of the API server may hang."""
         for _ in range(100):
-            if not len(self.leading.writes) + len(self.leading.status_writes):
+            if not len(self.leading.writes) + len(self.leading.telling.status_writes):
                 return
             await asyncio.sleep(0)
         raise AssertionError("something is still being written")
@@ -276,15 +286,22 @@ class Stage:
         while (group := gates._queue.take()) is not None:
             await gates._work(group)
 
+    def _write_group_status(self) -> None:
+        """Look at every PodGroup whose turn it is. Changes need not be waited for."""
+        status = self.leading.telling.status
+        while (group := status._queue.take()) is not None:
+            status._look(group)
+
     def _look_anew(self) -> None:
         """What is kept of looks and proofs must be what a new look sees."""
-        leading, controller = self.leading, self.controller
+        leading, known = self.leading, self.controller.known
+        roster, reservations, gated = known.mirror.roster, known.promises.reservations, known.waiters.gated
         for gang in leading.gangs:
             plan = gang.life.plan
             if plan is None:
                 continue
-            kept = leading.planner._world.looks.look(plan, trusted=True)
-            fresh = seen(plan, controller.roster, controller.reservations, leading.evidence, controller.gated)
+            kept = leading.planner._following._looks.look(plan, trusted=True)
+            fresh = seen(plan, roster, reservations, leading.evidence, gated)
             assert kept == fresh
             assert list(kept.proofs) == list(fresh.proofs)
 

@@ -6,8 +6,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from api.clock import SYSTEM_CLOCK
 from api.core import Pod
-from extender.verbs import BoundPod, Hold, Offer, Within
+from controllers.gangs.answering import BoundPod, Hold, Offer, Within
+from controllers.gangs.promised.reservations import Reservations
 from hack.controlplane import objects
 
 __all__ = ["StillWorld", "pod"]
@@ -21,12 +23,23 @@ class StillWorld:
     full: Collection[str] = ()
     """Nodes whose room is reserved."""
     pods: dict[str, BoundPod] = field(default_factory=dict)
-    ready: bool = True
+    decides: bool = True
     follows: bool = False
-    """Not ready because another process may lead."""
+    """It does not decide because another process may lead."""
     plans: bool = False
     """Plans are made for pods that preempt alone."""
     told: list[str] = field(default_factory=list)
+    reservations: Reservations = field(default_factory=lambda: Reservations(SYSTEM_CLOCK))
+
+    @property
+    def promises_room(self) -> bool:
+        return len(self.reservations) > 0
+
+    def is_promised(self, node: str, *, at_least: int | None = None) -> bool:
+        return self.reservations.is_reserved(node, at_least=at_least)
+
+    def is_awaited(self, uid: str, *, at_least: int | None = None) -> bool:
+        return self.reservations.awaits(uid, at_least=at_least)
 
     def verdict(self, pod: Pod) -> Hold | Offer | Within | None:
         return self.answer
@@ -41,7 +54,7 @@ class StillWorld:
         self.told.append(f"outside {pod.metadata.name}")
 
     def attempted(self, pod: Pod) -> None:
-        """See World."""
+        """See Face."""
 
     def barred(self, pod: Pod, names: Iterable[str]) -> list[str]:
         return [name for name in names if name in self.full]
@@ -56,11 +69,11 @@ class StillWorld:
     def bound(self, uid: str) -> BoundPod | None:
         return self.pods.get(uid)
 
-    def not_ready(self, pod: Pod) -> None:
-        """See World."""
+    def answered_in_vain(self, pod: Pod) -> None:
+        """See Face."""
 
     def filter_called(self, pod: Pod, nodes: list[str]) -> None:
-        """See World."""
+        """See Face."""
 
     def preempt_called(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
         self.told.append(f"preempt {pod.metadata.name}")

@@ -205,6 +205,35 @@ def test_the_snapshot_says_what_the_account_says(made: Made) -> None:
             assert is_evictable(seen, seen.pod_rows[each.uid]) == expected
 
 
+@settings(deadline=None, max_examples=examples(600))
+@given(
+    clusters(),
+    st.lists(st.tuples(st.sets(st.sampled_from(NODES), min_size=1), st.integers(1, 3)), max_size=3),
+)
+def test_all_accounts_of_promised_room_say_what_the_definition_says(
+    made: Made, granted: list[tuple[set[str], int]]
+) -> None:
+    """`Account.room` is the definition. A snapshot has it for groups without a plan, and `Leftover` for other pods."""
+    leftover, resources = Leftover(made.tables, made.roster, made.reservations), ("cpu", "pods")
+    for number, (nodes, cpus) in enumerate(granted):
+        late = pod(f"late{number}", requests={"cpu": str(cpus)})
+        made.reservations.grants.note(late, nodes, {"cpu": 1000 * cpus, "pods": 1})
+    for group in sorted(set(PRIORITIES) - made.plans):
+        seen = made.seen(group)
+        for name, resource in itertools.product(NODES, resources):
+            row, column = seen.node_names.index(name), seen.resources.index(resource)
+            free = seen.allocatable[row, column] - seen.used[row, column] + seen.leaving[row, column]
+            assert free == made.account.room(name, resource, key(group), PRIORITIES[group])
+    for priority in range(5):
+        room = leftover.room(priority, resources)
+        for (row, name), column in itertools.product(enumerate(leftover.names), range(len(resources))):
+            if leftover.is_open(name, priority):
+                continue
+            taken = sum((1000 * cpus, 1)[column] for nodes, cpus in granted if name in nodes)
+            expected = made.account.room(name, resources[column], None, priority) - taken
+            assert room[row, column] == expected
+
+
 def is_evictable(seen: Snapshot, row: int) -> bool:
     return not seen.pod_flags[row] & (TERMINATING | STAYING | KEPT)
 

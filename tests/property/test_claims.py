@@ -15,7 +15,8 @@ from api.core import Pod
 from api.selectors import node_selector_matches
 from api.storage import PersistentVolume
 from hack.fidelity.ours import STORAGE
-from hack.fidelity.worlds import World, random_world
+from hack.fidelity.world import World
+from hack.fidelity.worlds import random_world
 from nodes.filters.pod_volumes import ClassStorage, PodVolumes
 from nodes.state.pods.pod_facts import Change
 from nodes.state.tables import Tables

@@ -232,9 +232,9 @@ class Evicting(RuleBasedStateMachine):
     @on_the_loop
     async def the_process_dies(self) -> None:
         leading = self.stage.leading
-        await leading._evictions.close()
+        await leading.evictions.close()
         await leading.writes.close()
-        await leading.status_writes.close()
+        await leading.telling.status_writes.close()
         self.stage = self.stage.restart()
         self.stage.add(*self.objects(), *(make(Pod, each) for each in list(self.api.of(RUNNING).values())))
         self.stage.list_plans()

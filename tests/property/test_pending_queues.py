@@ -22,7 +22,6 @@ from quota.cycle.queues import (
     RequeueReason,
     backs_off,
     comes_back,
-    equals,
     heads,
     held_back,
     is_queued,
@@ -50,6 +49,7 @@ from tests.kit.quota import (
     us,
     workload,
 )
+from tests.twins.quota.equals import equals
 
 QUEUES = st.sampled_from("abc")
 LOCALS = st.sampled_from("lmn")

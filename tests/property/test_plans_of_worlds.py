@@ -16,7 +16,8 @@ from api.core import Pod
 from api.plans import PreemptionPlanSpec
 from hack.fidelity.ours import tables_of
 from hack.fidelity.volumes import crowd
-from hack.fidelity.worlds import GROUP, World, random_world
+from hack.fidelity.world import World
+from hack.fidelity.worlds import GROUP, random_world
 from native.nodes._victims import search
 from nodes.search.cells import place_all
 from nodes.search.cluster import Cluster, lay_out

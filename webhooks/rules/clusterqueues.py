@@ -62,7 +62,7 @@ def _borrowing_causes(preemption: Object, reclaim: str) -> Iterator[Cause]:
         return
     policy = text(borrowing, "policy")
     if policy not in ("Never", reclaim):
-        message = f"borrowWithinCohort.policy {shown(policy)} goes with reclaimWithinCohort LowerPriority or Any only"
+        message = f"borrowWithinCohort.policy {shown(policy)} needs reclaimWithinCohort LowerPriority or Any"
         yield Cause("spec.preemption", INVALID, message)
 
 

@@ -130,7 +130,7 @@ def _system_causes(group: Object, namespaces: tuple[str, ...]) -> Iterator[Cause
 def _mode_causes(spec: Object) -> Iterator[Cause]:
     """The fault of a group with mode `all` whose pods are scheduled one by one: it cannot be preempted as a whole."""
     if "all" in child(spec, "disruptionMode") and "basic" in child(spec, "schedulingPolicy"):
-        yield Cause("spec.disruptionMode", INVALID, "all goes with schedulingPolicy gang, not with basic")
+        yield Cause("spec.disruptionMode", INVALID, "all needs schedulingPolicy gang, not basic")
 
 
 def _warnings(request: Request) -> Iterator[str]:

@@ -23,8 +23,8 @@ def default(request: Request) -> Object:
     """The pod with the scheduling gates that it needs, after those that it has already.
 
     Members of a gang wait for one another, and those of a group in a queue wait for quota. A pod that has a node stays
-    as it is. A gate is left out if it is known that the PodGroup needs none. The controllers remove a gate from a pod
-    of which that turns out later.
+    as it is. A gate is left out if it is known that the PodGroup needs none. If that turns
+    out later, the controllers remove the gate from the pod.
     """
     spec = request.new.get("spec")
     if request.operation != "CREATE" or request.subresource:
@@ -124,7 +124,7 @@ def _how_to_agree(group: PodGroup) -> str:
     """Neither the pod's priority nor the group's can be changed later."""
     name = group.spec.priority_class_name
     which = f"the PodGroup's is {name}" if name else "the PodGroup has none"
-    return f"nobody is evicted for the group unless both have one priorityClassName ({which})"
+    return f"nothing is evicted for the group unless both have one priorityClassName ({which})"
 
 
 def _class_of(group: PodGroup, facts: Facts) -> Answer[PriorityClass]:

@@ -20,7 +20,7 @@ from controllers.gangs.keys import spoken_in
 from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.lifecycle.observations import Compared, DeletionRefused, EvictorStopped, Rehearsed
 from controllers.gangs.looking.comparison import difference, over_budget, protected, unit_changed
-from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.mirror.mirror import Mirror
 from controllers.gangs.promised.account import Account
 from controllers.gangs.telling.events import Reporter
 from controllers.gangs.writing.plan_store import PlanStore
@@ -45,15 +45,14 @@ class Evictions:
         store: PlanStore,
         reporter: Reporter,
         gangs: Gangs,
-        roster: Roster,
+        mirror: Mirror,
         account: Account,
-        trusted: Callable[[], bool],
         nudge: Callable[[], None],
     ) -> None:
-        """`trusted`: whether the mirror may be trusted. `nudge`: have the planner look again."""
+        """`nudge`: have the planner look again."""
         self.evictor, self.store, self.reporter = evictor, store, reporter
-        self.gangs, self.roster, self.account = gangs, roster, account
-        self.trusted, self._nudge = trusted, nudge
+        self.gangs, self.mirror, self.roster, self.account = gangs, mirror, mirror.roster, account
+        self._nudge = nudge
         self._tasks: dict[PlanKey, asyncio.Task[None]] = {}
         self._victims: dict[PlanKey, frozenset[str]] = {}
         """Of the plans at work: UIDs."""
@@ -234,7 +233,7 @@ class _Permission:
         current = self._gang.life.plan
         if current is None or not self._is_current():
             return False
-        if not current.may_evict or not self._all.trusted():
+        if not current.may_evict or not self._all.mirror.is_trusted():
             return False
         # As long as nobody has gone, the whole plan is compared: much may change while a begun unit is stored.
         goes_on = current.begun and not current.resumed and not self._all_remain(current)

@@ -6,12 +6,11 @@ See docs/decisions/0036.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from http import HTTPStatus
-from typing import Final
 
 import structlog
 
 from api.plans import Victim, VictimPod
+from controllers.gangs.evicting.refused_evictions import may_succeed_later
 from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.mirror.marked_pods import PREEMPTED, Mark, MarkedPods, Signature, reason_of_release
 from controllers.gangs.mirror.roster import Roster
@@ -19,12 +18,9 @@ from controllers.gangs.writing.writer import Marked, Writer
 from kube.client import ApiError
 from nodes.groups.keys import short_name
 
-__all__ = ["Marking", "may_succeed_later", "said"]
+__all__ = ["Marking", "said"]
 
 log = structlog.get_logger(__name__)
-
-NO_VERDICT: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.CONFLICT})
-"""Answers that refuse this request, and say nothing of the next one."""
 
 
 class Marking:
@@ -121,11 +117,6 @@ class Marking:
         message = self._signature.sign(said(plan, victim))
         where = pod.namespace, pod.name, pod.uid
         return await self._writer.mark_disruption_target(*where, reason, message, dry_run=dry_run)
-
-
-def may_succeed_later(error: ApiError) -> bool:
-    """Whether another attempt may get another answer."""
-    return error.is_retriable or error.status in NO_VERDICT
 
 
 def said(plan: ActivePlan, victim: Victim) -> str:

@@ -1,23 +1,34 @@
-"""What the API server says when it does not let a victim go."""
+"""What it means when the API server refuses what an eviction takes: for good, or for now."""
 
 from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final
 
 import structlog
 from prometheus_client import Counter
 
 from api.plans import VictimPod
-from controllers.gangs.evicting.marking import may_succeed_later
 from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.mirror.withheld_names import spoken_pod
 from kube.client import ApiError
 
-__all__ = ["OverBudgetError", "refusal"]
+__all__ = ["OverBudgetError", "may_succeed_later", "refusal"]
 
 log = structlog.get_logger(__name__)
 
 
+NO_VERDICT: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.CONFLICT})
+"""Answers that refuse this request, and say nothing of the next one."""
+
+
 class OverBudgetError(Exception):
     """A PodDisruptionBudget that is respected does not let a pod go."""
+
+
+def may_succeed_later(error: ApiError) -> bool:
+    """Whether another attempt may get another answer."""
+    return error.is_retriable or error.status in NO_VERDICT
 
 
 def refusal(plan: ActivePlan, pod: VictimPod, error: ApiError, counter: Counter) -> str:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from controllers.gangs.lifecycle.stored_plan import StoredPlan
 
-__all__ = ["MOST_PLANS", "Cycle", "cycles"]
+__all__ = ["Cycle", "cycles"]
 
 MOST_PLANS: Final = 3
 """After so many plans for one preemptor, it evicts nobody of the owner for a while."""

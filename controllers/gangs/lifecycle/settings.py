@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from api.backoff import Backoff
 
@@ -20,6 +20,7 @@ __all__ = [
     "Confirmation",
     "GatesMode",
     "PartialGangs",
+    "PiecesRule",
     "Rules",
 ]
 
@@ -34,6 +35,15 @@ as soon as our model finds a place for the gang. Off: at once, and the webhook a
 PartialGangs = Literal["Release", "Keep"]
 """What becomes of a gang that never ran whole and has members bound. Release: they are evicted, so that it waits as a
 whole. Keep: they stay."""
+
+
+class PiecesRule(NamedTuple):
+    """What becomes of gangs in pieces, and when."""
+
+    setting: PartialGangs
+    seconds: float
+    """How long a gang that never ran whole may have members bound, while no plan frees room for the others."""
+
 
 ASKED_SECONDS: Final = 30.0
 """How long a plan waits at most for the scheduler's word after it was asked."""

@@ -91,7 +91,7 @@ class StoredPlan:
 
     @property
     def decided(self) -> float | None:
-        """When this decision was made last. None in objects of versions that did not store that."""
+        """When this decision was made last. None if the process died before it wrote the status."""
         return seconds_of(self.status.last_decision_time)
 
     @property

@@ -15,7 +15,7 @@ from api.plans import PreemptionPlanSpec
 from controllers.gangs.lifecycle.life import Former, RoomMade
 from controllers.gangs.lifecycle.stored_plan import StoredPlan
 
-__all__ = ["MOST_DOUBLINGS", "History", "continues", "history", "room_made", "taken_until"]
+__all__ = ["History", "continues", "history", "room_made", "taken_until"]
 
 MOST_DOUBLINGS: Final = 7
 """Ten minutes become 21 hours at most."""

@@ -6,6 +6,7 @@ It lives as long as a term: a process that begins to lead has seen nothing, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from math import inf
 from typing import NamedTuple
 
 from api.clock import Clock
@@ -19,8 +20,7 @@ from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.mirror.waiting import PULSE_NODE
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration
 from controllers.gangs.scheduler.messages import refusal
-from controllers.gangs.scheduler.offers import Offers
-from nodes.filters.profile import DEFAULT_SCHEDULER
+from controllers.gangs.scheduler.offers import OFFER_SECONDS, Offers
 
 __all__ = ["Evidence"]
 
@@ -44,7 +44,7 @@ class Evidence:
         clock: Clock,
         on_presented: Callable[[GroupKey, str], None],
         *,
-        offer_seconds: float,
+        offer_seconds: float = OFFER_SECONDS,
         gang_of: Callable[[Pod], GroupKey | None] | None = None,
     ) -> None:
         """`on_presented` is told of each sign that a scheduler works on a member (group, UID).
@@ -59,19 +59,10 @@ class Evidence:
         self._proven: dict[GroupKey, PlanProofs] = {}
         self._plans_of: dict[str, set[PlanProofs]] = {}
         """What is proven of the plans that place a pod, by its UID."""
-        self._callers: set[str] = set()
-        """Names of the schedulers that have called us."""
         self._withdrawn: set[str] = set()
         """UIDs of pods whose nomination we withdraw."""
 
     # ---- what happens
-
-    def called(self, pod: Pod) -> bool:
-        """A scheduler asked us about a pod of any kind. Returns whether it is the first time."""
-        name = pod.spec.scheduler_name or DEFAULT_SCHEDULER
-        is_new = name not in self._callers
-        self._callers.add(name)
-        return is_new
 
     def filter_called(self, pod: Pod, nodes: list[str]) -> None:
         """The scheduler named nodes for a member."""
@@ -115,9 +106,14 @@ class Evidence:
         """We are about to withdraw a member's nomination: its end will be no sign of a scheduler."""
         self._withdrawn.add(uid)
 
-    def expire(self) -> None:
-        """Forget what has lapsed. To be called about once a second."""
+    def due_in(self) -> float:
+        """See `controllers.gangs.timekeeping.Timed`. Nobody waits for what lapses here."""
+        return inf
+
+    def tick(self, *, trusted: bool) -> bool:
+        """Forget what has lapsed."""
         self._offers.expire()
+        return False
 
     def _shown(self, uid: str) -> None:
         """Something may have been shown of the pod."""
@@ -139,10 +135,6 @@ class Evidence:
             gone = gone_from(node, there.get(node, ()), self._roster)
             leaving[node] = victims | gone.keys() if gone else frozenset[str]()
         return self._offers.offers(members, leaving)
-
-    def has_called(self, scheduler: str) -> bool:
-        """Whether the scheduler of this name has asked us about any pod."""
-        return (scheduler or DEFAULT_SCHEDULER) in self._callers
 
     def is_presented(self, group: GroupKey) -> bool:
         """Whether a scheduler works on a member of the group that is not bound."""

@@ -32,6 +32,7 @@ class GatedPods:
         self._clock = clock
         self._pods: dict[str, GatedPod] = {}
         self._groups: dict[GroupKey, dict[str, GatedPod]] = {}
+        self._ungated: tuple[str, GroupKey] | None = None
 
     def __contains__(self, uid: object) -> bool:
         return uid in self._pods
@@ -57,12 +58,9 @@ class GatedPods:
         """The group's gated pods."""
         return list(self._groups.get(group, {}).values())
 
-    def pod_changed(self, uid: str, pod: Pod | None) -> GroupKey | None:
-        """There is a newer state of a pod; None when it is gone, or has ended.
-
-        Returns the group if no pod of it is gated any longer.
-        """
-        before = self._pods.pop(uid, None)
+    def pod_changed(self, uid: str, pod: Pod | None) -> None:
+        """There is a newer state of a pod; None when it is gone, or has ended."""
+        before, self._ungated = self._pods.pop(uid, None), None
         if before is not None:
             del self._groups[before.group][uid]
         if pod is not None and _is_gated(pod):
@@ -70,10 +68,13 @@ class GatedPods:
             since = before.since if before is not None else self._clock.monotonic()
             self._pods[uid] = GatedPod(uid, pod.metadata.name, group, since)
             self._groups.setdefault(group, {})[uid] = self._pods[uid]
-        if before is None or self._groups[before.group]:
-            return None
-        del self._groups[before.group]
-        return before.group
+        if before is not None and not self._groups[before.group]:
+            del self._groups[before.group]
+            self._ungated = uid, before.group
+
+    def ungated_by(self, uid: str) -> GroupKey | None:
+        """The group of which no pod is gated any longer since the last event, if that was about this pod (UID)."""
+        return self._ungated[1] if self._ungated is not None and self._ungated[0] == uid else None
 
 
 def _is_gated(pod: Pod) -> bool:

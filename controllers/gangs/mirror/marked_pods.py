@@ -15,9 +15,7 @@ from api.meta import Condition
 from runtime.terms.term import Term
 
 __all__ = [
-    "PARTIAL_GANG_RELEASED",
     "PREEMPTED",
-    "QUOTA_WITHDRAWN",
     "Mark",
     "MarkedPods",
     "Signature",
@@ -25,15 +23,13 @@ __all__ = [
 ]
 
 PREEMPTED: Final = "PreemptionByScheduler"
-"""Upstream's reason of the condition of a preempted pod. kube-scheduler writes it, too."""
+"""Upstream's reason of the condition of a preempted pod. kube-scheduler writes it, too, and does not sign."""
 PARTIAL_GANG_RELEASED: Final = "PartialGangReleased"
 """The reason where the bound members of a gang in pieces go."""
 QUOTA_WITHDRAWN: Final = "QuotaWithdrawn"
 """The reason where the bound members of a gang go that has lost its quota."""
 SIGNED: Final = re.compile(r" \[term (\d+) of ([^\]]*)\]$")
-OUR_REASONS: Final = (PARTIAL_GANG_RELEASED, QUOTA_WITHDRAWN)
-UNSIGNED: Final = " preempts this pod"
-"""Part of the messages of versions that did not name the term."""
+REASONS: Final = (PREEMPTED, PARTIAL_GANG_RELEASED, QUOTA_WITHDRAWN)
 
 
 def reason_of_release(*, withdraws: bool) -> str:
@@ -55,10 +51,6 @@ class Signature(NamedTuple):
     def sign(self, message: str) -> str:
         """The message of a mark."""
         return f"{message} [term {self.number} of {self.holder}]"
-
-
-UNKNOWN: Final = Signature(0, "")
-"""A version wrote the mark that did not name the term."""
 
 
 class Mark(NamedTuple):
@@ -101,10 +93,7 @@ def _signature(condition: Condition) -> Signature | None:
     """The term that wrote the condition; None if it is not our mark."""
     if condition.type != DISRUPTION_TARGET or condition.status != "True":
         return None
-    if condition.reason not in (PREEMPTED, *OUR_REASONS):
+    if condition.reason not in REASONS:
         return None
     found = SIGNED.search(condition.message)
-    if found is not None:
-        return Signature(int(found[1]), found[2])
-    is_ours = condition.reason in OUR_REASONS or UNSIGNED in condition.message
-    return UNKNOWN if is_ours else None
+    return Signature(int(found[1]), found[2]) if found is not None else None

@@ -368,7 +368,7 @@ class Roster:
         return self._tables.node_pod_changes(node)
 
     def nomination_changes(self, node: str) -> int:
-        """Grows when a pending pod is nominated to the node, or changes its requests, or when its nomination ends."""
+        """Grows when a waiting pod is nominated to the node, or changes its requests, or when its nomination ends."""
         return self._tables.nomination_changes(node)
 
     def nominated(self, node: str) -> set[str]:

@@ -16,7 +16,7 @@ from api.times import rfc3339
 from controllers.gangs.scheduler.messages import refusal
 from nodes.filters.profile import DEFAULT_SCHEDULER
 
-__all__ = ["HELD", "PULSE_NODE", "WaitingPod", "WaitingPods", "held_condition", "waits_for_ports"]
+__all__ = ["PULSE_NODE", "WaitingPod", "WaitingPods", "held_condition", "waits_for_ports"]
 
 PULSE_NODE: Final = "pulse.reprieve.invalid"
 """The node that a pulse nominates a pod to. It takes no room, because there is no such node.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Container
-from concurrent.futures import Executor
+from functools import partial
 
 import structlog
 from msgspec import UNSET
@@ -16,18 +15,16 @@ from controllers.gangs.lifecycle.life import GroupKey, victim_uids
 from controllers.gangs.lifecycle.observations import Decided, NotDecided
 from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.metrics import PLANNING_SECONDS
-from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.mirror.mirror import Mirror
 from controllers.gangs.planning.assigning import assign
-from controllers.gangs.planning.exclusions import Exclusions
-from controllers.gangs.planning.refusals import Refusals
+from controllers.gangs.planning.lessons import Lessons
 from controllers.gangs.planning.singles import Singles
-from controllers.gangs.planning.sparing import Sparing
 from controllers.gangs.promised.account import asks_with, subtract
 from controllers.gangs.promised.reservations import Reservations
+from controllers.gangs.searching import SearchThread
 from nodes.search.decision import Decision, DecisionError, Limits, group_decision, pod_decision
 from nodes.state.potential import NOBODY
 from nodes.state.snapshot import Snapshot
-from nodes.state.tables import Tables
 from runtime.failpoints import failpoint
 
 __all__ = ["Decider"]
@@ -40,23 +37,18 @@ class Decider:
 
     def __init__(
         self,
-        tables: Tables,
-        roster: Roster,
+        mirror: Mirror,
         reservations: Reservations,
-        refusals: Refusals,
-        exclusions: Exclusions,
-        sparing: Sparing,
+        lessons: Lessons,
         evidence: Evidence,
         singles: Singles,
         gated: Container[str],
-        executor: Executor,
-        limits: Limits,
+        search: SearchThread,
     ) -> None:
         """`gated`: the pods (UIDs) that have our scheduling gate."""
-        self._tables, self._roster, self._reservations = tables, roster, reservations
-        self._refusals, self._exclusions, self._sparing = refusals, exclusions, sparing
-        self._evidence, self._singles, self._gated = evidence, singles, gated
-        self._executor, self._limits = executor, limits
+        self._tables, self._roster, self._reservations = mirror.tables, mirror.roster, reservations
+        self._lessons, self._evidence, self._singles = lessons, evidence, singles
+        self._gated, self._search = gated, search
 
     async def decide(self, key: GroupKey, *, barred: str = "") -> Decided | NotDecided:
         """The decision for one gang, or for a pod that preempts alone.
@@ -72,13 +64,9 @@ class Decider:
             # Who may not evict takes no room that others are making, whatever their priority.
             asks = NOBODY if barred else asks_with(priority, self._roster.members(key))
             snapshot = subtract(snapshot, self._reservations, key, asks)
-        snapshot = self._exclusions.apply(self._refusals.exempt(snapshot), key[0])
-        snapshot = self._sparing.apply(snapshot, key)
-        loop = asyncio.get_running_loop()
+        snapshot = self._lessons.apply(snapshot, key)
         with PLANNING_SECONDS.time():
-            decided = await loop.run_in_executor(
-                self._executor, _decide, snapshot, key, self._limits, barred, among
-            )
+            decided = await self._search.run(partial(_decide, snapshot, key, barred, among))
         if isinstance(decided, DecisionError):
             return NotDecided(str(decided))
         spec = self._assigned(decided)
@@ -104,7 +92,7 @@ class Decider:
             and decided.spec.mismatch is UNSET
             and decided.spec.stopped_by_pod_disruption_budgets is UNSET  # others may have another policy
             and not self._roster.count(key).bound
-            and not self._sparing.spares(key)
+            and not self._lessons.spares(key)
             and not self._tables.classes.keeping_apart
             and not self._tables.claims_of(self._tables.members(key))
         )
@@ -119,7 +107,7 @@ class Decider:
 
 
 def _decide(
-    snapshot: Snapshot, key: GroupKey, limits: Limits, barred: str, among: frozenset[str]
+    snapshot: Snapshot, key: GroupKey, barred: str, among: frozenset[str], limits: Limits
 ) -> Decision | DecisionError:
     """On the search's thread. A fault of ours holds one gang back, and never the others.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from api.clock import Clock
 from controllers.gangs.lifecycle.cycles import cycles
 from controllers.gangs.lifecycle.life import GroupKey
@@ -15,6 +17,13 @@ from nodes.state.snapshot import Snapshot
 
 __all__ = ["Sparing"]
 
+TAKEN_SECONDS: Final = 600.0
+"""How long no plan evicts on a node where pods that never came to the extender took the room that a plan had made. Each
+further time doubles it."""
+CYCLE_SECONDS: Final = 600.0
+"""How long owners that evicted each other spare each other, and a group spares an owner whose pods it evicted three
+times."""
+
 
 class Sparing:
     """The nodes on which nobody is evicted for a while, and the owners that a gang spares. Stored plans say both."""
@@ -26,8 +35,8 @@ class Sparing:
         reporter: Reporter,
         clock: Clock,
         *,
-        taken_seconds: float,
-        cycle_seconds: float,
+        taken_seconds: float = TAKEN_SECONDS,
+        cycle_seconds: float = CYCLE_SECONDS,
     ) -> None:
         self._roster, self._stored, self._reporter, self._clock = roster, stored, reporter, clock
         self._taken_seconds, self._cycle_seconds = taken_seconds, cycle_seconds

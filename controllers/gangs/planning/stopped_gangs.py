@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Final
 
 from api.backoff import Backoff
 from api.clock import Clock
 from api.plan_names import plan_name
 from api.plans import PreemptionPlanSpec, Preemptor, Victim, VictimPod
-from controllers.gangs.gangs import Gang, Gangs
+from controllers.gangs.gangs import Gangs
 from controllers.gangs.lifecycle.life import GroupKey
 from controllers.gangs.lifecycle.observations import ToRelease
 from controllers.gangs.mirror.roster import Roster
@@ -28,11 +29,17 @@ class StoppedGangs:
         self._tries: dict[GroupKey, tuple[str, int, float]] = {}
         """By group: its UID, how many plans were asked for, and when the next one may be (monotonic seconds)."""
 
-    def __len__(self) -> int:
-        """Gangs that must go."""
-        return len(self._queued.stops)
+    def due_in(self) -> float:
+        """See `controllers.gangs.timekeeping.Timed`."""
+        return 0.0 if self._queued.stops else inf
 
-    def look(self) -> None:
+    def tick(self, *, trusted: bool) -> bool:
+        """Look at them."""
+        if trusted:
+            self._look()
+        return False
+
+    def _look(self) -> None:
         """Have a plan made for each gang that must go and has none."""
         stops, now = self._queued.stops, self._clock.monotonic()
         self._tries = {key: tried for key, tried in self._tries.items() if key in stops}
@@ -49,10 +56,6 @@ class StoppedGangs:
             self._tries[key] = stop.uid, tries + 1, now + AGAIN.delay(tries + 1)
             grace = self._roster.grace_seconds(pod.uid for pod in spec.victims[0].pods)
             self._gangs.observe(gang, ToRelease(plan_name(spec), spec, grace, demanded=True))
-
-    def waits(self, gang: Gang) -> bool:
-        """Whether no room may be planned for the gang: it waits for quota."""
-        return self._queued.waits(gang.key)
 
     def _plan(self, key: GroupKey, stop: Stop) -> PreemptionPlanSpec | None:
         """The decision that all running members go, as one unit; None if none runs, or it is another group now."""

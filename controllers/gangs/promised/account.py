@@ -1,16 +1,18 @@
 """One account of promised room, for all who ask: the search, the look at a plan, and the verbs.
 
 Room is promised by the claims of plans and by nominations of pods, ours or not. Room comes back from terminating pods
-that are not overdue. Who asks has a priority, and sees through all promises of a lower one. `subtract` says of a whole
-snapshot what `Account.room` says of one node. `controllers.gangs.promised.leftover` says it of the pods that no plan
-places.
+that are not overdue. Who asks has a priority, and sees through all promises of a lower one.
+
+`Account.room` is the definition, for one resource on one node. Two others are derived from it, because they answer for
+many nodes at once: `subtract` writes it into a snapshot, for a group that has no plan; and `Leftover` keeps it for pods
+that no plan places, less what filter has granted since. tests/property/test_account.py compares them.
 
 See docs/decisions/0026.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -20,12 +22,12 @@ from numpy.typing import NDArray
 from api.core import Pod
 from controllers.gangs.keys import GroupKey, lone_pod
 from controllers.gangs.mirror.group_members import Claim
-from controllers.gangs.mirror.roster import MemberView, Roster
+from controllers.gangs.mirror.roster import MemberView, Nominee, Roster
 from controllers.gangs.promised.reservations import Reservations, Room
 from nodes.state.columns.flags import STAYING, is_leaving
 from nodes.state.snapshot import Snapshot
 
-__all__ = ["Account", "asks_with", "is_counted", "pod_asks_with", "subtract"]
+__all__ = ["Account", "asks_with", "pod_asks_with", "subtract"]
 
 Int64s = NDArray[np.int64]
 
@@ -51,8 +53,11 @@ class Account:
     def __init__(self, roster: Roster, reservations: Reservations) -> None:
         self._roster, self._reservations = roster, reservations
 
-    def room(self, node: str, resource: str, group: GroupKey, priority: int) -> int:
-        """What the group's plan may count with once its own victims are gone. Its own claims are not subtracted."""
+    def room(self, node: str, resource: str, group: GroupKey | None, priority: int) -> int:
+        """What the group's plan may count with once its own victims are gone. Its own claims are not subtracted.
+
+        None: what a pod of this priority may use that no plan places, once all have gone that terminate.
+        """
         free = self._free(priority, group)
         return self._reservations.room(node, resource, free, at_least=priority, own=group)
 
@@ -79,21 +84,24 @@ class Account:
             return frozenset()
         return self._reservations.takers(node, group, self._free(priority, group))
 
-    def _free(self, priority: int, group: GroupKey) -> Room:
+    def nominees(self, node: str, priority: int, own: GroupKey | None) -> Iterator[Nominee]:
+        """Pods of this own priority or more, nominated to the node, that take more room than is counted already."""
+        return (
+            nominee
+            for nominee in self._roster.nominees(node, at_least=priority)
+            if not _is_counted(self._reservations, nominee.uid, nominee.group, priority, own)
+        )
+
+    def _free(self, priority: int, group: GroupKey | None) -> Room:
         return lambda node, resource: (
             self._roster.free(node, resource) - self._nominated(node, resource, priority, group)
         )
 
-    def _nominated(self, node: str, resource: str, priority: int, own: GroupKey) -> int:
-        """What pods of this own priority or more, nominated to the node, will take. What plans claim is not counted."""
-        return sum(
-            nominee.requests.get(resource, 0)
-            for nominee in self._roster.nominees(node, at_least=priority)
-            if not is_counted(self._reservations, nominee.uid, nominee.group, priority, own)
-        )
+    def _nominated(self, node: str, resource: str, priority: int, own: GroupKey | None) -> int:
+        return sum(nominee.requests.get(resource, 0) for nominee in self.nominees(node, priority, own))
 
 
-def is_counted(
+def _is_counted(
     reservations: Reservations, uid: str, group: GroupKey | None, priority: int, own: GroupKey | None
 ) -> bool:
     """Whether a nominated pod takes no more room than is counted already: it is the asking group's, or has a claim."""
@@ -126,7 +134,7 @@ def subtract(
         (pod, node)
         for pod, node in {**_rows_of(coming, snapshot), **snapshot.nominated}.items()
         if snapshot.pod_priority[pod] >= priority
-        and not is_counted(reservations, snapshot.pod_uids[pod], _group_of(snapshot, pod), priority, group)
+        and not _is_counted(reservations, snapshot.pod_uids[pod], _group_of(snapshot, pod), priority, group)
     ]
     if not others and not nominated:
         return snapshot
@@ -201,7 +209,7 @@ class _Page:
         self._kept += [(group, row) for uid in victims if (row := rows.get(uid)) is not None]
 
     def nominate(self, nominated: Sequence[tuple[int, int]]) -> None:
-        """Pending pods take room where they are nominated: (pod, node)."""
+        """Waiting pods take room where they are nominated: (pod, node)."""
         live = [(pod, node) for pod, node in nominated if self._snapshot.node_live[node]]
         pods, nodes = np.array(live, np.intp).reshape(-1, 2).T
         np.add.at(self._used, nodes, self._requests(pods))

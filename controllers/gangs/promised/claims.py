@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import msgspec
-
 from api.core import Pod
 from api.plan_names import PlanKey
 from api.plans import PreemptionPlanSpec
@@ -19,11 +17,10 @@ from controllers.gangs.keys import key_of
 from controllers.gangs.lifecycle.stored_plan import Owner, owner_of
 from controllers.gangs.mirror.group_members import Claim
 from controllers.gangs.mirror.roster import Roster
-from controllers.gangs.mirror.withheld_names import with_names
 from controllers.gangs.promised.reservations import Reservations
 from controllers.gangs.writing.stored import StoredPlans
 
-__all__ = ["Claims", "completed", "with_uids"]
+__all__ = ["Claims"]
 
 
 class _Word(NamedTuple):
@@ -42,8 +39,6 @@ class _Current:
     nodes: dict[str, str] = field(default_factory=dict)
     """Planned node by UID, of the pods that the plan claims room for."""
     victims: set[str] = field(default_factory=set)
-    unresolved: list[tuple[str, str]] = field(default_factory=list)
-    """Pods that a plan of version 0.1.0 names without a UID, and that are not there."""
 
 
 class Claims:
@@ -56,7 +51,6 @@ class Claims:
         self._current: dict[Owner, _Current] = {}
         self._by_pod: dict[str, set[Owner]] = {}
         """The preemptors whose plan places or evicts a pod, by its UID."""
-        self._unresolved: dict[tuple[str, str], Owner] = {}
 
     # ---- a leader's own word
 
@@ -87,10 +81,6 @@ class Claims:
         """The tables have a new state of a pod; None when it is gone."""
         self._reservations.grants.pod_changed(uid, pod)
         self.overdue_changed(uid)
-        if pod is not None and self._unresolved:
-            unresolved = self._unresolved.get((pod.metadata.namespace, pod.metadata.name))
-            if unresolved is not None:
-                self._hold(unresolved, self._current[unresolved].key, self._current[unresolved].spec)
 
     def overdue_changed(self, uid: str) -> None:
         """The tables say of a pod that it is overdue, or that it is not any longer (`Tables.tell_time`)."""
@@ -121,16 +111,10 @@ class Claims:
 
     def _hold(self, owner: Owner, key: PlanKey, spec: PreemptionPlanSpec) -> None:
         self._release(owner)
-        stored = self.stored.get(key)
-        spec = with_uids(spec, self._roster, stored.committed if stored is not None else None)
         current = self._current[owner] = _Current(key, spec)
         for placement in spec.placements:
-            if placement.uid and not placement.beyond_min_count:
+            if not placement.beyond_min_count:
                 current.nodes[placement.uid] = placement.node
-            elif not placement.uid:
-                name = (spec.preemptor.namespace, placement.pod)
-                current.unresolved.append(name)
-                self._unresolved[name] = owner
         current.victims.update(pod.uid for victim in spec.victims for pod in victim.pods)
         for uid in current.nodes.keys() | current.victims:
             self._by_pod.setdefault(uid, set()).add(owner)
@@ -155,8 +139,6 @@ class Claims:
         if current is None:
             return
         self._reservations.release(key_of(current.spec.preemptor))
-        for name in current.unresolved:
-            self._unresolved.pop(name, None)
         for uid in current.nodes.keys() | current.victims:
             owners = self._by_pod[uid]
             owners.discard(owner)
@@ -166,39 +148,6 @@ class Claims:
                 )  # the claim for a pod may have passed from its plan to ours
             if not owners:
                 del self._by_pod[uid]
-
-
-def completed(spec: PreemptionPlanSpec, roster: Roster, committed: float | None) -> PreemptionPlanSpec:
-    """A stored plan with all that is needed to carry it out: see `with_uids` and `withheld.with_names`."""
-    return with_names(with_uids(spec, roster, committed), roster)
-
-
-def with_uids(spec: PreemptionPlanSpec, roster: Roster, committed: float | None) -> PreemptionPlanSpec:
-    """The plan with the UIDs of its pods, which version 0.1.0 did not store.
-
-    A pod of the name that is younger than the plan (`committed`, seconds since the epoch) is another pod: its UID is
-    not known. Of such a plan only the first placements that minCount needs count.
-    """
-    if all(placement.uid for placement in spec.placements):
-        return spec
-    key = key_of(spec.preemptor)
-    members = {member.name: member for member in roster.members(key)}
-    named = {placement.pod for placement in spec.placements}
-    minimum = roster.minimum(key)
-    bound = sum(member.node is not None and name not in named for name, member in members.items())
-    needed = len(spec.placements) if minimum is None else max(0, minimum - bound)
-    placements = []
-    for index, placement in enumerate(spec.placements):
-        member = members.get(placement.pod)
-        known = member is not None and (committed is None or member.created <= committed)
-        placements.append(
-            msgspec.structs.replace(
-                placement,
-                uid=member.uid if member is not None and known else "",
-                beyond_min_count=index >= needed,
-            )
-        )
-    return msgspec.structs.replace(spec, placements=placements)
 
 
 def _owner(spec: PreemptionPlanSpec) -> Owner:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from controllers.gangs.mirror.group_members import Requests
 from controllers.gangs.mirror.roster import Roster
-from controllers.gangs.promised.account import is_counted
+from controllers.gangs.promised.account import Account
 from controllers.gangs.promised.grants import Grant
 from controllers.gangs.promised.reservations import Reservations
 from nodes.state.columns.columns import Column, Columns, Matrix
@@ -151,7 +151,7 @@ class Leftover:
     """Amounts are the scheduler's integers, and may be negative."""
 
     def __init__(self, tables: Tables, roster: Roster, reservations: Reservations) -> None:
-        self._tables, self._roster, self._reservations = tables, roster, reservations
+        self._tables, self._reservations, self._account = tables, reservations, Account(roster, reservations)
         self.layout = 0
         """Changes when rows do."""
         self._table = self._new()
@@ -299,14 +299,12 @@ class Leftover:
     def _compute(self, table: _Table, level: _Level, row: int) -> None:
         node, reservations = table.names[row], self._reservations
         level.forget(row)
-        level.holds.array[row] = bool(reservations.holders(node, at_least=level.priority))
+        level.holds.array[row] = reservations.is_reserved(node, at_least=level.priority)
         if not level.holds.array[row]:
             return
         taken = reservations.promised(node, at_least=level.priority)
-        for nominee in self._roster.nominees(node, at_least=level.priority):
-            if reservations.grants.covers(nominee.uid, node) or is_counted(
-                reservations, nominee.uid, nominee.group, level.priority, None
-            ):
+        for nominee in self._account.nominees(node, level.priority, None):
+            if reservations.grants.covers(nominee.uid, node):
                 continue
             level.nominees[nominee.uid] = row, nominee.requests
             level.by_row.setdefault(row, []).append(nominee.uid)

@@ -11,12 +11,13 @@ Requests are mappings from resource name to the scheduler's integers (cpu in mil
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
+from typing import Literal
 
 from api.clock import Clock
 from controllers.gangs.lifecycle.life import GroupKey
-from controllers.gangs.mirror.group_members import Claim
+from controllers.gangs.mirror.group_members import Claim, Requests
 from controllers.gangs.promised.claim_index import ClaimIndex, VictimIndex
 from controllers.gangs.promised.grants import Grants
 from nodes.state.columns.change_log import ChangeLog
@@ -27,6 +28,10 @@ Room = Callable[[str, str], int]
 """How much there is of a resource on a node: (node, resource) to the amount, which may be negative."""
 
 
+Kind = Literal["claimed", "running", "leaving"]
+"""Room that a plan claims, that its victims hold, and that those of them leave that terminate already."""
+
+
 @dataclass(slots=True)
 class _Share:
     """Of one resource on one node, what a plan claims, and what its victims hold and leave."""
@@ -34,6 +39,15 @@ class _Share:
     claimed: int = 0
     running: int = 0
     leaving: int = 0
+
+    def add(self, kind: Kind, amount: int) -> None:
+        """One more claim or victim."""
+        if kind == "claimed":
+            self.claimed += amount
+        elif kind == "running":
+            self.running += amount
+        else:
+            self.leaving += amount
 
     @property
     def kept(self) -> int:
@@ -131,9 +145,11 @@ class Reservations:
         """Nodes with claimed room."""
         return self._claims.nodes
 
-    def is_reserved(self, node: str) -> bool:
-        """Whether there is claimed room on the node."""
-        return node in self._claims
+    def is_reserved(self, node: str, *, at_least: int | None = None) -> bool:
+        """Whether groups of priority `at_least` or more have claims on the node; None: any group."""
+        if at_least is None:
+            return node in self._claims
+        return any(self._priorities[group] >= at_least for group, _ in self._claims.on(node))
 
     def claimed(self, node: str, resource: str, *, at_least: int | None = None) -> int:
         """How much of `resource` groups of priority `at_least` or more claim on `node`."""
@@ -143,23 +159,16 @@ class Reservations:
             if at_least is None or self._priorities[group] >= at_least
         )
 
-    def holders(self, node: str, *, at_least: int) -> set[GroupKey]:
-        """Groups of priority `at_least` or more that have claims on `node`."""
-        return {group for group, _ in self._claims.on(node) if self._priorities[group] >= at_least}
-
     def claimants(self, node: str) -> set[GroupKey]:
         """Groups that have claims on `node`."""
         return {group for group, _ in self._claims.on(node)}
 
-    def awaits(self, pod: str, *, at_least: int) -> bool:
-        """Whether `pod` is to leave for a reservation of priority `at_least` or more."""
+    def awaits(self, pod: str, *, at_least: int | None = None) -> bool:
+        """Whether `pod` is to leave for a reservation of priority `at_least` or more; None: for any."""
         return any(
-            pod in victims and self._priorities[group] >= at_least for group, victims in self._awaited.items()
+            pod in victims and (at_least is None or self._priorities[group] >= at_least)
+            for group, victims in self._awaited.items()
         )
-
-    def is_awaited(self, pod: str) -> bool:
-        """Whether `pod` is to leave for any reservation."""
-        return any(pod in victims for victims in self._awaited.values())
 
     def owner(self, uid: str, *, among: Set[GroupKey]) -> GroupKey | None:
         """Which of the groups the room of this victim counts for: that of the highest priority, then the first name."""
@@ -230,19 +239,10 @@ class Reservations:
 
         `room` is what is free less this.
         """
-        counts = self._counting(at_least, None)
         shares: defaultdict[tuple[GroupKey, str], _Share] = defaultdict(_Share)
-        for group, requests in self._claims.on(node):
-            if counts(group):
-                for resource, amount in requests.items():
-                    shares[group, resource].claimed += amount
-        for groups, requests, leaving in self._victims.on(node):
-            owner = self._owner(groups, counts)
-            if owner is not None:
-                for resource, amount in requests.items():
-                    share = shares[owner, resource]
-                    share.leaving += amount if leaving else 0
-                    share.running += 0 if leaving else amount
+        for group, kind, requests in self._entries(node, self._counting(at_least, None)):
+            for resource, amount in requests.items():
+                shares[group, resource].add(kind, amount)
         promised: Counter[str] = Counter()
         for (_, resource), share in shares.items():
             promised[resource] += share.kept
@@ -263,16 +263,21 @@ class Reservations:
     def _shares(self, node: str, resource: str, counts: Callable[[GroupKey], bool]) -> dict[GroupKey, _Share]:
         """What the plans that count have to do with the resource on the node."""
         shares: defaultdict[GroupKey, _Share] = defaultdict(_Share)
+        for group, kind, requests in self._entries(node, counts):
+            shares[group].add(kind, requests.get(resource, 0))
+        return shares
+
+    def _entries(
+        self, node: str, counts: Callable[[GroupKey], bool]
+    ) -> Iterator[tuple[GroupKey, Kind, Requests]]:
+        """What the plans that count claim on the node, and the victims there, each with the plan it counts for."""
         for group, requests in self._claims.on(node):
             if counts(group):
-                shares[group].claimed += requests.get(resource, 0)
+                yield group, "claimed", requests
         for groups, requests, leaving in self._victims.on(node):
             owner = self._owner(groups, counts)
-            if owner is not None and leaving:
-                shares[owner].leaving += requests.get(resource, 0)
-            elif owner is not None:
-                shares[owner].running += requests.get(resource, 0)
-        return shares
+            if owner is not None:
+                yield owner, "leaving" if leaving else "running", requests
 
     @staticmethod
     def _room(free: int, shares: Mapping[GroupKey, _Share], own: GroupKey | None) -> int:

@@ -5,11 +5,10 @@ See `runtime.exchange.placements`.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import structlog
@@ -22,6 +21,7 @@ from controllers.gangs.mirror.group_members import Claim
 from controllers.gangs.promised.account import subtract
 from controllers.gangs.promised.reservations import Reservations
 from controllers.gangs.promised.workload_claims import WorkloadClaims
+from controllers.gangs.searching import SearchThread
 from nodes.search.decision import Decision, DecisionError, Limits, workload_decision
 from nodes.search.preemptors.supposed import SupposedPods, WorkloadName, leaving_with, priority_of
 from nodes.search.unmodelled import why_blocked
@@ -46,8 +46,7 @@ class WorkloadPlaces:
         self,
         tables: Tables,
         reservations: Reservations,
-        executor: Executor,
-        limits: Limits,
+        search: SearchThread,
         prepared: Callable[[Snapshot, str], Snapshot | None],
         claims: WorkloadClaims,
         nudge: Callable[[], None],
@@ -58,8 +57,8 @@ class WorkloadPlaces:
         `nudge`: have the planner look again. `synced`: whether nodes and pods are known.
         """
         self._claims, self._nudge, self._synced = claims, nudge, synced
-        self._tables, self._reservations, self._executor = tables, reservations, executor
-        self._limits, self._prepared = limits, prepared
+        self._tables, self._reservations, self._search = tables, reservations, search
+        self._prepared = prepared
         self._promises = 0
         self._listeners: list[Callable[[], None]] = []
 
@@ -96,8 +95,7 @@ class WorkloadPlaces:
             snapshot = self._snapshot(asking, pods, victims)
             if isinstance(snapshot, NoPlace):
                 return snapshot
-            loop = asyncio.get_running_loop()
-            answer = await loop.run_in_executor(self._executor, _search, snapshot, asking, pods, self._limits)
+            answer = await self._search.run(partial(_search, snapshot, asking, pods))
             if version == self.changes:
                 break
         if isinstance(answer, Placed):

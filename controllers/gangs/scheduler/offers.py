@@ -26,8 +26,10 @@ from controllers.gangs.scheduler.configuration import SchedulerConfiguration
 from controllers.gangs.scheduler.messages import PreemptionOutcome, filter_was_called, preemption_outcome
 from controllers.gangs.scheduler.node_sets import Numbering, Sought
 
-__all__ = ["Absence", "Ended", "NodeChanges", "Offers", "Shown"]
+__all__ = ["OFFER_SECONDS", "Absence", "Ended", "NodeChanges", "Offers", "Shown"]
 
+OFFER_SECONDS: Final = 60.0
+"""How long the model relies on what a scheduler's call showed of a node, unless the node changes before."""
 SETTLE_SECONDS: Final = 1.0
 SAMPLES_PER_SETTLING: Final = 10
 LINK_SECONDS: Final = 30.0
@@ -137,7 +139,7 @@ class Offers:
         changes: NodeChanges,
         scheduler: SchedulerConfiguration,
         *,
-        offer_seconds: float,
+        offer_seconds: float = OFFER_SECONDS,
         settle_seconds: float = SETTLE_SECONDS,
     ) -> None:
         self._clock, self._changes, self._scheduler = clock, changes, scheduler

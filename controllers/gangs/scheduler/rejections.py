@@ -11,7 +11,7 @@ HOLD_MARK: Final = "reprieve: "
 """Begins every reason that our filter gives for a node."""
 
 RESERVED: Final = HOLD_MARK + "room is reserved for a pod group"
-"""What filter says of a node whose reserved room the pod would take."""
+"""What filter says of a node on which the pod would take promised room."""
 
 OURS: Final = re.compile(rf"(?:^0/\d+ nodes are available: |, )\d+ {re.escape(HOLD_MARK)}")
 """kube-scheduler (FitError) writes each reason behind the number of nodes that have it."""
@@ -24,5 +24,5 @@ def is_ours(message: str) -> bool:
 
 
 def is_kept_out(message: str) -> bool:
-    """Whether our filter has kept the pod out of reserved room, by the same message."""
+    """Whether our filter has kept the pod out of promised room, by the same message."""
     return KEPT_OUT.search(message) is not None

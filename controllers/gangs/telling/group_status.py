@@ -106,11 +106,6 @@ class GroupStatusWriter:
             self._look(await self._queue.get())
             await asyncio.sleep(0)
 
-    def look_at_due(self) -> None:
-        """Look at every PodGroup whose turn it is, and begin the writes."""
-        while (key := self._queue.take()) is not None:
-            self._look(key)
-
     def _pause(self, key: GroupKey) -> float:
         """For how many seconds the PodGroup is not written again."""
         known = self._known.get(key)

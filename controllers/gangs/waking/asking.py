@@ -16,6 +16,7 @@ import structlog
 
 from api.backoff import Backoff, Patience
 from api.clock import Clock
+from controllers.gangs.keys import LonePod
 from controllers.gangs.lifecycle.life import GroupKey
 from controllers.gangs.metrics import ASKED
 from controllers.gangs.mirror.waiting import WaitingPod, WaitingPods
@@ -96,7 +97,7 @@ class Asking:
         backoff: Backoff = BACKOFF,
     ) -> None:
         """`asked` is called once every member has been brought back, is gone, or nobody can bring it back."""
-        self._writer, self._waker, self._waiting, self._parked = writer, waker, waiting, parked
+        self._writer, self.waker, self._waiting, self._parked = writer, waker, waiting, parked
         self._clock, self._asked, self._backoff = clock, asked, backoff
         self._queue = PulseQueue(PulseBudget())
         self._rounds: dict[GroupKey, _Round] = {}
@@ -125,6 +126,19 @@ class Asking:
             if member.uid not in round_.done:
                 self._add(group, round_, member, now)
         self._nudged.set()
+
+    def ask_members(self, group: GroupKey, rank: Rank, members: Collection[str]) -> None:
+        """As `ask`, for members (UIDs) as they wait now.
+
+        A member without the scheduler's verdict is in its queue, or nobody schedules it. Nothing brings it back sooner.
+        """
+        asked = []
+        for uid in members:
+            pod = self._waiting.find(uid)
+            if pod is not None and pod.is_turned_down:
+                parking = Parking.HELD if self.waker.is_held(uid) else Parking.UNKNOWN
+                asked.append(AskedMember(uid, pod.namespace, pod.name, pod.scheduler, pod.priority, parking))
+        self.ask(group, rank, asked)
 
     def _add(self, group: GroupKey, round_: _Round, member: AskedMember, now: float) -> None:
         self._group[member.uid] = group
@@ -208,6 +222,12 @@ class Asking:
         wish = Wish(_return(pod.uid), rank, pod.scheduler, pod.priority, uid=pod.uid, alone=pod.for_ports)
         self._want([wish])
 
+    def return_lone(self, key: LonePod) -> None:
+        """Bring back a pod that preempts alone, if it still waits."""
+        pod = self._waiting.find(key.uid)
+        if pod is not None:
+            self.bring_back(pod)
+
     def _want(self, wishes: Iterable[Wish]) -> None:
         now = self._clock.monotonic()
         for wish in wishes:
@@ -249,7 +269,7 @@ class Asking:
         now = self._clock.monotonic()
         due = sorted((each for each in self._rounds.values() if each.held and each.due <= now), key=_rank)
         wakes = [wake for round_ in due for wake in round_.held.values()]
-        missed = await self._waker.ask(wakes) if wakes else set()
+        missed = await self.waker.ask(wakes) if wakes else set()
         for wake in wakes:
             if wake.uid not in missed:
                 self._settle(wake.uid)

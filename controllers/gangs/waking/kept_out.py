@@ -1,4 +1,4 @@
-"""Pods that filter kept out of reserved room, and the nodes whose room would let them pass.
+"""Pods that filter kept out of promised room, and the nodes whose room would let them pass.
 
 Nothing in the cluster tells the scheduler that a reservation or a grant has ended. So whoever was kept out is woken by
 what lets it pass: a node that it was kept out of has room for it now. A look compares what is left on each node with

@@ -19,6 +19,10 @@ class Nominations:
     def __init__(self, waiting: WaitingPods, roster: Roster, evidence: Evidence, waker: Waker) -> None:
         self._waiting, self._roster, self._evidence, self._waker = waiting, roster, evidence, waker
 
+    def __len__(self) -> int:
+        """Pods that have a nomination."""
+        return len(self._waiting.nominated)
+
     async def withdraw_others(self, plan: ActivePlan) -> None:
         """Of the gang's members that the plan does not place."""
         members = (member.uid for member in self._roster.members(plan.group))

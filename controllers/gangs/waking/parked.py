@@ -1,4 +1,4 @@
-"""Pods that preempt answered with no node for a reason that passes: they are brought back once it has passed."""
+"""Parked pods: preempt answered them with no node, for a reason that passes. Then they are brought back."""
 
 from __future__ import annotations
 

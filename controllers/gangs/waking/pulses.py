@@ -1,6 +1,6 @@
 """Pulses: how parked pods are brought back when nothing else would, and how few of them do.
 
-A pod that the scheduler has parked for want of room does not come back for a condition. It comes back when a pending
+A pod that the scheduler has parked for want of room does not come back for a condition. It comes back when a waiting
 pod of the same scheduler loses a nomination, if its own priority is not above that pod's: the scheduler treats it as
 if a pod had left the node (kube-scheduler, `updatePodInSchedulingQueue`; tried on 1.34.3 and 1.37.1). So one nomination
 that is written and withdrawn serves every parked pod. Each pulse sets all of them going, so pulses are few.

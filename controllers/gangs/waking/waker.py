@@ -1,4 +1,4 @@
-"""Waking: whatever our filter holds back comes back to the scheduler when the reason has gone.
+"""Waking: whatever our filter turns down comes back to the scheduler when the reason has gone.
 
 The scheduler tries a pod that an extender turned down again only after an event. A gang's progress is not an event, and
 a condition that is written to the pod's status is one. A nominated node name is written once, on Ready: while filter
@@ -35,7 +35,7 @@ AT_ONCE: Final = 16
 RETRIES: Final = "missed wakes"
 """What a namespace's writes of pods that were missed are called. No object has such a name."""
 KEPT_OUT: Final = "kept out"
-"""The same of pods that were kept out of reserved room."""
+"""The same of pods that were kept out of promised room."""
 
 
 class Wake(NamedTuple):
@@ -50,7 +50,7 @@ class Wake(NamedTuple):
 
 
 class Waker:
-    """Remembers the pods that filter turned down, by gang. None: pods that were kept out of reserved room.
+    """Remembers the pods that filter turned down, by gang. None: pods that were kept out of promised room.
 
     `KeptOut` says which of the latter to wake.
     """
@@ -103,11 +103,11 @@ class Waker:
             self._take(group)
 
     def is_kept_out(self, uid: str) -> bool:
-        """Whether the pod is held because of reserved room, and not because of its own gang."""
+        """Whether the pod is kept out of promised room, and not held because of its own gang."""
         return uid in self._held.get(None, ())
 
     def is_held(self, uid: str) -> bool:
-        """Whether filter turned the pod down, and nobody has brought it back since."""
+        """Whether the pod is held or kept out, and nobody has brought it back since."""
         return uid in self._under
 
     @property
@@ -126,7 +126,7 @@ class Waker:
         await self._write(Wake(uid, *where, reason, message) for uid, where in pods.items())
 
     def wake_kept_out(self, pods: Iterable[str], reason: str, message: str, writes: Writes) -> None:
-        """Those of these pods (UIDs) that are held because of reserved room may find some now.
+        """Those of these pods (UIDs) that are kept out of promised room may find some now.
 
         It is written for each namespace by itself.
         """

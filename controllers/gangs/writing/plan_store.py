@@ -6,8 +6,6 @@ from collections.abc import Callable, Collection, Container
 from http import HTTPStatus
 from typing import Final
 
-import structlog
-
 from api.clock import Clock
 from api.meta import Condition
 from api.plan_names import PlanKey, plan_name
@@ -24,8 +22,6 @@ from runtime.plans.plan_objects import PlanNotStoredError, PlanObjects
 from runtime.plans.whole_plans import WholePlans
 
 __all__ = ["PlanStore"]
-
-log = structlog.get_logger(__name__)
 
 AGAIN_SECONDS: Final = 60.0
 """The minimum time between two writes of the same decision's time."""

@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 import msgspec
-import structlog
 
 from api.clock import Clock
 from api.disruption import DISRUPTION_TARGET
@@ -24,8 +23,6 @@ from runtime.plans.plan_writer import PlanWriter, decoded, path_of
 from runtime.work.pod_gates import gate_removal
 
 __all__ = ["Deletion", "Marked", "Reference", "Writer", "reference_of"]
-
-log = structlog.get_logger(__name__)
 
 EVENTS_SECONDS: Final = 1.0
 """How long a term that ends may write events."""

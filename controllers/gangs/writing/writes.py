@@ -27,7 +27,7 @@ Work = Callable[[], Awaitable[object]]
 class Writes:
     """A queue for each object, with one task for each queue that is not empty. Made for one term."""
 
-    def __init__(self, failed: Callable[[Key], None], *, at_once: int = AT_ONCE) -> None:
+    def __init__(self, failed: Callable[[Key], object], *, at_once: int = AT_ONCE) -> None:
         """`failed` is told of an object whose work has raised an exception, which is a fault of ours."""
         self._failed, self._at_once = failed, at_once
         self._queues: dict[Key, deque[Work]] = {}

@@ -44,6 +44,7 @@ class JobController:
         pods of an evicted Job are named. `stops`: where the nodes plane asks that Jobs stop; None: it does not."""
         self._client, self._clock, self._stops = client, clock, stops or OwnerStops()
         self._reports, self._overdue = reports, overdue_seconds
+        self._stops.will_be_served()
         self._mirrors = JobMirrors(views, settings)
         self._not_synced = not_synced(self._mirrors.views)
 

@@ -7,8 +7,7 @@ be remembered once the eviction is written.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from typing import Final
 
 from api.clock import Clock
@@ -18,6 +17,7 @@ from controllers.jobs.batch.mirrors import KIND, JobMirrors
 from controllers.jobs.job_state import finished, is_suspended
 from quota.state.workloads import is_evicting, is_true
 from runtime.exchange.owner_stops import NotStoppedError, PodOwner
+from runtime.listeners import Listenable
 from runtime.mirror.changes import joined
 
 __all__ = ["EvictedOnNodes"]
@@ -26,24 +26,16 @@ PATIENT_SECONDS: Final = 30.0
 """A Job that is not suspended after so long keeps its pods for now."""
 
 
-class EvictedOnNodes:
-    """Implements `runtime.exchange.owner_stops.Runner`, in one term."""
+class EvictedOnNodes(Listenable[[str]]):
+    """Implements `runtime.exchange.owner_stops.Runner`, in one term. Listeners get the key of each Job that must
+    stop."""
 
     def __init__(self, mirrors: JobMirrors, clock: Clock) -> None:
+        super().__init__()
         self._mirrors, self._clock = mirrors, clock
         self._why: dict[str, str] = {}
         """By UID of a Job that must stop."""
-        self._listeners: list[Callable[[str], None]] = []
         self._moved = asyncio.Event()
-
-    @contextmanager
-    def told(self, listener: Callable[[str], None]) -> Iterator[None]:
-        """Call `listener` with the key of each Job that must stop, until the end of the block."""
-        self._listeners.append(listener)
-        try:
-            yield
-        finally:
-            self._listeners.remove(listener)
 
     async def stop(self, owners: Collection[PodOwner], message: str) -> None:
         """See `OwnerStops.stop`. Owners of other kinds are passed over."""
@@ -51,8 +43,7 @@ class EvictedOnNodes:
         for each in jobs:
             if self._runs(each):
                 self._why[each.uid] = message
-                for listener in list(self._listeners):
-                    listener(_key(each))
+                self._tell(_key(each))
         deadline = self._clock.monotonic() + PATIENT_SECONDS
         while running := [each for each in jobs if self._runs(each)]:
             self._moved.clear()

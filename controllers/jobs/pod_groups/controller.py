@@ -8,7 +8,7 @@ from typing import Final
 from api.clock import Clock
 from controllers.jobs.configuration import JobsConfiguration
 from controllers.jobs.pod_groups.leading import GroupLeading
-from controllers.jobs.pod_groups.mirrors import GroupKey, GroupMirrors
+from controllers.jobs.pod_groups.mirrors import GroupMirrors
 from controllers.jobs.pod_groups.writer import GroupWriter
 from controllers.jobs.writer import JobWriter
 from kube.client import ApiClient
@@ -45,10 +45,7 @@ class GroupController:
         self._client, self._clock, self._reports, self._queued = client, clock, reports, queued
         self._mirrors = GroupMirrors(views, settings)
         self._not_synced = not_synced(self._mirrors.views)
-        self._leading: GroupLeading | None = None
-        queued.why_waits, queued.waits = self._mirrors.why_waits, self._mirrors.waits
-        self._mirrors.on_change(self._changed)
-        self._mirrors.supplies.on_class(self._classes_changed)
+        queued.answered_by(self._mirrors)
 
     def checks(self) -> Mapping[str, Check]:
         """See `runtime.terms.controller.Controller`."""
@@ -64,7 +61,7 @@ class GroupController:
         recorder = EventRecorder(Sender(self._client, fence=term), clock=self._clock)
         conditions = ConditionWriter(Sender(self._client, fence=term), clock=self._clock)
         reporter = Reporter(self._reports)
-        self._leading = GroupLeading(
+        leading = GroupLeading(
             mirrors,
             GroupWriter(self._client, sender, conditions, mirrors.pod_view.apply),
             JobWriter(self._client, sender, _pass_over, mirrors.workload_view.apply),
@@ -74,20 +71,11 @@ class GroupController:
             self._clock,
         )
         try:
-            await self._leading.run()
+            await leading.run()
         finally:
-            self._leading = None
             reporter.close()
             self._queued.clear()
             await recorder.close()
-
-    def _changed(self, group: GroupKey) -> None:
-        if self._leading is not None:
-            self._leading.changed(group)
-
-    def _classes_changed(self) -> None:
-        if self._leading is not None:
-            self._leading.classes_changed()
 
 
 def _pass_over(job: object) -> None:

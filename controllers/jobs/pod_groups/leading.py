@@ -71,20 +71,21 @@ class GroupLeading:
         self._warned: dict[GroupKey, str] = {}
         """Groups that cannot become Workloads, and what was said."""
 
-    def changed(self, group: GroupKey) -> None:
+    async def run(self) -> None:
+        """Act until cancelled. The views must be as new as the API server."""
+        with self._mirrors.told(self._changed), self._mirrors.supplies.told(self._classes_changed):
+            for key in self._mirrors.known():
+                self._queue.add(key)
+            await serve(self._queue, self._look, self._failed, name="groups in queues", workers=AT_ONCE)
+
+    def _changed(self, group: GroupKey) -> None:
         """Something has happened to the group, its members or its Workload."""
         self._queue.add_after(group, BURST_SECONDS)
 
-    def classes_changed(self) -> None:
+    def _classes_changed(self) -> None:
         """A class may help those that named none that exists."""
         for group in self._warned:
             self._queue.add(group)
-
-    async def run(self) -> None:
-        """Act until cancelled. The views must be as new as the API server."""
-        for key in self._mirrors.known():
-            self._queue.add(key)
-        await serve(self._queue, self._look, self._failed, name="groups in queues", workers=AT_ONCE)
 
     def _failed(self, key: GroupKey, error: ApiError, wait: float) -> None:
         if error.status != HTTPStatus.CONFLICT:

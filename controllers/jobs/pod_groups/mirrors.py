@@ -17,6 +17,7 @@ from controllers.jobs.pod_groups.workload import KIND, group_workload_name
 from controllers.jobs.supplies import Supplies
 from nodes.groups.registry import group_of
 from quota.state.workloads import is_evicting, is_true
+from runtime.listeners import Listenable
 from runtime.mirror.objects import Objects
 from runtime.mirror.resources import (
     GROUPS,
@@ -91,15 +92,16 @@ class _Workloads(Objects[Workload]):
         return True
 
 
-class GroupMirrors:
-    """Live views. Everything runs on the event loop."""
+class GroupMirrors(Listenable[[GroupKey]]):
+    """Live views. Everything runs on the event loop. Listeners get each group when the group itself, a member or its
+    Workload changes."""
 
     def __init__(self, views: Views, settings: JobsConfiguration) -> None:
+        super().__init__()
         self._is_managed = POD_GROUP_FRAMEWORK in settings.frameworks
-        self._hooks: list[Hook] = []
-        self.members: Final = GroupMembers(self._changed)
-        self.groups: Final[Objects[PodGroup]] = _Groups(self._changed)
-        self.workloads: Final = _Workloads(self._changed)
+        self.members: Final = GroupMembers(self._tell)
+        self.groups: Final[Objects[PodGroup]] = _Groups(self._tell)
+        self.workloads: Final = _Workloads(self._tell)
         self.supplies: Final = Supplies(views)
         self.pod_view: Final = views.watch(PODS, self.members)
         self.workload_view: Final = views.watch(WORKLOADS, self.workloads)
@@ -114,10 +116,6 @@ class GroupMirrors:
     async def wait_synced(self) -> None:
         """Wait until all objects have been listed."""
         await asyncio.gather(*(view.wait_synced() for view in self.views))
-
-    def on_change(self, hook: Hook) -> None:
-        """Call `hook` with each group of which something has changed."""
-        self._hooks.append(hook)
 
     def known(self) -> set[GroupKey]:
         """All groups, also those of which only members or a Workload are there."""
@@ -137,7 +135,7 @@ class GroupMirrors:
     # ---- what the gang controller asks
 
     def why_waits(self, pod: Pod) -> str:
-        """See `runtime.exchange.queued_groups.QueuedGroups`."""
+        """See `runtime.exchange.queued_groups.Queues`."""
         meta, key = pod.metadata, group_of(pod)
         group = self.groups.get(*key) if key is not None else None
         if key is None or group is None or not self.is_queued(group) or is_of_a_job(pod):
@@ -148,7 +146,7 @@ class GroupMirrors:
         return f"pod group {'/'.join(key)} waits for quota, see its Workload"
 
     def waits(self, key: GroupKey) -> bool:
-        """See `runtime.exchange.queued_groups.QueuedGroups`."""
+        """See `runtime.exchange.queued_groups.Queues`."""
         group = self.groups.get(*key)
         if group is None or not self.is_queued(group) or not self.members.of(key):
             return False
@@ -160,10 +158,6 @@ class GroupMirrors:
         if workload is None or not is_true(workload, ADMITTED) or is_evicting(workload):
             return None
         return workload
-
-    def _changed(self, group: GroupKey) -> None:
-        for hook in self._hooks:
-            hook(group)
 
 
 def _owner(meta: ObjectMeta) -> GroupKey | None:

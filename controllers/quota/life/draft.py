@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from api.conditions import condition_json
 from api.meta import Condition
 from api.times import rfc3339
 from api.workloads import Workload, WorkloadStatus
@@ -165,11 +166,10 @@ class Draft:
 
 
 def _wire(value: object) -> Any:
-    """The value as JSON has it. A condition needs its message also if that is empty."""
-    if not isinstance(value, list):
-        return msgspec.to_builtins(value)
-    empty = {"reason": "", "message": ""}
-    return [(empty if isinstance(each, Condition) else {}) | msgspec.to_builtins(each) for each in value]
+    """The value as JSON has it."""
+    if isinstance(value, list):
+        return [condition_json(each) if isinstance(each, Condition) else _wire(each) for each in value]
+    return msgspec.to_builtins(value)
 
 
 FIELDS: Final = tuple((each.name, each.encode_name) for each in msgspec.structs.fields(WorkloadStatus))

@@ -19,7 +19,12 @@ from typing import Final, Literal
 from controllers.quota.life.planned import Planned
 
 __all__ = [
+    "ABANDONED",
+    "OVERTAKEN",
+    "REPLACED",
     "RETRY_US",
+    "RETURNED",
+    "UNREADABLE",
     "Deleted",
     "EndNotWritten",
     "EndWritten",
@@ -172,6 +177,21 @@ Effect = Call | WriteEnd | Free | Forget
 Step = tuple[Life, tuple[Effect, ...]]
 
 NOT_STORED: Final = Ending("Aborted", "NotStored", "the plan could not be stored, and nobody goes for it")
+
+# How plans end if somebody else decides, and not the cluster.
+REPLACED: Final = Ending("Aborted", "Replaced", "the next plan for the same preemptor has taken its place")
+OVERTAKEN: Final = Ending(
+    "Aborted",
+    "NoLongerFits",
+    "the preemptor does not fit by this plan any longer, and a cycle found no other way",
+)
+RETURNED: Final = Ending(
+    "Aborted",
+    "VictimReturned",
+    "the eviction of a victim was called off, and the preemptor still needs its quota: it is decided about anew",
+)
+ABANDONED: Final = Ending("Aborted", "NotCarriedOut", "no process carries this plan out")
+UNREADABLE: Final = Ending("Aborted", "Unreadable", "the plan cannot be read")
 
 
 def reduce(life: Life, seen: Observation) -> Step:

@@ -12,8 +12,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from api.workloads import PreemptionReason
-from quota.cycle.entries import Entry
-from quota.cycle.queues import requeue
+from quota.cycle.entries import Entry, put_off
 from quota.state.workloads import key_of
 
 __all__ = ["PAUSE_US", "Mutual", "Paused", "paused"]
@@ -64,13 +63,5 @@ class Mutual:
 
 def paused(entry: Entry, by: Paused, strategy: str) -> Entry:
     """The entry of a preemptor that waits so as not to take turns. `strategy`: of its ClusterQueue."""
-    return replace(
-        entry,
-        outcome="NoCandidates",
-        message=f"{entry.message}; it does not preempt Workload {by.victim} yet, for which it was preempted itself",
-        quota_reserved_reason="WaitingForQuota",
-        requeue=requeue(strategy, "Generic", pending_flavors=False, backing_off=False),
-        requeue_reason="Generic",
-        tried=None,
-        retry_at=by.until,
-    )
+    why = f"it does not preempt Workload {by.victim} yet, for which it was preempted itself"
+    return replace(put_off(entry, why, strategy), retry_at=by.until)

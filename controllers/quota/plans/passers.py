@@ -8,12 +8,11 @@ preemptor whose plan was in vain does not preempt while one that passed it waits
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from api.workloads import Workload
-from quota.cycle.entries import Entry
+from quota.cycle.entries import Entry, put_off
 from quota.cycle.promises import Promise
-from quota.cycle.queues import is_queued, requeue
+from quota.cycle.queues import is_queued
 from quota.state.workloads import effective_priority, key_of
 
 __all__ = ["Passers", "in_vain"]
@@ -69,13 +68,8 @@ class Passers:
 
 def in_vain(entry: Entry, passer: str, strategy: str) -> Entry:
     """The entry of a preemptor that waits because of a passer (key). `strategy`: of its ClusterQueue."""
-    return replace(
-        entry,
-        outcome="NoCandidates",
-        message=f"{entry.message}; it does not preempt while Workload {passer} waits, which has a higher priority "
-        f"and took what an earlier preemption had freed",
-        quota_reserved_reason="WaitingForQuota",
-        requeue=requeue(strategy, "Generic", pending_flavors=False, backing_off=False),
-        requeue_reason="Generic",
-        tried=None,
+    why = (
+        f"it does not preempt while Workload {passer} waits, which has a higher priority "
+        "and took what an earlier preemption had freed"
     )
+    return put_off(entry, why, strategy)

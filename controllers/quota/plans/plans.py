@@ -10,9 +10,9 @@ See docs/decisions/0041.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
@@ -20,10 +20,14 @@ from api.clock import Clock
 from api.plan_names import PlanKey, plan_name
 from api.plans import PreemptionPlanSpec
 from api.workloads import Workload
-from controllers.quota.life.endings import ABANDONED, OVERTAKEN, REPLACED, RETURNED, UNREADABLE
 from controllers.quota.life.evicting import Preemption
 from controllers.quota.life.plan_life import (
+    ABANDONED,
     NOT_STORED,
+    OVERTAKEN,
+    REPLACED,
+    RETURNED,
+    UNREADABLE,
     Call,
     Deleted,
     Effect,
@@ -43,7 +47,7 @@ from controllers.quota.life.plan_life import (
 from controllers.quota.life.planned import FormerVictims, Planned, covers, promise_of, read, spec_of
 from controllers.quota.life.preempting import Preempting, Troubles, announcement
 from controllers.quota.plans.plan_look import Cluster, holds_still, look, returned
-from controllers.quota.plans.stored_plans import SWEEP_SECONDS, PlanStore, StoredPlans
+from controllers.quota.plans.stored_plans import SWEEP_SECONDS, PlanStore
 from quota.cycle.entries import Entry
 from quota.cycle.particulars import particulars
 from quota.cycle.promises import Promise
@@ -54,6 +58,7 @@ from quota.state.workloads import holds_quota, is_evicting
 from runtime.exchange.placements import Place
 from runtime.failpoints import failpoint
 from runtime.plans.plan_objects import PlanNotStoredError
+from runtime.work.background import Background
 
 __all__ = ["QuotaPlans"]
 
@@ -69,7 +74,6 @@ class QuotaPlans:
     def __init__(
         self,
         store: PlanStore,
-        stored: StoredPlans,
         cluster: Cluster,
         options: Options,
         deadline: int,
@@ -79,7 +83,7 @@ class QuotaPlans:
     ) -> None:
         """`deadline`: a plan ends after so long. `look`: have a Workload (key) looked at. `changed` is told of the
         ClusterQueue of each promise that is over."""
-        self._store, self._stored, self._cluster = store, stored, cluster
+        self._store, self._stored, self._cluster = store, store.stored, cluster
         self._options, self._deadline, self._clock = options, deadline, clock
         self._look_at, self._changed = look, changed
         self._lives: dict[PlanKey, Life] = {}
@@ -93,7 +97,7 @@ class QuotaPlans:
         self._postponed: dict[str, int] = {}
         """By ClusterQueue: when a decision that came too early may be taken again."""
         self._troubles = Troubles()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._writes = Background()
         self._woken, self._sleeps_until = asyncio.Event(), 0
 
     # ---- for the cycles, and for the life of a Workload
@@ -135,7 +139,7 @@ class QuotaPlans:
         else:
             self._former.begins(plan)
             self._add(Life(plan, plan.decided + self._deadline, began=self._now()))
-            self._spawn(self._begin(plan, spec, former.plan.key if former is not None else None))
+            self._writes.start(self._begin(plan, spec, former.plan.key if former is not None else None))
 
     def overtaken(self, preemptor: str) -> bool:
         """A cycle found no way for the preemptor (key). A promise that does not help it must not keep others out.
@@ -258,15 +262,11 @@ class QuotaPlans:
 
     async def settle(self) -> None:
         """Wait for what is being written."""
-        while self._tasks:
-            await asyncio.gather(*self._tasks)
+        await self._writes.settle()
 
     async def close(self) -> None:
         """The term is over: nothing is sent any longer."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._writes.close()
 
     # ---- what is asked of a plan
 
@@ -320,7 +320,7 @@ class QuotaPlans:
                 self._look_at(plan.victims[uid].key)
             case WriteEnd(ending):
                 log.info("a plan is over", plan="/".join(plan.key), phase=ending.phase, reason=ending.reason)
-                self._spawn(self._end(plan.key, ending))
+                self._writes.start(self._end(plan.key, ending))
             case Free():
                 self._changed(plan.queue)
             case Forget():
@@ -344,11 +344,6 @@ class QuotaPlans:
         self._observe(key, Deleted())
 
     # ---- writes
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     async def _begin(self, plan: Planned, spec: PreemptionPlanSpec, former: PlanKey | None) -> None:
         try:

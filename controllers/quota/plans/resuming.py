@@ -33,7 +33,7 @@ from quota.state.workloads import is_evicting, key_of
 from runtime.plans.plan_writer import decoded
 from runtime.terms.term import Term
 
-__all__ = ["FENCED", "Fence", "Resuming", "newest"]
+__all__ = ["FENCED", "Fence", "Resuming"]
 
 log = structlog.get_logger(__name__)
 

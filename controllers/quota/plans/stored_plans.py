@@ -6,7 +6,6 @@ See docs/decisions/0037 and 0041.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +19,7 @@ from api.times import parse_rfc3339, rfc3339
 from controllers.quota.life.plan_life import Ending
 from controllers.quota.life.planned import Planned, read
 from controllers.quota.metrics import PLANS
+from runtime.listeners import Listenable
 from runtime.plans.plan_objects import PlanNotStoredError, PlanObjects
 from runtime.plans.plan_retention import Retention, surplus
 from runtime.plans.plan_writer import PlanWriter
@@ -101,15 +101,15 @@ def _seconds(text: str | None) -> float:
         return 0.0
 
 
-class StoredPlans:
-    """All plans of the quota plane by name. A store behind a watch."""
+class StoredPlans(Listenable[[PlanKey]]):
+    """All plans of the quota plane by name. A store behind a watch. Listeners are told of each plan that is deleted."""
 
     def __init__(self, changed: Callable[[str], None] = lambda _: None) -> None:
         """`changed` is told of the preemptor (key) of each plan that comes, changes or goes."""
+        super().__init__()
         self._changed = changed
         self._by_preemptor: dict[str, set[PlanKey]] = {}
         self._plans: dict[PlanKey, StoredPlan] = {}
-        self._listeners: list[Callable[[PlanKey], None]] = []
 
     def __len__(self) -> int:
         return len(self._plans)
@@ -132,15 +132,6 @@ class StoredPlans:
         plans = (plan.plan for plan in self._plans.values())
         oldest = min((plan.decided / SECOND for plan in plans if plan is not None), default=now)
         return max(0.0, now - oldest - deadline)
-
-    @contextmanager
-    def told(self, listener: Callable[[PlanKey], None]) -> Iterator[None]:
-        """Tell of each plan that is deleted, until the end of the context."""
-        self._listeners.append(listener)
-        try:
-            yield
-        finally:
-            self._listeners.remove(listener)
 
     def upsert(self, item: PreemptionPlan) -> bool:
         """See `runtime.mirror.views.Store`. Plans of the nodes plane are none of these."""
@@ -165,8 +156,7 @@ class StoredPlans:
         if not keys:
             del self._by_preemptor[gone.preemptor]
         self._changed(gone.preemptor)
-        for listener in list(self._listeners):
-            listener((namespace, name))
+        self._tell((namespace, name))
         return True
 
 
@@ -182,7 +172,9 @@ class PlanStore:
         clock: Clock,
     ) -> None:
         """`apply` is told of every object that the API server answers with: it is newer than what the watch shows."""
-        self._stored, self._retention, self._clock = stored, retention, clock
+        self.stored: Final = stored
+        """What the API server has."""
+        self._retention, self._clock = retention, clock
         whole = WholePlans(
             writer, lambda: (plan.key for plan in stored), clock, selector=f"{PREEMPTOR_KIND}=Workload"
         )
@@ -198,7 +190,7 @@ class PlanStore:
         await self._enter(key, ending.phase, ending.reason, ending.message)
 
     async def _enter(self, key: PlanKey, phase: Phase, reason: str, message: str) -> None:
-        stored = self._stored.get(key)
+        stored = self.stored.get(key)
         others = [each for each in stored.conditions if each.type != phase] if stored is not None else []
         said = Condition(
             type=phase,
@@ -217,7 +209,7 @@ class PlanStore:
         old = surplus(
             (
                 each
-                for each in self._stored
+                for each in self.stored
                 if each.has_ended and now - each.touched >= self._retention.seconds
             ),
             now,

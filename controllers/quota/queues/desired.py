@@ -8,9 +8,9 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from api.conditions import condition_json, dated
 from api.kueue import API_VERSION, ClusterQueue, Cohort, LocalQueue
 from api.meta import Condition
-from api.times import instant, rfc3339
 from api.usage import ClusterQueueStatus, CohortStatus, LocalQueueStatus
 from api.words import counted
 from quota.state.activity import ACTIVE, Activity, local_queue_activity
@@ -139,7 +139,7 @@ def wire(status: Status | None) -> Json:
     if isinstance(status, CohortStatus):
         return value
     return value | {
-        "conditions": [_condition(each) for each in status.conditions or () if each.type == ACTIVE],
+        "conditions": [condition_json(each) for each in status.conditions or () if each.type == ACTIVE],
         "flavorsReservation": msgspec.to_builtins(status.flavors_reservation or []),
         "flavorsUsage": msgspec.to_builtins(status.flavors_usage or []),
         "pendingWorkloads": status.pending_workloads,
@@ -161,14 +161,13 @@ def _head(item: ClusterQueue | LocalQueue | Cohort) -> Json:
 
 
 def _active(item: ClusterQueue | LocalQueue, activity: Activity, message: str, now: float) -> Condition:
-    """The condition to write. Only a new status is a transition; a new reason or message is not."""
+    """The condition to write."""
     stored = (item.status.conditions if item.status is not None else None) or ()
     before = next((each for each in stored if each.type == ACTIVE), None)
     status = "True" if activity.is_active else "False"
-    since = before.last_transition_time if before is not None and before.status == status else None
-    if since is None or instant(since) is None:
-        since = rfc3339(now)
-    return Condition(ACTIVE, status, activity.reason, message[:MESSAGE], since, item.metadata.generation)
+    generation = item.metadata.generation
+    wanted = Condition(ACTIVE, status, activity.reason, message[:MESSAGE], None, generation)
+    return dated(wanted, before, now)
 
 
 def _unread(keys: Sequence[str]) -> str:
@@ -180,16 +179,3 @@ def _unread(keys: Sequence[str]) -> str:
         f"; {counted(len(keys), 'object')} cannot be read, and the last readable state counts: "
         f"{', '.join(sorted(keys)[:NAMED])}{more}"
     )
-
-
-def _condition(condition: Condition) -> Json:
-    value: Json = {
-        "type": condition.type,
-        "status": condition.status,
-        "reason": condition.reason,
-        "message": condition.message,
-        "lastTransitionTime": condition.last_transition_time,
-    }
-    if condition.observed_generation:
-        value["observedGeneration"] = condition.observed_generation
-    return value

@@ -23,7 +23,7 @@ from runtime.mirror.changes import Changes
 from runtime.mirror.resources import CLUSTER_QUEUES, RESOURCE_FLAVORS, WORKLOADS
 from runtime.work.finalizers import FinalizerKeeper, Guarded, Users
 
-__all__ = ["QueueFinalizers", "is_released"]
+__all__ = ["QueueFinalizers"]
 
 Item = tuple[str, str]
 """(kind, key)"""

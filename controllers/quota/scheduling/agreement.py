@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import structlog
@@ -28,14 +28,14 @@ from api.clock import Clock
 from api.workloads import Workload
 from controllers.quota.life.admitting import admission_of
 from controllers.quota.scheduling.asking import asking_of, owner_of
-from quota.cycle.entries import Entry
-from quota.cycle.queues import requeue
+from quota.cycle.entries import Entry, put_off
 from quota.search.asks import Options, ask_for
 from quota.search.candidates import candidates
 from quota.search.decision import Decision
 from quota.state.snapshot import Holder, QuotaSnapshot
 from quota.state.workloads import holds_quota, key_of
 from runtime.exchange.placements import Answer, NoPlace, Owner, Placed, Placements
+from runtime.work.background import Background
 
 __all__ = ["Agreement", "without_place"]
 
@@ -120,7 +120,7 @@ class Agreement:
         """By key of the Workload."""
         self._one = asyncio.Lock()
         self._moved = asyncio.Event()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._questions = Background()
 
     def is_asking(self, key: str) -> bool:
         """Whether the question about the Workload runs."""
@@ -153,9 +153,7 @@ class Agreement:
         waits = asked.waits if asked is not None and asked.question == question else FIRST_WAIT
         self._asked[key] = asked = _Asked(question, decision.queue, waits=waits)
         case = _Case(entry.workload, owner, decision, snapshot)
-        task = asyncio.get_running_loop().create_task(self._ask(key, asked, self._placements, case))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._questions.start(self._ask(key, asked, self._placements, case))
         return None
 
     def refused(self, entry: Entry) -> NoPlace | None:
@@ -202,10 +200,7 @@ class Agreement:
 
     async def close(self) -> None:
         """The term is over."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._questions.close()
 
     def _bring_back(self, placements: Placements) -> float | None:
         """Returns in how many seconds there are others to bring back; None: there are no others."""
@@ -268,15 +263,8 @@ class Agreement:
 
 def without_place(entry: Entry, why: str, strategy: str) -> Entry:
     """The entry of a preemptor that waits because its pods would find no node. `strategy`: of its ClusterQueue."""
-    return replace(
-        entry,
-        outcome="NoCandidates",
-        message=f"{entry.message}; it does not preempt, because its pods would find no place on nodes: {why}",
-        quota_reserved_reason="WaitingForQuota",
-        requeue=requeue(strategy, "PreemptionNoCandidates", pending_flavors=False, backing_off=False),
-        requeue_reason="PreemptionNoCandidates",
-        tried=None,
-    )
+    said = f"it does not preempt, because its pods would find no place on nodes: {why}"
+    return put_off(entry, said, strategy, "PreemptionNoCandidates")
 
 
 def _question(workload: Workload, decision: Decision) -> _Question:

@@ -36,6 +36,10 @@ class Facts:
         self._taken_back: dict[str, tuple[str, str]] = {}
         """By key: the UID of a Workload that somebody else admitted beyond the quota, and what is said of it."""
 
+    def workload(self, key: str) -> Workload | None:
+        """The Workload of this key, if it exists."""
+        return self._state.workloads.get(key)
+
     def around(self, workload: Workload) -> Around:
         """What the rules need to know of the Workload now."""
         key, state = key_of(workload), self._state

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Final, NamedTuple
 
-import structlog
-
 from api.workloads import QUOTA_RESERVED, Workload
 from controllers.quota.life.life import SUSPENDED
 from quota.cycle.pending import PendingQueues
@@ -17,10 +15,6 @@ from quota.state.workloads import effective_priority, holds_quota, local_queue_k
 from runtime.work.queue import KeyedQueue
 
 __all__ = ["Following"]
-
-log = structlog.get_logger(__name__)
-
-STRICT: Final = "StrictFIFO"
 
 
 class _Queue(NamedTuple):
@@ -39,13 +33,14 @@ class Following:
     def __init__(
         self,
         state: QuotaState,
-        pending: PendingQueues,
         look: KeyedQueue[str],
         now: Callable[[], int],
         stir: Callable[[], None],
     ) -> None:
         """`stir` is called when another cycle may have another answer."""
-        self._state, self._pending, self._look = state, pending, look
+        self.pending: Final = PendingQueues()
+        """Who waits."""
+        self._state, self._look = state, look
         self._now, self._stir = now, stir
         self._structure = -1
         self._queues: dict[str, _Queue] = {}
@@ -62,15 +57,15 @@ class Following:
         self.follow()
         for key, workload in self._state.workloads.items():
             if not why_unsupported(workload):
-                self._pending.put(workload, self._now())
+                self.pending.put(workload, self._now())
             self._look.add(key)
 
     def workload_changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
         """The Workload came, changed or went."""
         if after is None or key in self._held_back or why_unsupported(after):
-            self._pending.remove(key)
+            self.pending.remove(key)
         else:
-            self._pending.put(after, self._now())
+            self.pending.put(after, self._now())
         if before is not None and (_gives_back(before, after) or _may_go_now(before, after)):
             self._freed(before)
         if after is not None:
@@ -81,13 +76,13 @@ class Following:
         """A queue, a flavor, a cohort, a check or a namespace came, changed or went."""
         del key
         if kind == "Namespace":
-            self._pending.freed(self._trees, self._now())
+            self.pending.freed(self._trees, self._now())
         self._stir()
 
     def hold_back(self, key: str) -> None:
         """Leave the Workload out of its queue: its admission was refused."""
         self._held_back.add(key)
-        self._pending.remove(key)
+        self.pending.remove(key)
 
     def let_in(self, key: str) -> None:
         """Put the Workload into its queue again."""
@@ -96,20 +91,26 @@ class Following:
         self._held_back.discard(key)
         workload = self._state.workloads.get(key)
         if workload is not None:
-            self._pending.put(workload, self._now())
+            self.pending.put(workload, self._now())
             self._stir()
 
     def freed(self, queue: str) -> None:
         """Quota of this ClusterQueue's tree has come back."""
         known = self._queues.get(queue)
         if known is not None:
-            self._pending.freed({known.tree}, self._now())
+            self.pending.freed({known.tree}, self._now())
             self._stir()
 
     def take_suspended(self) -> list[str]:
         """Workloads whose status says Suspended, although their queues may be active again. Each comes once."""
         taken, self._suspended = self._suspended, []
         return taken
+
+    def due_in(self) -> float | None:
+        """Seconds until time alone brings a Workload back into its queue; None if that is not so for any."""
+        now = self._now()
+        due = self.pending.next_due(now)
+        return None if due is None else max(0.0, (due - now) / 1_000_000)
 
     # ---- queues
 
@@ -119,7 +120,7 @@ class Following:
             return
         self._structure = self._state.structure
         changed = self._follow_cluster_queues() | self._follow_local_queues()
-        self._pending.freed(self._trees, self._now())
+        self.pending.freed(self._trees, self._now())
         for key, workload in self._state.workloads.items():
             admission, local = workload.status.admission, local_queue_key(workload)
             queue = self._local_queues.get(local, ("", ""))[0]
@@ -142,11 +143,11 @@ class Following:
             for name, queue in queues.items()
         }
         for name, queue in self._queues.items():
-            self._pending.set_cluster_queue(
+            self.pending.set_cluster_queue(
                 name, strategy=queue.strategy, active=not queue.inactive, tree=queue.tree
             )
         for name in before.keys() - queues.keys():
-            self._pending.drop_cluster_queue(name)
+            self.pending.drop_cluster_queue(name)
         return {name for name in before | self._queues if before.get(name) != self._queues.get(name)}
 
     def _follow_local_queues(self) -> set[str]:
@@ -156,9 +157,9 @@ class Following:
             for key, local in self._state.local_queues.items()
         }
         for key, (queue, policy) in self._local_queues.items():
-            self._pending.set_local_queue(key, cluster_queue=queue, active=policy == "None")
+            self.pending.set_local_queue(key, cluster_queue=queue, active=policy == "None")
         for key in before.keys() - self._local_queues.keys():
-            self._pending.drop_local_queue(key)
+            self.pending.drop_local_queue(key)
         return {key for key in before | self._local_queues if before.get(key) != self._local_queues.get(key)}
 
     @property

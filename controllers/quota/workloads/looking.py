@@ -37,7 +37,6 @@ class Looking:
 
     def __init__(
         self,
-        workload_of: Callable[[str], Workload | None],
         facts: Facts,
         following: Following,
         recorder: EventRecorder,
@@ -47,8 +46,8 @@ class Looking:
         not_evicted: Callable[[str, str, str], None],
     ) -> None:
         """`not_evicted`: tell a plan that a write to a Workload (key, UID) failed, and what the API server said."""
-        self._workload_of, self._facts, self._following = workload_of, facts, following
-        self._recorder, self._limits, self._look, self._now = recorder, limits, look, now
+        self._facts, self._following, self._recorder = facts, following, recorder
+        self._limits, self._look, self._now = limits, look, now
         self._not_evicted = not_evicted
         self._refusals: dict[str, tuple[str, int]] = {}
         """By key: the version of a Workload whose write was refused, and until when nothing is written to it."""
@@ -69,7 +68,7 @@ class Looking:
                 await breath.take()
 
     def _at(self, key: str, writer: WorkloadWriter) -> None:
-        workload, now = self._workload_of(key), self._now()
+        workload, now = self._facts.workload(key), self._now()
         if workload is None:
             self._look.forget(key)
             self._refusals.pop(key, None)

@@ -21,6 +21,7 @@ from quota.state.workloads import key_of
 from runtime.failpoints import failpoint
 from runtime.mirror.resources import KUEUE
 from runtime.mirror.watched_quota import WatchedQuota
+from runtime.work.background import stop_all
 from runtime.work.ranked_slots import Rank, RankedSlots
 
 __all__ = ["Outcome", "WorkloadWriter", "path_of"]
@@ -105,10 +106,7 @@ class WorkloadWriter:
 
     async def close(self) -> None:
         """Stop, wherever that is. Nothing is assumed any longer."""
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await stop_all(self._tasks.values())
         self._quota.resolve_all()
 
     async def _run(self, key: str, before: Workload, step: Step, rank: Rank) -> None:

@@ -1,6 +1,6 @@
 // Answers what the API server's own parsers make of texts, for tests that compare ours with them.
 //
-// A question on stdin is a byte that says what is asked, four bytes of length (big endian), and so many bytes. The
+// A question on stdin is a byte that says what is asked, four bytes of length (big endian), and that many bytes. The
 // answer is a line of JSON on stdout; null where the text is refused.
 //
 //	q  resource.ParseQuantity: [MilliValue, Value]

@@ -1,1 +1,1 @@
-"""Who asks for room: the group or pod, its members, and pods that are only supposed."""
+"""Preemptors: the group or pod that needs room, its members, and pods that are only supposed."""

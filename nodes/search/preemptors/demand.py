@@ -34,7 +34,7 @@ class Count(NamedTuple):
 
     @property
     def runs(self) -> bool:
-        """Whether it is a gang of which as many members are bound as must run."""
+        """Whether it is a gang with as many bound members as must run."""
         return self.minimum is not None and self.bound >= self.minimum
 
 

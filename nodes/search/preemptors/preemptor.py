@@ -18,7 +18,6 @@ from nodes.state.columns.flags import GATED, NEVER, TERMINATING
 from nodes.state.snapshot import Snapshot
 
 __all__ = [
-    "HOSTNAME",
     "DecisionError",
     "Preemptor",
     "group_preemptor",
@@ -57,9 +56,9 @@ class Preemptor:
     uid: str
     priority: int
     evicts: bool
-    """Whether anybody may go for it."""
+    """Whether it may evict."""
     mismatch: Mismatch | None
-    """Why nobody may, although its group's preemptionPolicy lets it. The live planner has a reason of its own."""
+    """Why it may not, although its group's preemptionPolicy lets it. The live planner has a reason of its own."""
     group: int
     """Row of its group, -1 for a pod without one."""
     policy: Literal["gang", "basic"]

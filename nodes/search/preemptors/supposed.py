@@ -36,7 +36,6 @@ __all__ = [
     "priorities_of",
     "priority_of",
     "supposed",
-    "with_pods",
 ]
 
 Int64s = NDArray[np.int64]
@@ -253,16 +252,17 @@ def _standing(
     """The row of the PodGroup that all pods belong to (-1 without one), their priority, and whether they may evict.
 
     A group's priority and policy replace those of its pods. Otherwise the lowest priority of a pod counts, and one pod
-    that may evict nobody is enough. Nobody goes for a gang of another kind whose pods differ in their priority.
+    that may evict nobody is enough. A gang of another kind evicts nothing if its pods differ in their priority.
     """
     group = _group_of(snapshot, sets)
     known = snapshot.groups[group] if group >= 0 else None
     evicts = True
     if known is not None:
+        own = None if by_its_pods(known) else priority_of_group(snapshot, known)
         evicts = preemption_policy(known, snapshot.priority_classes) != "Never"
         evicts = evicts and known.spec.scheduling_policy.gang is not None
-        if not by_its_pods(known):
-            return group, priority_of_group(snapshot, known), evicts
+        if own is not None:
+            return group, own, evicts
     found = [_of_pod(snapshot, workload, each) for each in sets if each.count]
     priorities = {priority for priority, _ in found}
     evicts = evicts and all(may for _, may in found) and (known is None or len(priorities) <= 1)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final, Generic, TypeVar
 
-__all__ = ["REMEMBERED", "ChangeLog"]
+__all__ = ["ChangeLog"]
 
 T = TypeVar("T")
 
 REMEMBERED: Final = 50_000
-"""So many of the last changes are remembered at least. Who asks about more is told that they are not known."""
+"""The minimum number of changes kept. Older ones are reported as unknown."""
 
 
 class ChangeLog(Generic[T]):
@@ -32,7 +32,7 @@ class ChangeLog(Generic[T]):
     def since(self, count: int) -> list[T] | None:
         """The changes since `count` was this, the oldest one first; None if they are not known any longer.
 
-        A negative count stands for a time before all changes of which nothing is known.
+        A negative count stands for a time before all known changes.
         """
         new = self.count - count
         if count < 0 or new > len(self._changes):

@@ -12,10 +12,10 @@ from api.meta import ObjectMeta
 from nodes.filters.profile import Profiles
 from nodes.state.columns.classes import PodClass, pod_class
 
-__all__ = ["KnownClasses", "seen_by_filters"]
+__all__ = ["KnownClasses"]
 
 REMEMBERED: Final = 1 << 12
-"""So many kinds of pods. When there are more, all of them are forgotten."""
+"""The most kinds of pods that are remembered. When there are more, all of them are forgotten."""
 BOUND: Final = "bound"
 """Stands for the name of any node."""
 NO_METADATA: Final = ObjectMeta()

@@ -14,7 +14,7 @@ __all__ = ["NameOrder"]
 Rows = NDArray[np.int32]
 
 FEW: Final = 8
-"""If more than one pod in so many is new, all names are sorted again."""
+"""If more than one pod in `FEW` is new, all names are sorted again."""
 
 
 class NameOrder:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from api.requests import PODS
 from nodes.state.columns.columns import Matrix
 
-__all__ = ["BASE", "Resources"]
+__all__ = ["Resources"]
 
 BASE: Final = ("cpu", "memory", "ephemeral-storage", PODS)
 """Resources that every cluster has; their columns come first."""

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from api.disruption import budget_policy, disruption_cost
 from api.groups import PodGroup, goes_whole, has_run
-from nodes.groups.forms import asking, implied
-from nodes.groups.keys import is_foreign
+from nodes.groups.forms import asking, implied, may_ask
+from nodes.groups.keys import is_foreign, is_owned, source_of
 from nodes.groups.registry import GroupKey
 from nodes.state.columns.change_log import ChangeLog
 from nodes.state.columns.columns import Register
@@ -70,6 +70,15 @@ class GroupTable:
         row = self.keys.get((namespace, name))
         return self.objects[row] if row is not None else None
 
+    def awaits_object(self, key: GroupKey) -> str:
+        """The source of the object that may make this group of another kind a gang; empty if the object is known.
+
+        Empty also if no object makes it a gang that we plan for, or if that is its owner's.
+        """
+        name, row = key[1], self.keys.get(key)
+        is_known = row is not None and row in self._read
+        return "" if is_known or is_owned(name) or not may_ask(name) else source_of(name)
+
     def hold(self, key: GroupKey) -> int:
         """Count one more reference to the group, which need not exist. Returns its row."""
         row, new = self.keys.hold(key)
@@ -100,7 +109,7 @@ class GroupTable:
         self.columns.note(row, group)
 
     def count_unbound(self, row: int, pod_class: int, pods: int, *, gated: bool) -> None:
-        """Count so many pods more that are not bound. `gated`: by a scheduling gate that is not ours."""
+        """Count `pods` more pods that are not bound. `gated`: by a scheduling gate that is not ours."""
         if gated:
             self.gated[row] += pods
         else:

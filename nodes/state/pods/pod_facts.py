@@ -78,7 +78,7 @@ class Facts(NamedTuple):
 
 
 class MemberStatus(NamedTuple):
-    """What is kept of a group's member besides the columns: what came of scheduling it so far."""
+    """What is kept of a group's member besides the columns: the result of scheduling it so far."""
 
     nominated_node_name: str
     scheduled: Condition | None

@@ -7,7 +7,7 @@ from typing import Final
 
 from api.core import Pod
 
-__all__ = ["DEFAULT_GRACE", "Terminations"]
+__all__ = ["Terminations"]
 
 DEFAULT_GRACE: Final = 30
 """Seconds that a pod has to end if its spec does not say."""

@@ -30,7 +30,7 @@ from nodes.state.volumes.volume_facts import (
     volume_facts,
 )
 
-__all__ = ["STORAGE_KINDS", "UNKNOWN_CLASS", "UNKNOWN_VOLUME", "StorageObject", "VolumeTable"]
+__all__ = ["STORAGE_KINDS", "StorageObject", "VolumeTable"]
 
 UNKNOWN_VOLUME: Final = "persistent volume that is not known"
 UNKNOWN_CLASS: Final = "storage class that is not known"

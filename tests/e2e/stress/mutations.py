@@ -100,7 +100,7 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
                 "        self._want(self._parked.wishes(turned_down))\n",
                 "",
             ),
-            Edit("controllers/gangs/leading.py", "            self.waker.recall(pod)\n", ""),
+            Edit("controllers/gangs/waking/waking.py", "            self.waker.recall(pod)\n", ""),
         ),
         directed.turned_down,
     ),

@@ -24,7 +24,7 @@ def bars(
         )
         return roster.free(node, resource) - nominated
 
-    return bool(reservations.holders(node, at_least=priority)) and any(
+    return reservations.is_reserved(node, at_least=priority) and any(
         amount > 0
         and amount
         > reservations.room(node, resource, free, at_least=priority)

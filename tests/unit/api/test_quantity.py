@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.quantity import MILLI, Quantity, QuantityError, cpu_milli, parse, value
+from api.quantity import MILLI, Quantity, QuantityError, parse, value
 from tests.unit.api.golden import golden
 
 
 def ours(text: str) -> list[int] | None:
     try:
-        return [cpu_milli(text), value(text)]
+        return [parse(text).scaled(MILLI), value(text)]
     except QuantityError:
         return None
 
@@ -61,7 +61,7 @@ def test_well_known(text: str, milli: int | None, whole: int | None) -> None:
 )
 def test_numbers_of_manifests(number: float | None, milli: int | list[int], whole: int | None) -> None:
     expected = milli if isinstance(milli, list) else [milli, whole]
-    assert [cpu_milli(number), value(number)] == expected
+    assert [parse(number).scaled(MILLI), value(number)] == expected
 
 
 @pytest.mark.parametrize(

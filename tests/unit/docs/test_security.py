@@ -15,6 +15,7 @@ from cli.common.configuration import Configuration
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.evicting import evictor
 from controllers.gangs.lifecycle import settings, vain
+from controllers.gangs.planning import sparing
 from controllers.gangs.promised import grants
 from controllers.gangs.writing import housekeeping
 from controllers.jobs.configuration import NOT_MANAGED, JobsConfiguration
@@ -174,15 +175,15 @@ def test_lives_of_certificates(tmp_path: Path) -> None:
 EXTENDER_FIRST, EXTENDER_LAST = bounds(EXTENDER)
 WEBHOOKS_FIRST, WEBHOOKS_LAST = bounds(WEBHOOKS)
 BACKOFF: Final = f"{PLANNING.backoff_initial_seconds:g} to {seconds(PLANNING.backoff_max_seconds)}"
-TAKEN: Final = PLANNING.taken_node_seconds
+TAKEN: Final = sparing.TAKEN_SECONDS
 SAID: Final = [
     f"its plan expires ({seconds(PLANNING.plan_deadline_seconds)} and the longest grace period",
     f"this lasts {seconds(PLANNING.plan_deadline_seconds)}, and the longest grace period",
     f"still there {seconds(PLANNING.overdue_seconds)} after its deletion time",
     f"no plan evicts for {seconds(TAKEN)}; each further time doubles this, "
     f"up to {TAKEN * 2**vain.MOST_DOUBLINGS // 3600:g} hours",
-    f"evicted each other within {seconds(PLANNING.cycle_seconds)}",
-    f"until {seconds(PLANNING.cycle_seconds)} after the last eviction",
+    f"evicted each other within {seconds(sparing.CYCLE_SECONDS)}",
+    f"until {seconds(sparing.CYCLE_SECONDS)} after the last eviction",
     f"evicts nobody for {BACKOFF}",
     f"without these nodes, for {BACKOFF}",
     f"after {WORDS[int(PLANNING.partial_gang_seconds // 60)]} minutes "

@@ -14,13 +14,12 @@ import orjson
 import pytest
 from aiohttp import web
 
-from api.clock import SYSTEM_CLOCK
-from controllers.gangs.promised.reservations import Reservations
+from controllers.gangs.answering import Hold
 from extender.configuration import ExtenderConfiguration, PeersConfiguration, TLSConfiguration
 from extender.peers import PASSED_ON_HEADER, REST_SECONDS, TURNED_DOWN_PATH, Breaker, Peers, Verb
 from extender.server import extender_app
 from extender.tls import ExtenderTLS
-from extender.verbs import Hold, Verbs
+from extender.verbs import Verbs
 from hack.controlplane.pki import Authority
 from runtime.failpoints import failpoint
 from serving.listeners import serving
@@ -68,7 +67,7 @@ class Replica:
     async def serves(self) -> AsyncIterator[str]:
         """Its address."""
         configuration = ExtenderConfiguration(bind_address=LOOPBACK, port=0, plain_http=True)
-        verbs = Verbs(self.world, Reservations(SYSTEM_CLOCK))
+        verbs = Verbs(self.world)
         app = extender_app(verbs, configuration, failpoint, self)
         async with self.peers.connected(), serving(app, configuration) as port:
             yield f"{LOOPBACK}:{port}"
@@ -317,7 +316,7 @@ async def test_replicas_show_each_other_their_certificates(
     await tls.load()
     context: ssl.SSLContext = tls.as_client
     assert tls.as_client is context, "kept connections need the same one"
-    app = extender_app(Verbs(StillWorld(), Reservations(SYSTEM_CLOCK)), configuration, failpoint)
+    app = extender_app(Verbs(StillWorld()), configuration, failpoint)
     async with serving(app, configuration, tls.context) as port:
         settings = PeersConfiguration(server_name=name, filter_seconds=5)
         peers = Peers(settings, lambda: f"{LOOPBACK}:{port}", Said(), ManualClock(), lambda: tls.as_client)

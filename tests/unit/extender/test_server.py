@@ -16,8 +16,6 @@ import pytest
 from hypothesis import given, settings
 from prometheus_client import REGISTRY
 
-from api.clock import SYSTEM_CLOCK
-from controllers.gangs.promised.reservations import Reservations
 from extender.configuration import ExtenderConfiguration, TLSConfiguration
 from extender.peers import PASSED_ON_HEADER
 from extender.server import extender_app
@@ -47,7 +45,7 @@ async def listening(tls: TLSConfiguration | None = None, **limits: float) -> Asy
         plain_http=tls is None,
         **limits,  # type: ignore[arg-type]  # limits are numbers
     )
-    app = extender_app(Verbs(StillWorld(), Reservations(SYSTEM_CLOCK)), configuration, failpoint)
+    app = extender_app(Verbs(StillWorld()), configuration, failpoint)
     ours = ExtenderTLS(tls) if tls else None
     if ours is not None:
         await ours.load()

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from api.core import Pod
+from controllers.gangs.answering import Answering, Hold, Offer
 from controllers.gangs.mirror.group_members import Claim
 from controllers.gangs.scheduler.rejections import RESERVED
 from controllers.gangs.waking.parked import TurnedDown, Why
-from extender.verbs import Hold, Offer, Verbs
-from extender.world import LiveWorld
+from extender.verbs import Verbs
 from runtime.terms.term import Term
 from tests.kit.objects import gang, node, pod
 from tests.kit.stage import Stage, staged
@@ -38,14 +38,14 @@ async def followed(stage: Stage) -> Stage:
 
 def promise(stage: Stage, priority: int = 50) -> None:
     """A plan claims 1 CPU of n0, and a victim on n1 is to leave for it."""
-    reservations = stage.controller.reservations
+    reservations = stage.controller.known.promises.reservations
     reservations.open(GANG, priority, frozenset({"uid-default-leaves"}))
     reservations.put_claim(GANG, "uid-default-single", Claim("n0", {"cpu": 1000, "pods": 1}))
 
 
 def parked(stage: Stage) -> TurnedDown:
     """Whom the process would tell the leader of."""
-    return stage.controller.parked.hand_over(Why.NOT_READY)
+    return stage.controller.known.waiters.parked.hand_over(Why.NOT_READY)
 
 
 # ---- filter
@@ -82,7 +82,7 @@ async def test_ordinary_pods_are_kept_out_of_every_node_with_promised_room_and_p
         stage.add(pod("late", priority=50))
         assert stage.filter(pod("late", priority=50), "n0", "n1") == ["n1"]
         assert stage.filter(pod("urgent", priority=51), "n0", "n1") == ["n0", "n1"]
-        assert list(stage.controller.reservations.grants.values()) == []
+        assert list(stage.controller.known.promises.reservations.grants.values()) == []
         assert parked(stage).crowds == {"default-scheduler": 50}
 
 
@@ -123,7 +123,7 @@ async def test_who_does_not_know_what_others_did_evicts_nobody_and_holds_pods_of
     """Its mirror looks new, but a leader may have made plans that it does not show."""
     async with staged(node("n0"), gang("basic", minimum=0), pod("v", node="n0", priority=1)) as stage:
         await followed(stage)
-        stage.verbs = Verbs(LiveWorld(stage.controller, lambda: False), stage.controller.reservations)
+        stage.verbs = Verbs(Answering(stage.controller, lambda: False))
         assert stage.preempt(pod("p", priority=100), n0=["uid-default-v"]) == []
         assert stage.filter(member("b", group="basic"), "n0") == []
         assert stage.filter(pod("p"), "n0") == ["n0"]
@@ -133,13 +133,11 @@ async def test_a_process_that_stood_still_gives_away_nothing_when_it_goes_on() -
     """Its term is over, and nothing in it has noticed yet."""
     async with staged(node("n0"), gang(minimum=1), member()) as stage:
         await stage.settle()
-        world = LiveWorld(stage.controller, lambda: True)
-        assert world.verdict(member()) == Offer("n0")
-        term = stage.controller._term
-        assert term is not None
-        term.end()
-        assert isinstance(world.verdict(member()), Hold)
-        assert not world.leads
+        face = Answering(stage.controller, lambda: True)
+        assert face.verdict(member()) == Offer("n0")
+        stage.leading._term.end()
+        assert isinstance(face.verdict(member()), Hold)
+        assert not face.leads
         assert stage.filter(pod("late"), "n0") == []
 
 
@@ -154,20 +152,20 @@ async def test_a_new_term_hears_of_pods_that_were_turned_down_before_it() -> Non
         stage.add(member("m0", conditions=held), pod("late", requests=BIG, conditions=kept_out))
         stage.add(member("bound", node="n0", conditions=held), pod("other"))
         leading = stage.controller.begin(Term(2, stage.api.clock))
-        assert leading.waker.is_held("uid-default-m0")
-        assert leading.waker.is_kept_out("uid-default-late")
-        assert len(leading.kept_out) == 1
-        assert not leading.waker.is_held("uid-default-bound")
-        assert len(stage.controller.pending) == 2
+        assert leading.waking.waker.is_held("uid-default-m0")
+        assert leading.waking.waker.is_kept_out("uid-default-late")
+        assert len(leading.waking.kept_out) == 1
+        assert not leading.waking.waker.is_held("uid-default-bound")
+        assert len(stage.controller.known.waiters.pending) == 2
 
 
 async def test_what_a_term_was_about_to_store_is_forgotten_with_it() -> None:
     """Otherwise a process that follows would keep room for a plan that nobody knows."""
     async with staged(node("n0"), gang(minimum=1), member()) as stage:
         await stage.settle()
-        (stored,) = stage.controller.claims.stored
+        (stored,) = stage.controller.known.promises.claims.stored
         assert stored.active is not None
-        stage.controller.claims.withdraw(stored.key, stored.active)
+        stage.controller.known.promises.claims.withdraw(stored.key, stored.active)
         assert not stage.reserved
         await stage.close()
         assert stage.reserved, "the watch has not shown that the plan has ended"
@@ -190,7 +188,7 @@ async def test_the_leader_brings_back_whom_another_process_has_turned_down() -> 
     async with staged(pod("p", priority=5), pod("q", priority=1)) as stage:
         await stage.settle()
         before = len(stage.api.pulsed)
-        stage.leading.asking.told(TurnedDown({"default-scheduler": 5}, []))
+        stage.leading.waking.asking.told(TurnedDown({"default-scheduler": 5}, []))
         stage.clock += 60
         await stage.settle()
         assert stage.api.pulsed[before:].count("p") >= 1
@@ -204,7 +202,7 @@ async def test_who_was_turned_down_is_handed_over_once_and_put_back() -> None:
         told = parked(stage)
         assert told == TurnedDown({"default-scheduler": 7}, [])
         assert parked(stage) == TurnedDown({}, [])
-        stage.controller.parked.put_back(told)
+        stage.controller.known.waiters.parked.put_back(told)
         assert parked(stage) == told
 
 

@@ -6,10 +6,11 @@ import orjson
 import pytest
 
 from api.clock import SYSTEM_CLOCK
+from controllers.gangs.answering import BoundPod, Hold, Offer, Within
 from controllers.gangs.mirror.group_members import Claim
 from controllers.gangs.promised.reservations import Reservations
 from controllers.gangs.scheduler.rejections import RESERVED, is_ours
-from extender.verbs import NOT_PLANNED, OUTSIDE, BoundPod, Hold, Offer, Verbs, Within
+from extender.verbs import NOT_PLANNED, OUTSIDE, Verbs
 from extender.wire import filter_decoder, preemption_decoder
 from tests.kit.verbs import StillWorld, pod
 
@@ -17,22 +18,22 @@ GANG = ("team", "gang")
 
 
 def filtered(world: StillWorld, reservations: Reservations, *names: str) -> dict[str, object]:
+    world.reservations = reservations
     body = orjson.dumps({"Pod": pod(), "Nodes": None, "NodeNames": list(names)})
-    answer: dict[str, object] = orjson.loads(Verbs(world, reservations).filter(filter_decoder.decode(body)))
+    answer: dict[str, object] = orjson.loads(Verbs(world).filter(filter_decoder.decode(body)))
     return answer
 
 
 def preempted(
     world: StillWorld, reservations: Reservations, offered: dict[str, list[str]], priority: int = 100
 ) -> dict[str, object]:
+    world.reservations = reservations
     victims = {
         node: {"Pods": [{"UID": uid} for uid in uids], "NumPDBViolations": 1}
         for node, uids in offered.items()
     }
     body = orjson.dumps({"Pod": pod(priority), "NodeNameToVictims": None, "NodeNameToMetaVictims": victims})
-    answer: dict[str, object] = orjson.loads(
-        Verbs(world, reservations).preempt(preemption_decoder.decode(body))
-    )
+    answer: dict[str, object] = orjson.loads(Verbs(world).preempt(preemption_decoder.decode(body)))
     nodes = answer["NodeNameToMetaVictims"]
     assert isinstance(nodes, dict)
     return nodes
@@ -49,7 +50,7 @@ def reserved(priority: int = 50, victims: dict[str, Claim] | None = None) -> Res
 
 def test_each_call_tells_which_scheduler_makes_it() -> None:
     seen: list[str] = []
-    verbs = Verbs(StillWorld(), Reservations(SYSTEM_CLOCK), seen.append)
+    verbs = Verbs(StillWorld(), seen.append)
     whose = {**pod(), "spec": {**pod()["spec"], "schedulerName": "mine"}}
     verbs.filter(filter_decoder.decode(orjson.dumps({"Pod": whose, "NodeNames": ["n1"]})))
     verbs.preempt(preemption_decoder.decode(orjson.dumps({"Pod": whose, "NodeNameToMetaVictims": {}})))
@@ -142,7 +143,7 @@ def test_preempt_for_a_gang_evicts_nothing() -> None:
 
 
 def test_preempt_evicts_nothing_while_the_mirror_cannot_be_trusted() -> None:
-    world = StillWorld(pods={"v": BoundPod("n1", 0, False)}, ready=False)
+    world = StillWorld(pods={"v": BoundPod("n1", 0, False)}, decides=False)
     assert preempted(world, Reservations(SYSTEM_CLOCK), {"n1": ["v"]}) == {}
 
 
@@ -171,7 +172,7 @@ def test_without_groups_the_candidates_come_back_byte_for_byte(candidates: bytes
     pods = {"v": BoundPod("n1", 0, False), "w": BoundPod("n1", 0, False), "x": BoundPod("n2", 0, False)}
     body = b'{"Pod":%b,"NodeNameToVictims":null,"NodeNameToMetaVictims":%b}' % (ORDINARY, candidates)
     world = StillWorld(pods=pods)
-    answer = Verbs(world, Reservations(SYSTEM_CLOCK)).preempt(preemption_decoder.decode(body))
+    answer = Verbs(world).preempt(preemption_decoder.decode(body))
     assert answer == b'{"NodeNameToMetaVictims":%b}' % candidates
     assert world.told == []
 

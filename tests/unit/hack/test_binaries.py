@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import shutil
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import pytest
+from rich.console import Console
 
 from hack.controlplane import binaries as subject
-from hack.controlplane.binaries import (
+from hack.controlplane import modules
+from hack.controlplane.binaries import BinariesError, binaries
+from hack.controlplane.modules import (
     BINARIES,
     ETCD,
     KUBERNETES,
+    KUSTOMIZE,
     KWOK,
     PARSERS,
     PROMETHEUS,
-    BinariesError,
+    SOURCES,
     Module,
-    binaries,
 )
+from hack.demo import __main__ as demo
 
 
 @pytest.fixture(autouse=True)
@@ -101,12 +108,17 @@ def test_a_go_that_is_too_old_is_refused(nothing_around: Path) -> None:
 GO = """#!/bin/sh
 case "$1" in
 env) echo go1.26.8 ;;
-list) printf 'a\\nb\\n' ;;
+list) printf 'a\\t/\\t\\ttrue\\t0\\t\\nb\\t/\\t\\tfalse\\t0\\t\\n' ;;
 build)
   echo build >> "{log}"
   while [ "$1" != -o ]; do shift; done
   [ -n "$FAIL" ] && echo "b.go:1: wrong" >&2 && exit 1
-  echo a >&2; echo b >&2; echo "$CGO_ENABLED $GOWORK" > "$2"
+  out=$2; shift 2
+  echo a >&2
+  for package in "$@"; do
+    if [ -d "$out" ]; then file="$out/${package##*/}"; else file=$out; fi
+    echo "$CGO_ENABLED $GOWORK $package" > "$file"
+  done
 esac
 """
 
@@ -121,9 +133,32 @@ def go_log(nothing_around: Path) -> Path:
 
 def test_a_missing_binary_is_built_once(go_log: Path) -> None:
     path = binaries(["etcd"])["etcd"]
-    assert path.read_text() == "0 off\n"
+    assert path.read_text() == "0 off go.etcd.io/etcd/server/v3\n"
     assert binaries(["etcd"])["etcd"] == path
     assert go_log.read_text() == "build\n"
+
+
+def test_binaries_of_one_module_are_built_by_one_command(go_log: Path) -> None:
+    names = [name for name, module in SOURCES.items() if module is KUBERNETES]
+    assert len(names) > 1
+    found = binaries(names)
+    assert {name: path.read_text().split()[-1] for name, path in found.items()} == KUBERNETES.packages
+    assert go_log.read_text() == "build\n"
+
+
+def test_only_what_is_asked_for_is_built(go_log: Path) -> None:
+    folder = binaries(["kube-scheduler"])["kube-scheduler"].parent
+    assert [path.name for path in folder.iterdir()] == ["kube-scheduler"]
+    binaries(["kube-scheduler", "kubectl"])
+    assert sorted(path.name for path in folder.iterdir()) == ["kube-scheduler", "kubectl"]
+    assert go_log.read_text() == "build\nbuild\n"
+
+
+def test_go_names_the_binaries_of_one_command_as_we_do() -> None:
+    several = [module for module in set(SOURCES.values()) if len(module.packages) > 1]
+    assert several
+    for module in several:
+        assert {package.rpartition("/")[2] for package in module.packages.values()} == set(module.packages)
 
 
 def test_two_builders_build_once(go_log: Path) -> None:
@@ -156,7 +191,7 @@ def test_a_build_that_fails_says_why_and_leaves_nothing(
 
 
 @pytest.mark.parametrize(
-    "module", [ETCD, KWOK, KUBERNETES, PARSERS, PROMETHEUS], ids=lambda module: module.folder
+    "module", [ETCD, KWOK, KUBERNETES, KUSTOMIZE, PARSERS, PROMETHEUS], ids=lambda module: module.folder
 )
 def test_the_cache_key_follows_platform_and_version(module: Module) -> None:
     assert module.key("linux/amd64") != module.key("linux/arm64")
@@ -175,7 +210,7 @@ def test_the_cache_key_follows_the_source_that_is_ours(
     before = PARSERS.key("linux/amd64")
     assert replace(PARSERS, sources=()).key("linux/amd64") != before
     shutil.copytree(PARSERS.directory, tmp_path / "parsers")
-    monkeypatch.setattr(subject, "MODULES", tmp_path)
+    monkeypatch.setattr(modules, "MODULES", tmp_path)
     assert PARSERS.key("linux/amd64") == before
     with (tmp_path / "parsers" / "main.go").open("a") as source:
         source.write("// another\n")
@@ -185,3 +220,67 @@ def test_the_cache_key_follows_the_source_that_is_ours(
 def test_a_control_plane_needs_no_parsers_of_the_same_version() -> None:
     assert "parsers" not in BINARIES
     assert f"k8s.io/apimachinery {PARSERS.version}\n" in (KUBERNETES.directory / "go.mod").read_text()
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a control plane asks to be built. The build fails."""
+    names: list[str] = []
+
+    def build(missing: list[str]) -> dict[str, Path]:
+        names.extend(missing)
+        raise BinariesError("not in this test")
+
+    monkeypatch.setattr(subject, "_build", build)
+    return names
+
+
+def test_the_demo_builds_what_its_control_planes_run_and_no_kubectl(asked: list[str]) -> None:
+    with pytest.raises(BinariesError, match="not in this test"):
+        demo.live(Console(file=io.StringIO()))
+    processes = {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"}
+    assert set(asked) == processes | {"kustomize"}
+
+
+def test_the_demo_builds_no_kustomize_if_there_is_a_kubectl(
+    asked: list[str], nothing_around: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(nothing_around / "assets"))
+    put(nothing_around / "assets" / "kubectl", f"Client Version: {KUBERNETES.version}")
+    with pytest.raises(BinariesError, match="not in this test"):
+        demo.live(Console(file=io.StringIO()))
+    assert not set(asked) & {"kubectl", "kustomize"}
+    assert "kube-apiserver" in asked
+
+
+def test_make_binaries_builds_everything_that_tests_need(asked: list[str]) -> None:
+    assert subject.main() == 1
+    assert set(asked) == {*ETCD.packages, *KWOK.packages, *KUBERNETES.packages}
+
+
+def test_the_cache_key_follows_the_flags_of_compiler_and_linker(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = {KUBERNETES.key("linux/amd64")}
+    monkeypatch.setattr(modules, "COMPILER_FLAGS", "")
+    keys.add(KUBERNETES.key("linux/amd64"))
+    keys.add(replace(KUBERNETES, version_flags=()).key("linux/amd64"))
+    assert len(keys) == 3
+
+
+@pytest.mark.parametrize("module", [KWOK, KUSTOMIZE], ids=lambda module: module.folder)
+def test_what_kubernetes_requires_as_well_is_compiled_once(module: Module) -> None:
+    """Another version of a module would be compiled beside that of Kubernetes."""
+    ours, kubernetes = requirements(module), requirements(KUBERNETES)
+    shared = ours.keys() & kubernetes.keys() - NEWER[module.folder]
+    assert len(shared) > 10
+    assert {path: ours[path] for path in shared} == {path: kubernetes[path] for path in shared}
+
+
+def requirements(module: Module) -> dict[str, str]:
+    """The versions of the modules that go.mod requires or puts in their place."""
+    text = (module.directory / "go.mod").read_text()
+    required = re.findall(r"^\s+(?:\S+ => )?(\S+) (v\S+)", text, re.MULTILINE)
+    return dict(required)
+
+
+NEWER: Final = {"kwok": {"github.com/go-errors/errors"}, "kustomize": set[str]()}
+"""Modules of which these require more than Kubernetes."""

@@ -9,7 +9,7 @@ import pytest
 
 from hack.controlplane.binaries import BinariesError
 from hack.fidelity.probe import Probe
-from hack.fidelity.worlds import Step, World
+from hack.fidelity.world import Step, World
 
 Json = dict[str, Any]
 NODES = ("n0", "n1")

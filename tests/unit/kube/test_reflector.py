@@ -271,6 +271,36 @@ async def test_a_right_that_is_taken_away_is_asked_for_again_from_the_start() ->
     assert stream_ends("refused") == before + 2
 
 
+async def test_whoever_asks_about_a_refusal_gets_an_answer_soon() -> None:
+    """A CRD may be installed at any time. Requests that are sent because somebody asks do not count as refusals."""
+    script, rare = Script(), Timing(refused=Backoff(1e6, 1e6), asked=0.01)
+    missing = script.json(status(404, "NotFound"), code=404)
+    script.lists = [missing, missing, script.json(page([pod_json("a", 1)], 10))]
+    async with reflecting(script, rare) as (store, reflector):
+        await until(lambda: len(store.log) == 1)
+        first = reflector.refusals.since
+        reflector.refusals.ask()
+        await until(lambda: len(store.log) == 2)
+        assert reflector.refusals.since > first
+        reflector.refusals.ask()
+        await until(lambda: bool(store.held))
+        assert reflector.refusal is None
+    assert store.log[:2] == ["refused 1", "refused 1"]
+
+
+async def test_refusals_count_although_somebody_asks_all_the_time() -> None:
+    """Objects of a kind that was removed count as gone after some refusals."""
+    script, often = Script(), Timing(refused=Backoff(0.05, 0.05), asked=0.001)
+    script.lists = [script.json(status(404, "NotFound"), code=404)] * 100_000
+    async with reflecting(script, often) as (store, reflector):
+
+        def is_counted() -> bool:
+            reflector.refusals.ask()
+            return "refused 4" in store.log
+
+        await until(is_counted)
+
+
 async def test_it_is_known_for_how_long_there_is_no_watch() -> None:
     script = Script()
     script.lists = [script.json(page([], 10))]

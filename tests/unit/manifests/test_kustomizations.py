@@ -56,6 +56,12 @@ def rendered(folder: Path) -> list[Json]:
     return render(binaries(["kubectl"])["kubectl"], folder)
 
 
+@pytest.mark.parametrize("folder", sorted({*folders("Kustomization")} - {"install"}))
+def test_kustomize_renders_what_kubectl_renders(folder: str) -> None:
+    """The demo has no kubectl. The certificates of install/ are not in the repository."""
+    assert render(binaries(["kustomize"])["kustomize"], MANIFESTS / folder) == rendered(MANIFESTS / folder)
+
+
 def is_reprieves(body: Json) -> bool:
     """Whether the object bears reprieve's name or is in reprieve's namespace."""
     metadata = body["metadata"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from types import ModuleType
+from typing import get_args
 
 import pytest
 
+from api.disruption import ScoreTerm
 from native import codes
 from tests.twins.nodes import packing, problem
 from tests.twins.quota import quotas
@@ -32,6 +34,14 @@ def test_no_kernel_has_codes_of_its_own() -> None:
     }
     assert len(kernels) > 15
     assert repeated == {}
+
+
+def test_a_score_has_room_for_all_optional_terms() -> None:
+    """The kernels keep them in an array of this length."""
+    (length,) = re.findall(
+        r"^    TERMS = (\d+)", (NATIVE / "nodes" / "_domain.pxd").read_text(), re.MULTILINE
+    )
+    assert int(length) == len(get_args(ScoreTerm))
 
 
 @pytest.mark.parametrize("twin", [packing, problem, quotas], ids=lambda twin: twin.__name__)

@@ -88,4 +88,4 @@ def test_without_a_message_the_rule_is_told() -> None:
 
 def test_what_cannot_be_told_is_a_fault() -> None:
     (cause,) = causes({"a": ruled(ENTRY, "self.name == 'x'", message="must be x")}, {"a": {}})
-    assert (cause.field, cause.message) == ("a", "must be x (it cannot be told: no such key: name)")
+    assert (cause.field, cause.message) == ("a", "must be x (it cannot be evaluated: no such key: name)")

@@ -213,7 +213,7 @@ def test_text_says_who_goes_who_stays_and_why() -> None:
     lines = {line.split()[0]: line for line in text.splitlines() if line.split()}
     assert "2 units with 4 pods of priority 100 or lower must go" in text
     assert "its room is needed" in lines["research/sweep"]
-    assert "going would break budget serving/embed (allows 0)" in lines["serving/embed-0"]
+    assert "evicting it would break budget serving/embed (allows 0)" in lines["serving/embed-0"]
     assert "above the cut-off 100" in lines["research/rl-actor"]
     assert "higher priority" in lines["serving/chat-1"]
     assert "6 units outside topology.kubernetes.io/rack=rack-b: left alone" in text

@@ -89,11 +89,11 @@ def test_every_reason_to_stay() -> None:
     assert len(victims & {"one", "two"}) == 1
     stay = survivors(snapshot, spec)
     why = {unit.name: unit.why for unit in stay.units}
-    assert why["d/kept"] == "still fits; going would break budget d/b (allows 0)"
+    assert why["d/kept"] == "still fits; evicting it would break budget d/b (allows 0)"
     (stays,) = {"one", "two"} - victims
     assert why[f"d/{stays}"] == "still fits beside the preemptor"
     assert why["d/above"] == "above the cut-off 1"
-    assert why["d/static"] == "a static pod, which nobody may evict"
+    assert why["d/static"] == "a static pod, which may not be evicted"
     assert why["d/equal"] == "equal priority"
     assert why["d/higher"] == "higher priority"
     assert not victims & {name.partition("/")[2] for name in why}
@@ -176,7 +176,7 @@ def test_members_that_differ_from_their_group(capsys: pytest.CaptureFixture[str]
     first, second, *_ = shown.splitlines()
     assert first == "Unschedulable  PodGroup d/gang, priority 100: PriorityMismatch"
     assert second.strip().startswith(
-        "Nobody may go for it: pod member has priority 0, and its PodGroup has 100: create"
+        "Nothing may be evicted for it: pod member has priority 0, and its PodGroup has 100: create"
     )
 
 

@@ -193,9 +193,16 @@ def test_what_cannot_be_used_is_said(tmp_path: Path) -> None:
     wrong["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "none"
     gated = thing("Pod", "p", "v1", spec=spec("1", schedulingGates=[{"name": "a.example/g"}]))
     classless = thing("Pod", "c", "v1", spec=spec("1", priorityClassName="none"))
-    found = steps(tmp_path, [wrong, gated, classless], [node("n", "5")])
-    assert [each["outcome"] for each in found] == ["Misconfigured", "Gated", "Misconfigured"]
+    group = thing(
+        "PodGroup", "g", "reprieve.dev/v1alpha1", spec={"schedulingPolicy": {"gang": {"minCount": 1}}}
+    )
+    group["spec"]["priorityClassName"] = "none"
+    member = thing("Pod", "m", "v1", metadata={"labels": {"reprieve.dev/pod-group": "g"}}, spec=spec("1"))
+    found = steps(tmp_path, [wrong, gated, classless, group, member], [node("n", "5")])
+    outcomes = ["Misconfigured", "Gated", "Misconfigured", "Misconfigured"]
+    assert [each["outcome"] for each in found] == outcomes
     assert "WorkloadPriorityClass none does not exist" in found[0]["sentence"]
+    assert "PodGroup a/g: spec.priorityClassName: there is no PriorityClass 'none'" in found[3]["sentence"]
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,21 @@ def test_a_pod_has_the_answer_of_its_group(tmp_path: Path) -> None:
     ]
 
 
+def test_members_count_before_their_priority_is_known(tmp_path: Path) -> None:
+    group = {
+        "apiVersion": API_VERSION,
+        "kind": "PodGroup",
+        "metadata": {"name": "train", "namespace": "a"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}},
+    }
+    gated = member("w-0", labels={"reprieve.dev/pod-group": "train"})
+    gated["spec"]["schedulingGates"] = [{"name": "example.com/gate"}]
+    written = json.loads(ask(tmp_path, "train", group, gated).stdout)
+    del gated["spec"]["priority"]
+    assert json.loads(ask(tmp_path, "train", group, gated).stdout) == written
+    assert "example.com/gate" in written["sentence"]
+
+
 def test_rights_that_are_missing_are_named_and_done_without() -> None:
     world = World("a", 0)
     assert not world.do_without(("v1", "Pod"), "pods is forbidden")

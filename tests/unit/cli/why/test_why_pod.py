@@ -4,9 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
+from api.meta import ObjectMeta
+from api.plans import PreemptionPlan, PreemptionPlanSpec, Preemptor
 from cli.main import reprieve
 
 SAID = "0/2 nodes are available: 2 Insufficient cpu."
@@ -61,6 +64,17 @@ def test_json_has_the_same_answer(tmp_path: Path) -> None:
     answer = json.loads(ask(tmp_path, {}, {"conditions": [NO_NODE]}, "-o", "json").stdout)
     assert answer["waits"] is True
     assert (answer["state"], answer["since"]) == ("Rejected", "2026-01-02T00:00:00Z")
+
+
+def test_a_stored_plan_that_is_damaged_is_named(tmp_path: Path) -> None:
+    spec = PreemptionPlanSpec(Preemptor("Pod", "v1", "team-a", "web-0", "u", 5), "Preempts", "it fits")
+    plan = PreemptionPlan(metadata=ObjectMeta("web-0-1", "team-a"), spec=spec)
+    plan.spec.compressed_victims = "no"
+    path = tmp_path / "plan.json"
+    path.write_bytes(msgspec.json.encode(plan))
+    result = ask(tmp_path, {}, {}, "-f", str(path))
+    assert result.exit_code == 2
+    assert "PreemptionPlan team-a/web-0-1: spec.compressedVictims" in result.stderr
 
 
 def test_a_pod_that_is_not_there_is_bad_input(tmp_path: Path) -> None:

@@ -36,8 +36,7 @@ async def test_phases_are_those_of_the_process_that_leads() -> None:
 async def test_of_a_term_that_is_over_nothing_is_shown_although_nobody_has_noticed() -> None:
     async with staged(node("n0"), gang(minimum=2), *members(1)) as stage:
         await stage.settle()
-        assert stage.controller._term is not None
-        stage.controller._term.end()
+        stage.leading._term.end()
         assert shown("gangs", phase="Gathering") == 0
 
 

@@ -9,6 +9,7 @@ import pytest
 from api.core import Pod
 from api.foreign_groups import CoschedulingPodGroup, CoschedulingSpec, VolcanoPodGroup, VolcanoSpec
 from api.meta import ObjectMeta
+from api.times import rfc3339
 from controllers.gangs.configuration import PlanningConfiguration
 from tests.kit.objects import node, pod
 from tests.kit.stage import Stage, staged
@@ -104,11 +105,82 @@ async def test_it_gathers_and_evicts_as_one() -> None:
 
 async def test_without_its_object_its_pods_are_ordinary() -> None:
     async with staged(*cluster(), waiting("m0")) as stage:
+        stage.clock += 10.0  # it is not new
         await stage.settle()
         assert stage.filter(waiting("m0"), "n0") == ["n0"]
         stage.add(mpi())
         await stage.settle()
         assert stage.filter(waiting("m0"), "n0") == []
+
+
+def newborn(stage: Stage) -> Pod:
+    """A member that was created just now."""
+    return waiting("m0", created=rfc3339(stage.api.clock.wall()))
+
+
+async def test_a_new_pod_waits_a_moment_for_its_pod_group() -> None:
+    """The scheduler may hear of a pod before we hear of its PodGroup. The pod would preempt alone."""
+    async with staged(*cluster()) as stage:
+        await stage.settle()
+        first = newborn(stage)
+        stage.add(first)
+        assert stage.filter(first, "n0") == []
+        assert stage.preempt(first, n0=["uid-default-v0"]) == []
+        stage.add(mpi())
+        await stage.settle()
+        stage.clock += 10.0
+        await stage.settle()
+        assert stage.filter(first, "n0") == [], "its sibling is missing"
+        assert (stage.api.deleted, stage.api.plans) == ([], {})
+
+
+async def test_a_pod_group_that_does_not_come_holds_nobody_for_long() -> None:
+    async with staged(*cluster()) as stage:
+        await stage.settle()
+        first = newborn(stage)
+        stage.add(first)
+        assert stage.filter(first, "n0") == []
+        stage.clock += 2.0
+        await stage.settle()
+        assert stage.api.woken == ["m0"], "it comes back"
+        assert stage.filter(first, "n0") == []
+        stage.clock += 4.0
+        await stage.settle()
+        assert stage.api.woken == ["m0", "m0"]
+        assert stage.filter(first, "n0") == ["n0"]
+        assert stage.preempt(first, n0=["uid-default-v0"]) == ["n0"]
+
+
+async def test_a_new_pod_waits_until_it_is_certain_that_its_kind_is_not_served() -> None:
+    """The CRD may have been installed since we last asked: a pod of a gang would preempt alone."""
+    async with staged(*cluster()) as stage:
+        await stage.settle()
+        stage.refuse(CoschedulingPodGroup, 404)
+        stage.clock += 3.0
+        first = newborn(stage)
+        stage.add(first)
+        assert stage.preempt(first, n0=["uid-default-v0"]) == []
+        assert stage.asked(CoschedulingPodGroup)
+        stage.clock += 1.0  # times of creation have whole seconds
+        stage.refuse(CoschedulingPodGroup, 404)
+        assert stage.preempt(first, n0=["uid-default-v0"]) == ["n0"]
+
+
+@pytest.mark.parametrize("why", ["forbidden", "old", "native"])
+async def test_others_are_not_waited_for(why: str) -> None:
+    """Nobody gets a right at the moment at which a pod comes, and Kubernetes plans for native gangs itself."""
+    async with staged(*cluster()) as stage:
+        await stage.settle()
+        stage.refuse(CoschedulingPodGroup, 403 if why == "forbidden" else 404)
+        stage.clock += 3.0
+        asked = newborn(stage)
+        if why == "native":
+            asked = pod(
+                "m0", schedulingGroup={"podGroupName": "mpi"}, created=str(asked.metadata.creation_timestamp)
+            )
+        stage.clock += 10.0 if why == "old" else 0.0
+        await stage.settle()
+        assert stage.filter(asked, "n0") == ["n0"]
 
 
 @pytest.mark.parametrize("ends", ["deleted", "grows", "no gang any longer"])
@@ -118,6 +190,7 @@ async def test_its_object_changes_under_a_plan(ends: str) -> None:
         stage.agrees = False
         await stage.settle()
         assert stage.phases() == ["Planned"]
+        stage.clock += 10.0  # its pods are not new
         if ends == "deleted":
             stage.delete(mpi())
         else:

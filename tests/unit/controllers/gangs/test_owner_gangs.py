@@ -10,7 +10,6 @@ import pytest
 from api.core import Namespace, Pod
 from api.foreign_owners import JobSet
 from api.times import rfc3339
-from kube.client import ApiError
 from tests.kit.objects import node, pod
 from tests.kit.stage import Stage, staged
 
@@ -109,13 +108,25 @@ async def test_a_new_pod_waits_a_moment_for_its_owner() -> None:
         assert stage.leading.gangs.get(KEY) is not None
 
 
-@pytest.mark.parametrize("by_owner", ["Victims", "Gangs", "refused"])
+async def test_a_new_pod_makes_us_ask_for_a_kind_that_was_not_served() -> None:
+    """The CRD of its owner may have been installed since we last asked."""
+    async with staged(node("n0"), by_owner="Gangs") as stage:
+        await call(stage)
+        stage.refuse(JobSet, 404)
+        first = newborn(stage, 0)
+        assert stage.filter(first, "n0") == []
+        assert stage.asked(JobSet)
+        stage.clock += 2.0
+        stage.refuse(JobSet, 404)
+        assert stage.filter(first, "n0") == ["n0"]
+
+
+@pytest.mark.parametrize("by_owner", ["Victims", "Gangs", "forbidden"])
 async def test_an_owner_that_does_not_come_holds_nobody(by_owner: str) -> None:
     async with staged(node("n0"), by_owner="Victims" if by_owner == "Victims" else "Gangs") as stage:
         await call(stage)
-        if by_owner == "refused":
-            [view] = [view for view in stage.controller.mirror.owners if view.resource.type is JobSet]
-            view._reflector.refusal = ApiError(404, "NotFound", "not served")
+        if by_owner == "forbidden":
+            stage.refuse(JobSet, 403)
         first = newborn(stage, 0)
         stage.add(first)
         if by_owner == "Gangs":
@@ -256,7 +267,7 @@ async def test_an_annotation_that_cannot_be_read_is_said_once() -> None:
         assert said[0]["note"] == fault
         assert stage.leading.gangs.get(KEY) is not None, "the setting counts"
         stage.add(sim(gang="true"))
-        assert [fault.regarding.kind for fault in stage.controller.misread] == ["Namespace"]
+        assert [fault.regarding.kind for fault in stage.controller.known.misread] == ["Namespace"]
         stage.filter(pod("odd", annotations={"reprieve.dev/gang": "1"}), "n0")
         await stage.settle()
         assert [each["regarding"]["name"] for each in stored if each["reason"] == "InvalidAnnotation"][

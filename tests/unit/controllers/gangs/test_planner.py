@@ -319,7 +319,7 @@ async def test_a_pod_kept_out_of_room_that_is_not_reserved_any_longer_is_let_go(
     late = pod("late", requests=BIG, priority=5)
     async with staged(node("n0"), late) as stage:
         await stage.settle()
-        reservations = stage.controller.reservations
+        reservations = stage.controller.known.promises.reservations
         reservations.open(("default", "other"), 100)
         reservations.put_claim(("default", "other"), "m", Claim("n0", {"cpu": 4000, "pods": 1}))
         assert stage.filter(late, "n0") == []

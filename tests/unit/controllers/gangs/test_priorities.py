@@ -38,7 +38,7 @@ async def test_a_gang_whose_members_differ_evicts_nobody_and_says_why(
         assert stage.api.deleted == []
         assert stage.phases() == ["Unschedulable"]
         assert stage.api.reasons == {"gang": reason, "m0": "Unschedulable", "m1": "Unschedulable"}
-        assert "nobody may go for it" in stage.api.group_said["gang"]
+        assert "nothing may be evicted for it" in stage.api.group_said["gang"]
         (plan,) = stage.api.plans.values()
         assert plan["spec"]["mismatch"] == reason
 
@@ -94,7 +94,7 @@ def uid(number: int) -> str:
 
 async def test_a_group_that_goes_whole_is_worth_its_cheapest_running_pod() -> None:
     async with staged(*whole(900, 7, 500)) as stage:
-        roster = stage.controller.roster
+        roster = stage.controller.known.mirror.roster
         assert [roster.unit_priority(uid(n)) for n in (0, 1)] == [7, 7]
         stage.add(victim(0, group="whole", priority=7, deleting=True))
         assert roster.unit_priority(uid(1)) == 500
@@ -113,7 +113,7 @@ async def test_a_group_that_goes_whole_is_worth_its_cheapest_running_pod() -> No
 async def test_a_group_whose_class_is_gone_is_nobodys_victim() -> None:
     lost = gang("whole", mode="all", priority=None, priorityClassName="gone")
     async with staged(*whole(900, 7), lost) as stage:
-        assert stage.controller.roster.unit_priority(uid(0)) is None
+        assert stage.controller.known.mirror.roster.unit_priority(uid(0)) is None
 
 
 async def test_a_group_goes_whole_although_its_cheapest_pod_goes_too() -> None:

@@ -55,7 +55,7 @@ async def stopped_after_marks(stage: Stage) -> None:
     await stage.settle()
     assert stage.api.deleted == []
     assert marked(stage) != []
-    await stage.leading._evictions.close()
+    await stage.leading.evictions.close()
 
 
 # ---- marks
@@ -65,8 +65,9 @@ async def stopped_after_marks(stage: Stage) -> None:
     ("written", "signature"),
     [
         (condition("PodGroup d/g preempts this pod [term 7 of host_a-b]"), Signature(7, "host_a-b")),
-        (condition("PodGroup d/g preempts this pod"), Signature(0, "")),
-        (condition("the gang never ran whole", "PartialGangReleased"), Signature(0, "")),
+        (condition("the gang never ran whole [term 1 of a]", "PartialGangReleased"), Signature(1, "a")),
+        (condition("the gang has lost its quota [term 1 of a]", "QuotaWithdrawn"), Signature(1, "a")),
+        (condition("PodGroup d/g preempts this pod"), None),
         (condition("kube-scheduler: preempting to accommodate a higher priority pod"), None),
         (condition("x [term 7 of a]", "EvictionByEvictionAPI"), None),
         (condition("x [term 7 of a]", status="False"), None),
@@ -107,7 +108,7 @@ async def test_all_marks_of_an_earlier_term_are_replaced_before_the_first_evicti
     async with staged(*singles(4), *hero(4)) as stage:
         stage.api.refuse = lambda method, _path: away() if method == "DELETE" and stage.api.deleted else None
         await stage.settle()
-        await stage.leading._evictions.close()
+        await stage.leading.evictions.close()
         names = marked(stage)
         assert len(names) == 3
         again = after(stage, *(node(f"n{number}") for number in range(4)), *hero(4))
@@ -209,7 +210,7 @@ async def test_a_plan_of_an_earlier_term_goes_on_although_victims_have_gone() ->
     async with staged(*singles(3), *hero(3)) as stage:
         refuse(stage, "DELETE", away, "v1", "v2")
         await stage.settle()
-        await stage.leading._evictions.close()
+        await stage.leading.evictions.close()
         gone = list(stage.api.deleted)
         again = after(stage, *(node(f"n{number}") for number in range(3)), *hero(3))
         await again.settle()

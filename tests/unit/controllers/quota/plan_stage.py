@@ -60,7 +60,6 @@ class PlanStage:
         cluster = Shown(self.quota)
         self.plans = QuotaPlans(
             store,
-            self.stored,
             cluster,
             Options(),
             DEADLINE * 1_000_000,

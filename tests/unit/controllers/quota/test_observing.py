@@ -15,6 +15,7 @@ from prometheus_client import REGISTRY
 from api.clock import SYSTEM_CLOCK
 from api.workloads import Workload
 from controllers.quota import observing
+from controllers.quota.engine import Engine
 from controllers.quota.observing import Observing
 from quota.search.decision import Options
 from runtime.mirror.watched_quota import WatchedQuota
@@ -67,7 +68,7 @@ class Stage:
     @asynccontextmanager
     async def observing(self) -> AsyncIterator[None]:
         with ThreadPoolExecutor(1) as executor:
-            made = Observing(self.quota, Options(), executor, SYSTEM_CLOCK, self.catch_up, REST)
+            made = Observing(self.quota, Engine(Options(), executor), SYSTEM_CLOCK, self.catch_up, REST)
             self.quota.before_workload(made.about_to_change)
             self.quota.on_workload(made.workload_changed)
             self.quota.on_object(lambda _kind, _key: made.object_changed())

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from api.core import Node, Pod
 from api.groups import PodGroup
 from nodes.answers.consequences import Tried, consequences, submit, without_pods
+from nodes.search.preemptors.preemptor import DecisionError
 from nodes.search.preemptors.supposed import SupposedPods, WorkloadName
 from nodes.state.snapshot import Snapshot
 from tests.kit.objects import GANG, gang, node, pod, tables
@@ -44,6 +47,15 @@ def test_a_gang_runs_whole_or_not_at_all() -> None:
     assert (found.running, found.spec.preemptor.kind) == (3, "PodGroup")
 
 
+def test_a_gang_whose_priority_class_does_not_exist_is_refused_with_its_field() -> None:
+    group = gang(minimum=1)
+    group.spec.priority, group.spec.priority_class_name = None, "none"
+    with pytest.raises(
+        DecisionError, match=r"PodGroup default/.*spec.priorityClassName: there is no .* 'none'"
+    ):
+        tried(sets(1, name="m", group=GANG), group, node("n", cpu="3"), group=group)
+
+
 def test_members_that_exist_already_count() -> None:
     group = gang(minimum=3)
     old = [pod("m-0", group=GANG, node="n"), pod("m-1", group=GANG)]
@@ -58,7 +70,7 @@ def test_members_that_exist_already_count() -> None:
 def test_more_than_min_count_take_what_is_free() -> None:
     group = gang(minimum=1)
     found = tried(sets(2, name="m", group=GANG), group, node("n", cpu="1"), group=group)
-    assert (found.running, "more than minCount" in found.why_not) == (1, True)
+    assert (found.running, "beyond minCount" in found.why_not) == (1, True)
 
 
 def evicting(*things: Thing) -> Tried:
@@ -93,9 +105,9 @@ def test_a_victim_that_fits_nowhere_waits_and_one_without_owner_is_gone() -> Non
     victim = pod("mid", node="full", requests={"cpu": "2"}, priority=50)
     found = evicting(full(), victim)
     (waits,) = consequences(found.after, found.spec, lambda _: True)
-    assert (waits.fits, "fits nowhere" in waits.sentence) == (False, True)
+    assert (waits.fits, "does not fit anywhere" in waits.sentence) == (False, True)
     (gone,) = consequences(found.after, found.spec, lambda _: False)
-    assert gone.sentence == "It is gone for good: nobody creates it again."
+    assert gone.sentence == "It is gone for good: it is not created again."
 
 
 def test_a_gang_that_is_evicted_is_planned_whole() -> None:

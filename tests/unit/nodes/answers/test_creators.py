@@ -89,7 +89,7 @@ def test_a_creator_without_pods_is_known_by_its_template() -> None:
 def test_an_owner_that_is_gone_is_named() -> None:
     members = [pod("train-0", group="gang", owner=("batch/v1", "Job", "train"))]
     (said,) = why_missing("gang", members, [], [], {})
-    assert said == "Job default/train, which created train-0, does not exist. Nobody creates its pods again."
+    assert said == "Job default/train, which created train-0, does not exist. Its pods are not created again."
     others = [pod("ray-0", group="gang", owner=("ray.io/v1", "RayCluster", "ray"))]
     (said,) = why_missing("gang", others, [], [], {})
     assert said == "RayCluster default/ray creates pods of it. Objects of that kind are not read here."

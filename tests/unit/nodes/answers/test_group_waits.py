@@ -55,7 +55,7 @@ def stored(spec: PreemptionPlanSpec, phase: Phase) -> PreemptionPlan:
         ([gang(), *members(1), pod("g", group=GANG, gated=True)], "SchedulingGated", True, "another program: gate"),
         ([gang(), node("n"), *members(2)], "Fits", True, "on node n without evictions"),
         ([gang(), node("n", cpu="1"), *members(2)], "Unschedulable", True, "Insufficient cpu"),
-        ([gang(), *members(2)], "Unschedulable", True, "fits nowhere"),
+        ([gang(), *members(2)], "Unschedulable", True, "does not fit anywhere"),
         (
             [gang(), node("n", cpu="2"), *members(2), pod("low-a", node="n"), pod("low-b", node="n")],
             "Preempts",

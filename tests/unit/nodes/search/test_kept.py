@@ -47,8 +47,8 @@ def test_who_may_go(fields: dict[str, Any], costs: CostRules, victims: list[str]
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        (STATIC, "a static pod, which nobody may evict"),
-        (DAEMON, "a pod of a DaemonSet, which nobody may evict"),
+        (STATIC, "a static pod, which may not be evicted"),
+        (DAEMON, "a pod of a DaemonSet, which may not be evicted"),
     ],
 )
 def test_why_they_stay(fields: dict[str, Any], why: str) -> None:

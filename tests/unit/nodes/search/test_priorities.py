@@ -43,7 +43,7 @@ def test_a_gang_whose_members_differ_from_it_evicts_nobody(
     low = victim(priority=-1)
     plan = decide(gang(minimum=1, **spec), member(**fields), node("n0"), low)
     assert (plan.outcome, plan.mismatch, plan.victims) == ("Unschedulable", "PriorityMismatch", [])
-    assert plan.reason.startswith(f"nobody may go for it: {said}: create ")
+    assert plan.reason.startswith(f"nothing may be evicted for it: {said}: create ")
     assert plan.reason.endswith("0/1 nodes are available: 1 Insufficient cpu")
     assert {each.outcome for each in plan.domains} == {"Unschedulable"}
 
@@ -184,7 +184,7 @@ def test_nobody_goes_for_a_barred_gang_which_takes_free_room() -> None:
     assert decide_group(full, NS, "gang").outcome == "Preempts"
     plan = decide_group(full, NS, "gang", barred="it evicted in vain")
     assert (plan.outcome, plan.mismatch, plan.victims) == ("Unschedulable", "EvictedInVain", [])
-    assert plan.reason.startswith("nobody may go for it: it evicted in vain; ")
+    assert plan.reason.startswith("nothing may be evicted for it: it evicted in vain; ")
     free = tables(gang(minimum=1), member(), node("n0"), node("n1"), victim()).snapshot()
     assert decide_group(free, NS, "gang", barred="it evicted in vain").outcome == "Fits"
 

@@ -78,9 +78,9 @@ RETRIED = with_status(
         (JOB, [local_queue("q", "gone")], "Misconfigured", "there is no ClusterQueue 'gone'"),
         (JOB, [cluster_queue("q", cpu(4), stop="Hold")], "Suspended", "is inactive"),
         (JOB, [QUEUE], "Fits", "in flavor default when it is its turn"),
-        (JOB, [QUEUE, LOW], "Preempts", "1 Workload must go"),
+        (JOB, [QUEUE, LOW], "Preempts", "once 1 Workload is preempted"),
         (with_spec(workload("job", "q", 3, gates=["g"])), [QUEUE, LOW], "PreemptionGated", "gate is closed"),
-        (JOB, [QUEUE, EQUAL], "NoCandidates", "too few of those"),
+        (JOB, [QUEUE, EQUAL], "NoCandidates", "too few of the Workloads"),
         (workload("job", "q", 5), [QUEUE], "ExceedsMaxQuota", "more than there would be"),
     ],
 )  # fmt: skip
@@ -106,6 +106,14 @@ def test_the_place_in_the_queue_is_by_priority_and_time() -> None:
     assert (answer.numbers["position"], answer.numbers["waitingInClusterQueue"]) == (2, 3)
     assert "1 Workload before it" in answer.sentence
     assert answer.tried_again.startswith("In its turn")
+
+
+def test_a_copy_of_a_workload_counts_once() -> None:
+    state = QuotaState(partial=True, deactivated_hold=False)
+    for each in completed([JOB, QUEUE]):
+        state.apply(each)
+    answer = why_workload_waits(msgspec.structs.replace(JOB), Around(state, us(100)))
+    assert (answer.numbers["position"], answer.numbers["waitingInClusterQueue"]) == (1, 1)
 
 
 def test_who_stays_is_said_with_the_reason() -> None:

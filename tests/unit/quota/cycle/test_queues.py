@@ -9,7 +9,7 @@ import pytest
 
 from api.kueue import ClusterQueue
 from api.workloads import FINISHED, RequeueState, Workload
-from quota.cycle.queues import ADMISSION_GATED_BY, RequeueReason, equals, heads, requeue
+from quota.cycle.queues import ADMISSION_GATED_BY, RequeueReason, heads, requeue
 from quota.state.snapshot import QuotaSnapshot
 from tests.kit.quota import (
     at,
@@ -173,23 +173,3 @@ def test_requeue(reason: RequeueReason) -> None:
     for strategy in ("BestEffortFIFO", "StrictFIFO"):
         assert when(strategy, pending_flavors=True) == "immediate"
         assert when(strategy, pending_flavors=True, backing_off=True) == "parked"
-
-
-def test_equals_are_parked_with_the_one_that_was() -> None:
-    whole = [queue(), queue("other")]
-    one = workload("one", "queue", 1)
-    same = workload("same", "queue", 1, created=10)
-    different = [
-        workload("higher", "queue", 1, priority=1),
-        workload("larger", "queue", 2),
-        workload("more", "queue", 1, count=2),
-        workload("elsewhere", "other", 1),
-        held(workload("running", "queue", 1), 0),
-    ]
-    pending = [one, same, *different]
-    world = snapshot(*whole, *pending)
-    assert equals(world, one, "NoFit", pending) == ["ns/same"]
-    assert equals(world, one, "PreemptionNoCandidates", pending) == ["ns/same"]
-    assert equals(world, one, "PreemptionGated", pending) == []
-    strict = snapshot(queue(strict=True), whole[1], *pending)
-    assert equals(strict, one, "NoFit", pending) == []

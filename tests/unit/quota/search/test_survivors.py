@@ -58,7 +58,7 @@ def test_each_attempt_has_its_reason() -> None:
     ]
     found = stay(workload("w", "q", 4, priority=5), *things)
     assert found.attempts == ("tried without borrowing", "tried with borrowing")
-    never = "borrowWithinCohort is Never: goes only for what is not borrowed"
+    never = "borrowWithinCohort is Never: preempted only for what is not borrowed"
     assert candidates(found) == [("theirs", ("taken, but it was not enough", never))]
 
 
@@ -73,8 +73,8 @@ def test_the_threshold_of_borrow_within_cohort_is_named() -> None:
         found = stay(workload("w", "q", 4, priority=5), *things)
         return next(why for name, why in candidates(found) if name == "theirs")
 
-    assert "its priority is not lower: goes only for what is not borrowed" in reasons(9, 3)
-    assert "above the threshold 3: goes only for what is not borrowed" in reasons(4, 3)
+    assert "its priority is not lower: preempted only for what is not borrowed" in reasons(9, 3)
+    assert "above the threshold 3: preempted only for what is not borrowed" in reasons(4, 3)
 
 
 def test_others_are_counted_by_queue_and_reason() -> None:

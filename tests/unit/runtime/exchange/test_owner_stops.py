@@ -29,6 +29,6 @@ async def test_the_runner_is_asked_while_it_serves() -> None:
 
 async def test_nobody_goes_while_the_runner_does_not_act_yet() -> None:
     stops = OwnerStops()
-    stops.is_expected = True
+    stops.will_be_served()
     with pytest.raises(NotStoppedError, match="does not act yet"):
         await stops.stop([OWNER], "why")

@@ -50,9 +50,8 @@ async def test_a_process_that_ends_keeps_up_with_who_leads(monkeypatch: pytest.M
 async def test_each_write_of_the_lease_has_the_notes_of_that_moment() -> None:
     clock = ManualClock()
     server = Server(clock)
-    lock = LeaseLock(cast(ApiClient, server), "ns", "reprieve", "a", TIMES, clock, "10.0.0.7:9443")
-    said = {"calls": "0"}
-    lock.notes = lambda: said
+    client, said = cast(ApiClient, server), {"calls": "0"}
+    lock = LeaseLock(client, "ns", "reprieve", "a", TIMES, clock, "10.0.0.7:9443", notes=lambda: said)
     await lock.look(5.0)
     held = await lock.take(5.0)
     assert held is not None

@@ -215,7 +215,7 @@ def test_a_pod_whose_priority_is_not_its_groups_gets_a_warning(
     assert verdict.allowed
     assert verdict.warnings == (
         f"the pod's priority is 6, and that of its PodGroup gang, which counts, {priority}: "
-        f"nobody is evicted for the group unless both have one priorityClassName ({which})",
+        f"nothing is evicted for the group unless both have one priorityClassName ({which})",
     )
     assert created(pod(priority), facts=facts).warnings == ()
 
@@ -226,7 +226,7 @@ def test_a_pod_that_never_preempts_in_a_group_that_does_gets_a_warning() -> None
     (warning,) = created(never, facts=facts_with(priorityClassName="high")).warnings
     assert warning == (
         "the pod's preemptionPolicy is Never, and that of its PodGroup gang is not: "
-        "nobody is evicted for the group unless both have one priorityClassName (the PodGroup's is high)"
+        "nothing is evicted for the group unless both have one priorityClassName (the PodGroup's is high)"
     )
     meek = facts_with(priorityClassName="high", preemptionPolicy="Never")
     assert created(never, facts=meek).warnings == ()

@@ -64,7 +64,7 @@ async def killed(stage: Stage, *, after: int) -> None:
 
     die()
     await stage.settle()
-    await stage.leading._evictions.close()
+    await stage.leading.evictions.close()
     stage.api.refuse = lambda _method, _path: None
 
 
@@ -324,7 +324,7 @@ async def test_a_plan_that_is_carried_out_is_not_let_go() -> None:
     """The same decision was made again while the evictor still finished what it had begun."""
     async with staged(*singles(1), *hero()) as stage:
         await stage.settle()
-        await stage.leading._evictions.store.let_go(("default", the_plan(stage)["metadata"]["name"]))
+        await stage.leading.evictions.store.let_go(("default", the_plan(stage)["metadata"]["name"]))
         assert finalized(the_plan(stage))
 
 
@@ -365,7 +365,7 @@ async def test_a_process_that_dies_before_the_first_pod_of_a_unit_leaves_it_whol
     async with staged(*unit(3), *hero()) as stage:
         refuse(stage, "DELETE", away)
         await stage.settle()
-        await stage.leading._evictions.close()
+        await stage.leading.evictions.close()
         assert the_plan(stage)["status"]["begun"] == ["uid-unit"]
         assert marked(stage) != []
         stage.api.refuse = lambda _method, _path: None
@@ -383,7 +383,7 @@ async def test_the_next_process_withdraws_the_marks_of_a_plan_that_has_ended() -
     async with staged(*singles(2), *hero(2)) as stage:
         refuse(stage, "DELETE", away)
         await stage.settle()
-        await stage.leading._evictions.close()
+        await stage.leading.evictions.close()
         assert len(marked(stage)) == 1
         the_plan(stage)["status"]["phase"] = "Aborted"
         stage.api.refuse = lambda _method, _path: None
@@ -427,10 +427,10 @@ async def test_closing_stops_at_once_wherever_that_is() -> None:
         stage.api.request = request  # type: ignore[method-assign]
         await stage.settle()
         assert len(stage.api.deleted) == 2
-        assert stage.leading._evictions.at_work
-        await stage.leading._evictions.close()
+        assert stage.leading.evictions.at_work
+        await stage.leading.evictions.close()
         await stage.settle(steps=1)
-        assert not stage.leading._evictions.at_work
+        assert not stage.leading.evictions.at_work
         assert len(stage.api.deleted) == 2
 
 

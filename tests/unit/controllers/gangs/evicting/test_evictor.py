@@ -353,7 +353,7 @@ async def test_nobody_is_told_of_a_group_that_is_gone_or_after_the_term(how: str
         notices = Notices(stage)
         await stage.settle()
         if how == "the term ends":
-            await stage.leading._evictions.close()
+            await stage.leading.evictions.close()
         else:
             stage.delete(unit(4)[0])
             if how == "made anew":
@@ -509,7 +509,7 @@ def of_job(pods: int) -> list[Any]:
 async def test_owners_of_a_unit_stop_before_its_first_mark(impatient: None) -> None:
     async with staged(*of_job(2), *hero()) as stage:
         jobs, requests = Jobs(NotStoppedError("not yet"), NotStoppedError("not yet")), Requests(stage)
-        with stage.controller.stops.served(jobs):
+        with stage.controller.quota.stops.served(jobs):
             await stage.settle()
         assert len(jobs.asked) == 3
         assert jobs.asked[0] == (
@@ -530,7 +530,7 @@ async def test_the_plan_goes_on_when_the_owner_ends_the_pods_itself(pods: int) -
             stage.add(*(_leaving(each) for each in of_job(pods) if isinstance(each, Pod)))
 
         jobs.stop = stop  # type: ignore[method-assign]
-        with stage.controller.stops.served(jobs):
+        with stage.controller.quota.stops.served(jobs):
             await stage.settle()
             assert len(jobs.asked) == 1
             stage.delete(*(each for each in of_job(pods) if isinstance(each, Pod)))
@@ -547,7 +547,7 @@ def _leaving(each: Pod) -> Pod:
 async def test_no_pod_is_marked_while_its_owner_does_not_stop(impatient: None) -> None:
     async with staged(*of_job(2), *hero()) as stage:
         jobs = Jobs(*(NotStoppedError("not yet") for _ in range(10_000)))
-        with stage.controller.stops.served(jobs):
+        with stage.controller.quota.stops.served(jobs):
             await stage.settle()
             assert jobs.asked
             assert marked(stage) == []
@@ -556,6 +556,6 @@ async def test_no_pod_is_marked_while_its_owner_does_not_stop(impatient: None) -
 async def test_the_owner_of_a_pod_that_goes_alone_is_left_to_it() -> None:
     async with staged(*singles(1), *hero()) as stage:
         jobs = Jobs()
-        with stage.controller.stops.served(jobs):
+        with stage.controller.quota.stops.served(jobs):
             await stage.settle()
         assert jobs.asked == []

@@ -46,7 +46,7 @@ def test_two_that_evicted_each_other_spare_each_other() -> None:
     assert found("a", 1600.0, *plans) == {"b": (2100.0, True)}
     assert found("b", 1600.0, *plans) == {"a": (2100.0, True)}
     assert found("c", 1600.0, *plans) == {}
-    assert found("a", 2100.0, *plans) == {}, "until cycleSeconds after the last eviction"
+    assert found("a", 2100.0, *plans) == {}, "until SECONDS after the last eviction"
 
 
 def test_long_after_it_is_no_cycle() -> None:

@@ -156,7 +156,7 @@ async def test_a_plan_without_a_verdict_gets_it_from_the_next_process() -> None:
         await stage.settle()
         stage.delete(victim(0))
         stage.add(intruder(0))
-        stage.leading.planner._follow()  # the plan ends, and the process before the next decision
+        stage.leading.planner._following.follow()  # the plan ends, and the process before the next decision
         await stage.written()
         assert stage.phases() == ["Aborted"]
         assert verdicts(stage) == []

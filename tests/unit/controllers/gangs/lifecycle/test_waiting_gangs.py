@@ -27,8 +27,8 @@ class Searches:
         """By name of the gang."""
         self.at: dict[str, float] = {}
         """When the first search for each gang ended."""
-        self._stage, self._decide = stage, stage.leading.planner._decider.decide
-        stage.leading.planner._decider.decide = self.decide  # type: ignore[method-assign]
+        self._stage, self._decide = stage, stage.leading.planner._turns._decider.decide
+        stage.leading.planner._turns._decider.decide = self.decide  # type: ignore[method-assign]
 
     async def decide(self, key: GroupKey, *, barred: str = "") -> Decided | NotDecided:
         """The real search, after the time that it takes on a large cluster."""

@@ -56,7 +56,7 @@ class Witness:
     def passes(self, seconds: float) -> None:
         for _ in range(round(seconds)):
             self.clock.advance(1.0)
-            self.evidence.expire()
+            self.evidence.tick(trusted=True)
 
     def says(self, message: str) -> None:
         """The pod has this message. Nothing is to be seen if it had the message before."""

@@ -198,10 +198,10 @@ async def test_a_whole_plan_goes_once_its_plan_has_gone() -> None:
         again = stage.restart()
         again.add(*members(), *foreign())
         again.list_plans()
-        sweep = again.leading._evictions.store.whole.sweep
+        sweep = again.leading.evictions.store.whole.sweep
         await sweep()
         assert list(stage.api.of(WHOLE)) == [f"default.{name}"]
-        again.controller.claims.stored.delete("default", name)
+        again.controller.known.promises.claims.stored.delete("default", name)
         await sweep()
         assert list(stage.api.of(WHOLE)) == [f"default.{name}"], "not so soon again"
         again.clock += whole_plans.SWEEP_SECONDS

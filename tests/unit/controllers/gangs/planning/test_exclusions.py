@@ -225,13 +225,13 @@ async def test_the_next_plan_does_without_what_was_contradicted() -> None:
     running = [pod(f"v{number}", node=f"n{number}", requests=big, priority=1) for number in range(2)]
     async with staged(node("n0"), node("n1"), *running, gang(minimum=1)) as stage:
         await stage.settle()
-        leading, tables = stage.controller.leading, stage.controller.mirror.tables
+        leading, tables = stage.controller.leading, stage.controller.known.mirror.tables
         assert leading is not None
         # Same class, another namespace: what the scheduler showed of one pod holds for all that look alike.
         stage.add(pod("twin", namespace="other", requests=big))
-        key = stage.controller.roster.class_key("uid-other-twin")
+        key = stage.controller.known.mirror.roster.class_key("uid-other-twin")
         assert key is not None
-        leading.exclusions.note(key, "n0", "other/twin", "no", changes=tables.node_changes("n0"))
+        leading.lessons.exclusions.note(key, "n0", "other/twin", "no", changes=tables.node_changes("n0"))
         stage.add(pod("m", group="gang", requests=big))
         await stage.settle()
         assert stage.api.deleted == ["v1"]

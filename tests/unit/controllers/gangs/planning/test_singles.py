@@ -241,7 +241,7 @@ async def test_a_wish_that_nobody_fulfils_is_given_up() -> None:
     async with staged(*nodes(1), *unit(nodes=1), hero()) as stage:
         await stage.settle()
         offer(stage, n0="low-0")
-        singles = stage.leading.singles
+        singles = stage.leading.lone.singles
         assert singles.expire() == []
         stage.clock += 31
         assert singles.expire() == [wish]
@@ -284,4 +284,4 @@ async def test_a_pod_without_a_feasible_plan_does_not_come_back_again_and_again(
             stage.clock += 120
             await stage.settle()
         assert len(stage.api.pulsed) == pulses
-        assert len(stage.leading.singles) == 0
+        assert len(stage.leading.lone.singles) == 0

@@ -145,7 +145,7 @@ async def test_a_pod_that_filter_let_pass_counts_once_when_it_is_nominated() -> 
         await stage.settle()
         assert stage.reserved == 1
         asks: dict[str, Any] = {"requests": {"cpu": "2"}, "priority": 100}
-        claims = stage.controller.reservations.claims(KEY)
+        claims = stage.controller.known.promises.reservations.claims(KEY)
         assert sorted(claim.node for claim in claims.values()) == ["n1", "n1"]
         stage.add(node("n1", cpu="12"))
         assert stage.filter(pod("first", **asks), "n1") == ["n1"]

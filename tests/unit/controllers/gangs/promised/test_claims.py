@@ -17,7 +17,7 @@ from api.meta import Condition
 from api.plans import Placement, PreemptionPlan, PreemptionPlanSpec, Preemptor, Victim, VictimPod
 from api.times import parse_rfc3339
 from controllers.gangs.mirror.roster import Roster
-from controllers.gangs.promised.claims import Claims, with_uids
+from controllers.gangs.promised.claims import Claims
 from controllers.gangs.promised.reservations import Reservations
 from nodes.state.tables import Tables
 from tests.kit.clock import ManualClock
@@ -26,9 +26,9 @@ from tests.kit.objects import gang, node, pod
 KEY = ("default", "plan")
 
 
-def decision(*, uids: bool = True, beyond: int = 0) -> PreemptionPlanSpec:
+def decision(*, beyond: int = 0) -> PreemptionPlanSpec:
     """m0 and m1 go to n0 and n1, where v0 and v1 are evicted."""
-    members = [Placement(f"m{i}", f"n{i}", f"uid-default-m{i}" if uids else "") for i in range(2)]
+    members = [Placement(f"m{i}", f"n{i}", f"uid-default-m{i}") for i in range(2)]
     extra = [
         Placement(f"m{2 + i}", "n0", f"uid-default-m{2 + i}", beyond_min_count=True) for i in range(beyond)
     ]
@@ -119,9 +119,9 @@ WHOLE = {
 
 
 @settings(deadline=None)
-@given(st.randoms(use_true_random=False), st.booleans())
-def test_the_order_in_which_a_watch_brings_things_does_not_matter(order: random.Random, uids: bool) -> None:
-    everything = [*cluster(), plan(decision(uids=uids, beyond=1 if uids else 0))]
+@given(st.randoms(use_true_random=False))
+def test_the_order_in_which_a_watch_brings_things_does_not_matter(order: random.Random) -> None:
+    everything = [*cluster(), plan(decision(beyond=1))]
     order.shuffle(everything)
     process = Process()
     for each in everything:
@@ -203,16 +203,6 @@ def test_a_proposal_that_could_not_be_stored_leaves_the_stored_plan_alone() -> N
     process.claims.propose(KEY, decision())
     process.claims.withdraw(KEY, decision())
     assert process.shown() == {}
-
-
-def test_a_pod_that_is_younger_than_a_plan_without_uids_is_another_pod() -> None:
-    process = Process()
-    for each in cluster():
-        process.see(each)
-    spec = with_uids(decision(uids=False), process.roster, committed=0.0)
-    assert [placement.uid for placement in spec.placements] == ["", ""]
-    later = with_uids(decision(uids=False), process.roster, committed=4e9)
-    assert [placement.uid for placement in later.placements] == ["uid-default-m0", "uid-default-m1"]
 
 
 def test_two_processes_agree_whatever_each_of_them_has_seen_before() -> None:

@@ -14,6 +14,7 @@ from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.promised.reservations import Reservations
 from controllers.gangs.promised.workload_claims import WorkloadClaims
 from controllers.gangs.promised.workload_places import WorkloadPlaces
+from controllers.gangs.searching import SearchThread
 from nodes.search.decision import Limits
 from nodes.state.tables import Tables
 from runtime.exchange.placements import Asking, NoPlace, Owner, Place, Placed, PodsOfSet
@@ -38,8 +39,7 @@ class Stage:
         self.places = WorkloadPlaces(
             self.tables,
             self.reservations,
-            self.executor,
-            Limits(budget=10_000),
+            SearchThread(self.executor, Limits(budget=10_000)),
             lambda snapshot, _: snapshot,
             self.claims,
             lambda: None,
@@ -132,4 +132,4 @@ def test_pods_of_another_namespace_are_no_owners(stage: Stage, namespace: str, c
     stage.put(pod("theirs-0", namespace=namespace, node="n0", requests=FULL, controller="theirs"))
     assert isinstance(stage.find("first", [victim]), Placed) is counts
     assert stage.places.hold(asking("first"), [Place("main-0", "n0")], [victim])
-    assert stage.reservations.is_awaited(f"uid-{namespace}-theirs-0") is counts
+    assert stage.reservations.awaits(f"uid-{namespace}-theirs-0") is counts

@@ -41,7 +41,9 @@ def pod_writes(stage: Stage) -> int:
 async def tell(
     stage: Stage, message: str, reason: str = "Unschedulable", phase: Any = "Unschedulable"
 ) -> None:
-    await stage.leading.reporter.cannot_schedule(KEY, CannotSchedule(phase, reason, message, repeated=False))
+    await stage.leading.telling.reporter.cannot_schedule(
+        KEY, CannotSchedule(phase, reason, message, repeated=False)
+    )
     await stage.settle(2)
 
 
@@ -89,7 +91,7 @@ async def test_after_a_plan_pods_hear_it_again() -> None:
     """The plan's end has told them something else."""
     async with staged(node("n0"), gang(minimum=2), *members(2)) as stage:
         await stage.settle()
-        await stage.leading.reporter.ended(
+        await stage.leading.telling.reporter.ended(
             plan_of_the_gang(), Ending("Aborted", "NotConfirmed", "nobody said so")
         )
         await tell(stage, "room for 1 of 2 members")
@@ -116,7 +118,7 @@ async def test_how_plans_end_is_said_once_for_each_cause() -> None:
     """`NotConfirmed` is said by the gang, whose condition tells it as well."""
     async with staged(gang(minimum=2)) as stage:
         await stage.settle()
-        reporter = stage.leading.reporter
+        reporter = stage.leading.telling.reporter
         for name in ("gang-a", "gang-b"):
             plan = replace(plan_of_the_gang(), name=name)
             await reporter.ended(plan, Ending("Aborted", "RoomTaken", "node n0 is gone"))

@@ -217,9 +217,9 @@ async def test_it_moves_no_gang_and_wakes_no_pod() -> None:
         await later(stage)
         stored = stage.api.of(GROUPS)["gang"]
         assert stored["status"]["members"] == 1
-        version = stage.controller.mirror.tables.version
+        version = stage.controller.known.mirror.tables.version
         stage.add(msgspec.convert(stored, PodGroup))
-        assert stage.controller.mirror.tables.version == version
+        assert stage.controller.known.mirror.tables.version == version
         assert stage.leading.gangs.touched == []
         assert stage.api.woken == []
         assert stage.api.said == {}

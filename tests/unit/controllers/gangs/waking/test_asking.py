@@ -71,14 +71,14 @@ async def desk(*pods: Pod) -> AsyncIterator[Desk]:
         leading, clock = stage.leading, stage.api.clock
         projection, asked = WaitingPods(clock), list[GroupKey]()
         parked = ParkedPods(projection)
-        asking = Asking(leading.writer, leading.waker, projection, parked, clock, asked.append)
+        asking = Asking(leading.writer, leading.waking.waker, projection, parked, clock, asked.append)
 
         def changed(uid: str, each: Pod | None) -> None:
             projection.pod_changed(uid, each)
             if each is None or each.spec.node_name:
                 asking.forget(uid)
 
-        stage.controller.mirror.on_pod(changed)
+        stage.controller.known.mirror.watched.on_pod(changed)
         leading.writer._sender._attempts = 1
         stage.add(*pods)
         yield Desk(stage, asking, parked, projection, asked)
@@ -184,7 +184,7 @@ async def test_a_condition_that_could_not_be_written_is_written_later() -> None:
         at.asking.ask(GANG, rank(), [member("h", parking=Parking.HELD)])
         await at.steps()
         assert at.asked == []
-        assert not at.stage.leading.waker.behind, "it is not the waker's to try again"
+        assert not at.stage.leading.waking.waker.behind, "it is not the waker's to try again"
         at.stage.api.refuse = lambda _method, _path: None
         await at.steps()
         assert (at.woken, at.asked) == (["h"], [GANG])

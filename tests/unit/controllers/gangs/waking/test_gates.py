@@ -111,8 +111,8 @@ def test_the_gated_pods_are_those_of_the_newest_states(states: list[tuple[str, P
         gates = (state.spec.scheduling_gates or []) if state is not None else []
         if state is not None and not state.metadata.deletion_timestamp and gates[0].name == SCHEDULING_GATE:
             newest[uid] = state
-        left = pods.pod_changed(uid, state)
-        assert {left} - {None} == before - set(expected())
+        pods.pod_changed(uid, state)
+        assert {pods.ungated_by(uid)} - {None} == before - set(expected())
         assert {group: len(pods.of(group)) for group in pods.groups} == dict(expected())
         assert [uid in pods for uid in ("p0", "p1", "p2")] == [uid in newest for uid in ("p0", "p1", "p2")]
 

@@ -132,12 +132,12 @@ async def test_a_wake_that_was_refused_is_tried_again_on_a_quiet_cluster() -> No
         stage.leading.writer._sender._attempts = 1
         stage.delete(gang())
         await stage.settle()
-        assert stage.leading.waker.behind, "the planner has to look again by itself"
+        assert stage.leading.waking.waker.behind, "the planner has to look again by itself"
         stage.api.refuse = lambda _method, _path: None
         stage.clock += 1
         await stage.settle()
         assert stage.api.woken == ["late"]
-        assert not stage.leading.waker.behind
+        assert not stage.leading.waking.waker.behind
 
 
 async def test_pods_that_have_gone_are_not_remembered() -> None:
@@ -147,8 +147,8 @@ async def test_pods_that_have_gone_are_not_remembered() -> None:
             stage.add(lost)
             stage.filter(lost, "n0")
             stage.delete(lost)
-        assert stage.leading.waker._held == {}
-        assert not stage.leading.waker.behind
+        assert stage.leading.waking.waker._held == {}
+        assert not stage.leading.waking.waker.behind
 
 
 async def test_a_gang_that_waited_for_reserved_room_is_planned_when_that_comes_back() -> None:

@@ -28,7 +28,7 @@ def one_to_evict() -> list[Any]:
 
 
 def _to_carry_out(stage: Stage) -> list[str]:
-    stored = stage.controller.claims.stored
+    stored = stage.controller.known.promises.claims.stored
     return [owner[2] for owner in stored.owners() if stored.to_carry_out(owner) is not None]
 
 

@@ -79,7 +79,7 @@ async def test_nobody_goes_and_nothing_is_written() -> None:
             assert after["gang-0"]["metadata"]["finalizers"] == [FINALIZER]
             assert after["gang-0"].get("status") == msgspec.to_builtins(before).get("status")
             assert not [each for each in stage.api.written if "preemptionplans" in each.path]
-            assert stage.controller.claims.has_victim("uid-default-v") is False
+            assert stage.controller.known.promises.claims.has_victim("uid-default-v") is False
             assert stage.reserved == 0
 
 

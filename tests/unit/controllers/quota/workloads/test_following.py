@@ -9,7 +9,6 @@ import msgspec
 from api.workloads import Workload
 from controllers.quota.workloads.following import Following
 from quota.cycle.cycle import cycle
-from quota.cycle.pending import PendingQueues
 from quota.state.state import QuotaState
 from quota.state.workloads import key_of
 from runtime.work.queue import KeyedQueue
@@ -22,13 +21,12 @@ class Stage:
     """One ClusterQueue with two CPUs, and Workloads of it."""
 
     def __init__(self, *workloads: Workload) -> None:
-        self.state, self.pending = QuotaState(), PendingQueues()
+        self.state = QuotaState()
         for each in completed([cluster_queue("q", cpu(2), within="LowerPriority"), *workloads]):
             self.state.apply(each)
         self.now = NOW
-        self.following = Following(
-            self.state, self.pending, KeyedQueue[str](), lambda: self.now, lambda: None
-        )
+        self.following = Following(self.state, KeyedQueue[str](), lambda: self.now, lambda: None)
+        self.pending = self.following.pending
         self.following.begin()
 
     def heads(self) -> list[str]:

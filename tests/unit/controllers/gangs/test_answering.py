@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from api.core import Pod
+from controllers.gangs.answering import Answering, BoundPod, Hold, Offer
 from controllers.gangs.scheduler.rejections import is_ours
-from extender.verbs import BoundPod, Hold, Offer
-from extender.world import LiveWorld
 from kube.client import ApiError
 from tests.kit.objects import gang, node, pod, priority_class
 from tests.kit.stage import Stage, staged
@@ -26,16 +25,16 @@ def victim() -> Pod:
     return pod("v", node="n0", requests=BIG, priority=1)
 
 
-def world(stage: Stage) -> LiveWorld:
-    return LiveWorld(stage.controller, lambda: True)
+def face(stage: Stage) -> Answering:
+    return Answering(stage.controller, lambda: True)
 
 
 def held(stage: Stage, asked: Pod) -> str:
     """Why the pod is held. It is the same text as long as nothing changes."""
-    verdict = world(stage).verdict(asked)
+    verdict = face(stage).verdict(asked)
     assert isinstance(verdict, Hold)
     assert is_ours(f"0/1 nodes are available: 1 {verdict.text}."), "as the scheduler says it"
-    assert world(stage).verdict(asked) == verdict
+    assert face(stage).verdict(asked) == verdict
     return verdict.text
 
 
@@ -53,24 +52,25 @@ async def notes(stage: Stage) -> list[tuple[str, str]]:
 
 async def test_an_ordinary_pod_is_nobodys_business() -> None:
     async with staged() as stage:
-        assert world(stage).verdict(pod("p")) is None
+        assert face(stage).verdict(pod("p")) is None
         await stage.settle()
-        assert world(stage).verdict(pod("p")) is None
+        assert face(stage).verdict(pod("p")) is None
 
 
 async def test_pods_of_groups_of_others_pass_like_ordinary_pods() -> None:
     """Their own schedulers and controllers bring them together."""
     async with staged() as stage:
+        stage.clock += 10.0  # they are not new
         await stage.settle()
-        assert world(stage).verdict(pod("p", owner=("kubeflow.org/v1", "TFJob", "train"))) is None
-        assert world(stage).verdict(pod("p", labels={"scheduling.x-k8s.io/pod-group": "a"})) is None
+        assert face(stage).verdict(pod("p", owner=("kubeflow.org/v1", "TFJob", "train"))) is None
+        assert face(stage).verdict(pod("p", labels={"scheduling.x-k8s.io/pod-group": "a"})) is None
         assert await notes(stage) == []
 
 
 async def test_a_pod_of_several_groups_belongs_to_the_first_and_says_so() -> None:
     async with staged(gang()) as stage:
         await stage.settle()
-        assert world(stage).verdict(member(schedulingGroup={"podGroupName": "native"})) is None
+        assert face(stage).verdict(member(schedulingGroup={"podGroupName": "native"})) is None
         assert await notes(stage) == [
             (
                 "m0",
@@ -81,19 +81,19 @@ async def test_a_pod_of_several_groups_belongs_to_the_first_and_says_so() -> Non
 
 async def test_pods_of_gangs_wait_for_the_leader_to_know_its_plans() -> None:
     async with staged(gang(minimum=1), member()) as stage:
-        assert not world(stage).ready
+        assert not face(stage).decides
         assert "not ready" in held(stage, member())
         await stage.settle()
-        assert world(stage).ready
-        assert "not ready" not in repr(world(stage).verdict(member()))
+        assert face(stage).decides
+        assert "not ready" not in repr(face(stage).verdict(member()))
 
 
 async def test_pods_of_groups_wait_while_the_mirror_is_not_trusted() -> None:
     async with staged(node("n0"), gang(minimum=1), member()) as stage:
         await stage.settle()
-        assert world(stage).verdict(member()) == Offer("n0")
+        assert face(stage).verdict(member()) == Offer("n0")
         stage.silence(1000)
-        assert not world(stage).ready
+        assert not face(stage).decides
         assert "not ready" in held(stage, member())
 
 
@@ -109,7 +109,7 @@ async def test_a_pod_waits_for_the_group_that_its_label_names_and_an_event_says_
 async def test_a_pod_of_a_basic_group_is_an_ordinary_one() -> None:
     async with staged(gang(minimum=0), member()) as stage:
         await stage.settle()
-        assert world(stage).verdict(member()) is None
+        assert face(stage).verdict(member()) is None
 
 
 # ---- the verdict for every phase
@@ -156,7 +156,7 @@ async def test_ready_members_get_their_planned_node_and_later_ones_wait_for_them
     nodes = [node("n0"), node("n1")]
     async with staged(*nodes, gang(minimum=2), member("m0"), member("m1")) as stage:
         await stage.settle()
-        offers = [world(stage).verdict(member(name)) for name in ("m0", "m1")]
+        offers = [face(stage).verdict(member(name)) for name in ("m0", "m1")]
         assert sorted(repr(each) for each in offers) == [repr(Offer("n0")), repr(Offer("n1"))]
         stage.add(member("late"))
         assert "planned members" in held(stage, member("late"))
@@ -165,14 +165,14 @@ async def test_ready_members_get_their_planned_node_and_later_ones_wait_for_them
 async def test_members_of_a_gang_that_runs_are_ordinary_pods() -> None:
     async with staged(node("n0"), gang(minimum=1), member(node="n0"), member("late")) as stage:
         await stage.settle()
-        assert world(stage).verdict(member("late")) is None
+        assert face(stage).verdict(member("late")) is None
 
 
 async def test_members_of_a_gang_that_has_lost_one_wait_again() -> None:
     bound = [member(f"m{number}", node=f"n{number}") for number in range(2)]
     async with staged(node("n0"), node("n1"), gang(minimum=2), *bound) as stage:
         await stage.settle()
-        assert world(stage).verdict(member("late")) is None
+        assert face(stage).verdict(member("late")) is None
         stage.delete(bound[0])
         stage.add(member("late"))
         held(stage, member("late"))
@@ -191,7 +191,7 @@ async def test_members_that_are_not_modelled_wait() -> None:
         assert "cannot plan for" in held(stage, asks)
 
 
-# ---- what the world is told
+# ---- what the face is told
 
 
 @pytest.mark.parametrize("says", ["not offered", "preempts"])
@@ -201,7 +201,7 @@ async def test_a_scheduler_that_does_not_take_the_offer_ends_the_plan(says: str)
         await stage.settle()
         if says == "preempts":
             assert stage.filter(member(), "n0") == ["n0"]
-            world(stage).preempt_called(member(), {})
+            face(stage).preempt_called(member(), {})
         else:
             for _ in range(2):
                 assert stage.filter(member(), "n1") == []
@@ -215,9 +215,9 @@ async def test_what_it_is_told_about_others_ends_no_plan() -> None:
     async with staged(node("n0"), gang(minimum=1), member()) as stage:
         await stage.settle()
         stage.filter(member(), "n0")
-        world(stage).preempt_called(member("late"), {})
-        world(stage).preempt_called(pod("ordinary"), {})
-        world(stage).preempt_called(member(group="nowhere"), {})
+        face(stage).preempt_called(member("late"), {})
+        face(stage).preempt_called(pod("ordinary"), {})
+        face(stage).preempt_called(member(group="nowhere"), {})
         await stage.settle()
         assert stage.phases() == ["Ready"]
 
@@ -226,18 +226,18 @@ async def test_without_a_leader_it_is_told_in_vain() -> None:
     async with staged(gang(minimum=1), member()) as stage:
         await stage.settle()
         await stage.close()
-        world(stage).held(member())
-        assert world(stage).barred(pod("p"), ["n0"]) == []
-        world(stage).offered(member(), among=False)
-        world(stage).preempt_called(member(), {})
-        world(stage).nothing_to_evict(pod("p"), {"n0": "why"})
+        face(stage).held(member())
+        assert face(stage).barred(pod("p"), ["n0"]) == []
+        face(stage).offered(member(), among=False)
+        face(stage).preempt_called(member(), {})
+        face(stage).nothing_to_evict(pod("p"), {"n0": "why"})
         assert await notes(stage) == []
 
 
 async def test_an_event_says_why_the_scheduler_may_evict_nobody() -> None:
     async with staged() as stage:
         await stage.settle()
-        world(stage).nothing_to_evict(
+        face(stage).nothing_to_evict(
             pod("p"), {"n0": "room there is reserved", "n1": "room there is reserved"}
         )
         ((name, note),) = await notes(stage)
@@ -249,7 +249,7 @@ async def test_a_pod_whose_victim_is_not_known_yet_is_brought_back_on_a_quiet_cl
     waits = pod("p", priority=7)
     async with staged(node("n0"), waits) as stage:
         await stage.settle()
-        world(stage).nothing_to_evict(waits, {"n0": "a victim is not known there"})
+        face(stage).nothing_to_evict(waits, {"n0": "a victim is not known there"})
         assert stage.leading.planner._patience() == 1.0
         stage.clock += 1
         await stage.settle()
@@ -280,7 +280,7 @@ async def test_a_pod_has_its_own_priority_or_its_groups_if_that_is_lower(asked: 
         gang("odd", priority=None, priorityClassName="gone"),
     ]
     async with staged(priority_class("high", 1000), *groups) as stage:
-        assert world(stage).priority(asked) == priority
+        assert face(stage).priority(asked) == priority
 
 
 @pytest.mark.parametrize(
@@ -335,4 +335,4 @@ async def test_what_is_said_of_bound_pods(there: Pod, found: BoundPod | None) ->
         gang("odd", priority=None, priorityClassName="gone"),
     ]
     async with staged(node("n0"), *groups, there) as stage:
-        assert world(stage).bound("uid-default-p") == found
+        assert face(stage).bound("uid-default-p") == found

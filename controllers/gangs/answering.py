@@ -1,0 +1,318 @@
+"""The face of the gang room for the verbs: what they may ask, what they report, and the values that they get.
+
+An answer is what is known at the moment of the call. Nothing here waits, and nothing is planned. No other module lets
+somebody outside of the room reach into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from api.core import Pod
+from controllers.gangs.controller import GangController
+from controllers.gangs.lifecycle.life import ActivePlan, GroupKey, hold_text
+from controllers.gangs.lifecycle.observations import NotOffered, Observation, Offered, PreemptCalled
+from controllers.gangs.metrics import PARKED
+from controllers.gangs.promised.account import pod_asks_with
+from controllers.gangs.scheduler.rejections import HOLD_MARK, RESERVED
+from controllers.gangs.waking.parked import TurnedDown
+from nodes.groups.keys import is_foreign, is_owned, short_name
+
+__all__ = [
+    "HOLD_MARK",
+    "RESERVED",
+    "ROOM_IS_RESERVED",
+    "UNKNOWN_VICTIM",
+    "VICTIM_LEAVES",
+    "Answering",
+    "BoundPod",
+    "Hold",
+    "Offer",
+    "Within",
+]
+
+STARTING: Final = HOLD_MARK + "not ready, pod groups wait"
+
+ROOM_IS_RESERVED: Final = "room there is reserved"
+VICTIM_LEAVES: Final = "a victim leaves for a pod group"
+UNKNOWN_VICTIM: Final = "a victim is not known there"
+PASSING: Final = frozenset({ROOM_IS_RESERVED, VICTIM_LEAVES})
+"""Reasons against a node that pass when a plan ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """No node for this pod now; the text is constant within a phase, for it lands in the pod's status."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """This node and no other."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """These nodes only; there the pod is treated as an ordinary one."""
+
+    nodes: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundPod:
+    """A bound pod as the preempt verb must judge it: may the scheduler evict it alone?"""
+
+    node: str | None
+    """None: the scheduler has put it on a node, and its binding has not reached us yet."""
+    priority: int
+    """See `Roster.unit_priority`."""
+    unit_is_group: bool
+    """It is part of a group in `all` mode, which goes whole or not at all."""
+    leaving: bool = False
+    """It terminates already: evicting it once more harms nobody."""
+    in_group: bool = False
+    """It belongs to a group, whatever group that is."""
+    kept: bool = False
+    """Nobody may evict it: see `Roster.is_kept`."""
+
+
+class Answering:
+    """`extender.verbs.Face` over the gang controller. It runs on the event loop, between the planner's steps."""
+
+    def __init__(self, controller: GangController, in_touch: Callable[[], bool]) -> None:
+        """`in_touch`: see `extender.service.Election`."""
+        self._controller, self._in_touch = controller, in_touch
+        self._mirror, self._roster = controller.known.mirror, controller.known.mirror.roster
+        self._promises, self._waiters = controller.known.promises, controller.known.waiters
+
+    # ---- who answers
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process is the one that answers for all."""
+        return self._controller.leading is not None
+
+    @property
+    def decides(self) -> bool:
+        """Whether this process leads, and its mirror may be trusted."""
+        return self._controller.deciding is not None
+
+    @property
+    def follows(self) -> bool:
+        """Whether the mirror may be trusted, and another process may lead."""
+        return not self.leads and self._in_touch() and self._mirror.is_trusted()
+
+    # ---- filter
+
+    def verdict(self, pod: Pod) -> Hold | Offer | Within | None:
+        """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
+        key, deciding = self._roster.gang_of(pod), self._controller.deciding
+        if deciding is not None:
+            deciding.called(pod)
+        plan = deciding.lone.plan_of(pod) if deciding is not None else None
+        if plan is not None:
+            return _by_plan(plan, pod)
+        if why := self._controller.quota.why_waits(pod):
+            return Hold(f"{HOLD_MARK}{why}")
+        if deciding is None:
+            return self._verdict_without_leader(pod, key)
+        if key is None:
+            return None
+        if is_foreign(key[1]) and self._roster.minimum(key) is None:
+            return self._without_object(pod, key)
+        if self._roster.group(key) is None:
+            deciding.telling.unknown_group(pod, key)
+            return Hold(f"{HOLD_MARK}there is no PodGroup {'/'.join(key)}")
+        if self._roster.minimum(key) is None:
+            return None
+        life = deciding.gangs.gather(key).life
+        if life.plan is not None:
+            return _by_plan(life.plan, pod)
+        runs = self._roster.count(key).runs
+        return self._beside_the_gang(key) if runs else Hold(hold_text(key, life.phase))
+
+    def _verdict_without_leader(self, pod: Pod, key: GroupKey | None) -> Hold | None:
+        """Pods with a stored plan wait, and so do pods of groups, unless the group is known not to be a gang."""
+        if self._promises.claims_for(pod.metadata.uid):
+            return Hold(STARTING)
+        if key is None:
+            return None
+        if is_foreign(key[1]) and self._roster.minimum(key) is None:
+            return self._without_object(pod, key)
+        is_basic = self._roster.group(key) is not None and self._roster.minimum(key) is None
+        return None if is_basic and self.follows else Hold(STARTING)
+
+    def _without_object(self, pod: Pod, key: GroupKey) -> Hold | None:
+        """For a group of another kind that is no gang, or of which its own controller knows nothing either.
+
+        If its object is about to come, the pod is held, and brought back within a second.
+        """
+        if not self._mirror.awaits_object(pod, key):
+            return None
+        what = "the owner of pod group" if is_owned(key[1]) else "the object of pod group"
+        return Hold(f"{HOLD_MARK}{what} {key[0]}/{short_name(key[1])} is not known yet")
+
+    def _beside_the_gang(self, key: GroupKey) -> Within | None:
+        nodes = self._roster.domains.nodes(key)
+        return Within(nodes) if nodes is not None else None
+
+    def filter_called(self, pod: Pod, nodes: list[str]) -> None:
+        """Remember what the scheduler offers, whether or not there is a plan yet."""
+        if (leading := self._controller.leading) is not None:
+            leading.evidence.filter_called(pod, nodes)
+
+    def offered(self, pod: Pod, *, among: bool) -> None:
+        """Note what the scheduler does with its chance: to bind the pod, or to find its node unfit again and again."""
+        uid, name = pod.metadata.uid, pod.metadata.name
+        message = next((c.message for c in pod.status.conditions or [] if c.type == "PodScheduled"), "")
+        self._report(pod, Offered(uid, message) if among else NotOffered(uid, name))
+
+    def held(self, pod: Pod) -> None:
+        """Filter turned the pod down because of its own gang."""
+        if not self.decides:
+            self.answered_in_vain(pod)
+        if (waking := self._controller.waking) is not None:
+            waking.hold(self._gang_of(pod), pod)
+
+    def outside(self, pod: Pod) -> None:
+        """Filter found no node of its gang's domain for the pod."""
+        if (waking := self._controller.waking) is not None:
+            waking.hold_outside(pod)
+
+    def attempted(self, pod: Pod) -> None:
+        """What filter let the pod do in an earlier attempt counts no longer."""
+        self._promises.attempted(pod.metadata.uid)
+
+    def barred(self, pod: Pod, names: Iterable[str]) -> list[str]:
+        """On which of these nodes the pod would take promised room. It may be on its way to the others from now on."""
+        requests, priority = self._roster.asks_for(pod), self.priority(pod)
+        if not self.leads:
+            # What other processes let onto a node is not known here.
+            barred = [name for name in names if self.is_promised(name, at_least=priority)]
+            if barred:
+                self.answered_in_vain(pod)
+            return barred
+        barred = self._promises.let_pass(pod, requests, priority, names)
+        if barred and (waking := self._controller.waking) is not None:
+            waking.keep_out(pod, priority, requests, barred)
+        return barred
+
+    # ---- preempt
+
+    def preempt_called(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
+        """The scheduler wants to preempt for a pod of a gang: it did not take what filter offered it, if it did."""
+        PARKED.inc()
+        if (leading := self._controller.leading) is not None:
+            leading.evidence.preempt_called(pod, candidates)
+            if (key := leading.lone.gang_of(pod)) is not None:
+                self._waiters.await_gang(pod, key)
+        self._report(pod, PreemptCalled(pod.metadata.uid, pod.metadata.name))
+
+    def preempts_alone(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> bool:
+        """Whether a plan is made for this pod, for which the scheduler would break groups that go whole."""
+        key, deciding = self._roster.gang_of(pod), self._controller.deciding
+        is_member = key is not None and self._roster.minimum(key) is not None
+        if deciding is None or is_member or not deciding.preempts_alone(pod, candidates):
+            return False
+        PARKED.inc()
+        return True
+
+    def nothing_to_evict(self, pod: Pod, reasons: Mapping[str, str]) -> None:
+        """Every node that the scheduler offered was struck out (reason per node)."""
+        PARKED.inc()
+        if PASSING.intersection(reasons.values()):
+            self._waiters.await_room(pod)
+        elif UNKNOWN_VICTIM in reasons.values():  # our watch is behind: the scheduler has just seen it
+            self.answered_in_vain(pod)
+        if (leading := self._controller.leading) is not None:
+            leading.telling.nothing_to_evict(pod, list(reasons.values()))
+
+    def answered_in_vain(self, pod: Pod) -> None:
+        """Remember whoever called in vain. That is no promise: it only says whom to bring back."""
+        self._waiters.await_leader(pod)
+
+    def why_nobody_goes(self, pod: Pod) -> str:
+        """Why nobody may go for a member of a gang; empty for any other pod, and if somebody may."""
+        key = self._roster.gang_of(pod)
+        if key is None or self._roster.minimum(key) is None:
+            return ""
+        return self._roster.why_nobody_goes(key)
+
+    def priority(self, pod: Pod) -> int:
+        """The pod's priority; of a member that differs from its group, the lower one of both."""
+        return pod_asks_with(self._roster, pod)
+
+    def bound(self, uid: str) -> BoundPod | None:
+        """The pod of this UID, which the scheduler counts as bound. None if there is none, or it is not known.
+
+        The scheduler counts a pod from the moment on at which it chooses a node. The binding comes a little later.
+        """
+        leaving, claim = self._roster.leaving(uid), self._roster.staying(uid)
+        if leaving is not None:
+            return BoundPod(leaving.node, 0, unit_is_group=False, leaving=True)
+        priority = self._roster.unit_priority(uid)
+        if priority is None or (claim is None and self._roster.candidate(uid) is None):
+            return None
+        node = claim.node if claim is not None else None
+        goes_whole, group = self._roster.all_mode_group(uid) is not None, self._roster.group_of_pod(uid)
+        kept = self._roster.is_kept(uid)
+        return BoundPod(node, priority, goes_whole, in_group=group is not None, kept=kept)
+
+    # ---- promised room
+
+    @property
+    def promises_room(self) -> bool:
+        """Whether room is promised anywhere."""
+        return bool(self._promises)
+
+    def is_promised(self, node: str, *, at_least: int | None = None) -> bool:
+        """Whether plans of priority `at_least` or more claim room on the node; None: any plans."""
+        return self._promises.is_reserved(node, at_least=at_least)
+
+    def is_awaited(self, uid: str, *, at_least: int | None = None) -> bool:
+        """Whether the pod is to leave for a plan of priority `at_least` or more; None: for any plan."""
+        return self._promises.awaits(uid, at_least=at_least)
+
+    # ---- other replicas
+
+    def take_notice(self) -> bytes | None:
+        """The pods that this process has turned down, as a notice to the leader; None if there are no such pods."""
+        turned_down = self._waiters.hand_over()
+        return msgspec.json.encode(turned_down) if turned_down else None
+
+    def put_back(self, notice: bytes) -> None:
+        """The leader was not told."""
+        self._waiters.put_back(msgspec.json.decode(notice, type=TurnedDown))
+
+    def told(self, notice: bytes) -> bool:
+        """Another process names pods that it has turned down. Returns whether this one leads and brings them back.
+
+        Raises msgspec.DecodeError.
+        """
+        turned_down, leading = msgspec.json.decode(notice, type=TurnedDown), self._controller.leading
+        if leading is not None:
+            leading.waking.told(turned_down)
+        return leading is not None
+
+    def _gang_of(self, pod: Pod) -> GroupKey | None:
+        leading = self._controller.leading
+        return leading.lone.gang_of(pod) if leading is not None else self._roster.gang_of(pod)
+
+    def _report(self, pod: Pod, observation: Observation) -> None:
+        if (leading := self._controller.leading) is not None:
+            leading.report(pod, observation)
+
+
+def _by_plan(plan: ActivePlan, pod: Pod) -> Hold | Offer:
+    """What to do with a pod of a gang that has this plan."""
+    member = plan.members.get(pod.metadata.uid)
+    if plan.phase == "Ready" and member is not None:
+        return Offer(member.node)
+    return Hold(hold_text(plan.group, "Gathering" if plan.releases else plan.phase))

@@ -1,0 +1,56 @@
+"""What evicts, and what carries out plans around it."""
+
+from __future__ import annotations
+
+from controllers.gangs.evicting.evictions import Evictions
+from controllers.gangs.evicting.evictor import Evictor
+from controllers.gangs.evicting.job_stops import Stopping
+from controllers.gangs.evicting.marking import Marking
+from controllers.gangs.evicting.strays import Strays
+from controllers.gangs.gangs import Gangs
+from controllers.gangs.known import Known
+from controllers.gangs.plan_acts import PlanActs
+from controllers.gangs.telling.events import Reporter
+from controllers.gangs.writing.housekeeping import Housekeeping
+from controllers.gangs.writing.plan_store import PlanStore
+from controllers.gangs.writing.writer import Writer
+from controllers.gangs.writing.writes import Writes
+from runtime.exchange.owner_stops import OwnerStops
+from runtime.plans.plan_retention import Retention
+
+__all__ = ["evictions", "plan_acts", "strays"]
+
+
+def evictions(
+    known: Known,
+    writer: Writer,
+    store: PlanStore,
+    reporter: Reporter,
+    gangs: Gangs,
+    marking: Marking,
+    stops: OwnerStops,
+) -> Evictions:
+    """Whoever evicts. `stops`: whoever runs the Jobs whose pods are evicted."""
+    roster = known.mirror.roster
+    evictor = Evictor(writer, roster, reporter, marking, Stopping(roster, stops))
+    return Evictions(evictor, store, reporter, gangs, known.mirror, known.promises.account, gangs.nudge)
+
+
+def strays(known: Known, marking: Marking, evictions: Evictions) -> Strays:
+    """A mark is a stray one if neither a stored plan nor one at work evicts the pod."""
+    claims = known.promises.claims
+    return Strays(
+        known.marked,
+        marking,
+        lambda uid: claims.has_victim(uid) or evictions.is_victim(uid),
+        known.clock,
+    )
+
+
+def plan_acts(
+    known: Known, store: PlanStore, evictions: Evictions, gangs: Gangs, writes: Writes, retention: Retention
+) -> PlanActs:
+    """What is done to carry out plans."""
+    promises = known.promises
+    housekeeping = Housekeeping(promises.stored, store, writes, retention, known.clock)
+    return PlanActs(store, housekeeping, evictions, promises.reservations, gangs, writes)

@@ -1,0 +1,118 @@
+"""What is done to carry out a plan: its phases are written, its victims evicted, and stored plans kept in order."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import structlog
+
+from controllers.gangs.evicting.evictions import Evictions
+from controllers.gangs.gangs import Gang, Gangs
+from controllers.gangs.lifecycle.effects import Advance, End, Record
+from controllers.gangs.lifecycle.life import ActivePlan
+from controllers.gangs.lifecycle.observations import NotStored, Stored
+from controllers.gangs.promised.reservations import Reservations
+from controllers.gangs.writing.housekeeping import Housekeeping
+from controllers.gangs.writing.plan_store import PlanStore
+from controllers.gangs.writing.writes import Key, Writes
+from runtime.failpoints import failpoint
+from runtime.plans.plan_objects import PlanNotStoredError
+
+__all__ = ["PlanActs"]
+
+log = structlog.get_logger(__name__)
+
+HOUSEKEEPING: Final[Key] = ("", "housekeeping")
+"""Work of our own, which is not about one object. No namespace has an empty name."""
+
+
+class PlanActs:
+    """Nothing is done for a plan before it is stored. What is written waits for its turn: see `Writes`."""
+
+    def __init__(
+        self,
+        store: PlanStore,
+        housekeeping: Housekeeping,
+        evictions: Evictions,
+        reservations: Reservations,
+        gangs: Gangs,
+        writes: Writes,
+    ) -> None:
+        self._store, self._housekeeping, self._evictions = store, housekeeping, evictions
+        self._reservations, self._gangs, self._writes = reservations, gangs, writes
+
+    # ---- one plan
+
+    async def commit(self, gang: Gang, plan: ActivePlan) -> bool:
+        """Store the plan; whether it is stored. Room is reserved already, so that nobody takes it meanwhile."""
+        try:
+            await self._store.record(plan.spec, "Planned", plan.spec.reason)
+        except PlanNotStoredError as error:
+            log.warning("a plan that cannot be written is not acted on", group=gang.key, error=str(error))
+            self._gangs.observe(gang, NotStored("Planned", str(error), error.for_good))
+            return False
+        self._gangs.observe(gang, Stored("Planned"))
+        await failpoint("plan.committed")
+        return True
+
+    async def advance(self, gang: Gang, effect: Advance, owners: list[str] | None) -> None:
+        """Store the plan's next phase. `owners`: who would create the victims again (UIDs); None: as it is stored."""
+        plan, phase = effect.plan, effect.phase
+        try:
+            await self._store.advance(plan, phase, effect.message, owners=owners)
+        except PlanNotStoredError as error:
+            log.warning("a plan goes on only once that is written", plan=plan.name, error=str(error))
+            self._gangs.observe(gang, NotStored(phase, str(error), error.for_good))
+        else:
+            self._gangs.observe(gang, Stored(phase))
+            await failpoint(f"plan.{phase.lower()}")
+
+    async def record(self, gang: Gang, effect: Record) -> None:
+        """Store a decision by which nobody goes."""
+        try:
+            await self._store.record(effect.spec, effect.phase, effect.reason)
+        except PlanNotStoredError as error:
+            log.warning("a decision could not be written", group=gang.key, error=str(error))
+
+    def rehearse(self, gang: Gang, plan: ActivePlan) -> None:
+        """Have the API server check the plan's evictions. Observed as Rehearsed."""
+        self._evictions.rehearse(gang, plan)
+
+    def evict(self, gang: Gang, plan: ActivePlan) -> None:
+        """Evict the plan's victims. Observed as EvictorStopped."""
+        self._evictions.start(gang, plan)
+
+    def finish(self, plan: ActivePlan) -> None:
+        """The plan has ended: units that have begun are finished, and marks withdrawn. `write_end` follows."""
+        self._housekeeping.begin_end((plan.namespace, plan.name))
+        self._evictions.finish(plan)
+
+    async def write_end(self, effect: End, owners: list[str] | None) -> None:
+        """Write how the plan ended, now or later. `owners` as in `advance`."""
+        plan, ending = effect.plan, effect.ending
+        key = (plan.namespace, plan.name)
+        try:
+            await self._store.end(key, ending, evicting=self._evictions.at_work, owners=owners)
+        except PlanNotStoredError as error:
+            log.warning("how a plan ended is written later", plan=plan.name, error=str(error))
+            self._housekeeping.owe(key, ending, for_good=error.for_good)
+        finally:
+            self._housekeeping.end_written(key)
+
+    # ---- the clock
+
+    def due_in(self) -> float:
+        """See `controllers.gangs.timekeeping.Timed`. Promised room has a deadline."""
+        return 0.0 if len(self._reservations) else self._housekeeping.next_sweep()
+
+    def tick(self, *, trusted: bool) -> bool:
+        """Put stored plans in order. A round that is still being written is not begun again."""
+        if trusted and self._housekeeping.next_sweep() <= 0.0 and self._writes.is_idle(HOUSEKEEPING):
+            self._writes.put(HOUSEKEEPING, self._sweep)
+        return False
+
+    async def _sweep(self) -> None:
+        gangs = (self._gangs.get(key) for key in self._gangs.planned)
+        plans = (gang.life.plan for gang in gangs if gang is not None)
+        carried_out = {(plan.namespace, plan.name) for plan in plans if plan is not None}
+        await self._housekeeping.sweep(carried_out, self._evictions.at_work)

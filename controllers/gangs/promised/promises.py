@@ -1,0 +1,68 @@
+"""All that one process knows of promised room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from api.clock import Clock
+from api.core import Pod
+from controllers.gangs.mirror.group_members import Requests
+from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.promised.account import Account
+from controllers.gangs.promised.claims import Claims
+from controllers.gangs.promised.leftover import Leftover
+from controllers.gangs.promised.reservations import Reservations
+from controllers.gangs.promised.workload_claims import WorkloadClaims
+from controllers.gangs.writing.stored import StoredPlans
+from nodes.state.tables import Tables
+
+__all__ = ["Promises"]
+
+
+class Promises:
+    """Plans claim room, and so do Workloads whose pods do not exist yet. Filter grants some to pods on their way."""
+
+    def __init__(self, tables: Tables, roster: Roster, clock: Clock) -> None:
+        self.reservations = Reservations(clock)
+        self.account = Account(roster, self.reservations)
+        self.leftover = Leftover(tables, roster, self.reservations)
+        self.claims = Claims(roster, self.reservations)
+        self.workloads = WorkloadClaims(roster, self.reservations)
+
+    @property
+    def stored(self) -> StoredPlans:
+        """The stored plans, of which those that go on claim room."""
+        return self.claims.stored
+
+    def __bool__(self) -> bool:
+        """Whether room is promised to anybody."""
+        return len(self.reservations) > 0
+
+    def is_reserved(self, node: str, *, at_least: int | None = None) -> bool:
+        """See `Reservations.is_reserved`."""
+        return self.reservations.is_reserved(node, at_least=at_least)
+
+    def awaits(self, uid: str, *, at_least: int | None = None) -> bool:
+        """See `Reservations.awaits`."""
+        return self.reservations.awaits(uid, at_least=at_least)
+
+    def claims_for(self, uid: str) -> bool:
+        """Whether a plan claims room for the pod."""
+        return self.reservations.claimant(uid) is not None
+
+    # ---- attempts of a scheduler
+
+    def attempted(self, uid: str) -> None:
+        """The scheduler tries the pod: what filter granted it in an earlier attempt counts no longer."""
+        self.reservations.grants.settle(uid)
+
+    def let_pass(self, pod: Pod, requests: Requests, priority: int, names: Iterable[str]) -> list[str]:
+        """Grant the pod what is left to its priority on the named nodes. Returns those where nothing is left to it."""
+        judged = self.leftover.judge(pod.metadata.uid, requests, priority, names)
+        if judged.open:
+            self.reservations.grants.note(pod, judged.open, requests)
+        return judged.barred
+
+    def has_asked(self, uid: str, node: str) -> bool:
+        """Whether filter let the pod onto the node, or a plan claims room for it somewhere."""
+        return self.reservations.grants.covers(uid, node) or self.claims_for(uid)
