@@ -1,5 +1,4 @@
-"""The filter and preempt verbs for kube-scheduler: what they answer, their listener, and calls of other replicas.
+"""The kube-scheduler side: the filter and preempt verbs, their listener, and the calls between replicas.
 
-Tests: configuration, metrics and tls in test_server.py; wire in test_verbs.py; service in
-tests/e2e/test_standbys.py.
+A verb looks things up. Plans are made and pods are evicted in `controllers.gangs`.
 """

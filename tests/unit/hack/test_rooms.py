@@ -46,11 +46,28 @@ def test_the_architecture_page_draws_the_same_layers() -> None:
     assert [set(line.split(" | ")) for line in drawn] == layers()
 
 
+def misnamed(page: str) -> list[str]:
+    """Paths of the page that do not exist: from the root, or in a folder that the same paragraph has named."""
+    wrong = []
+    for paragraph in re.split(r"\n(?=\n|\d+\. |\| )", page):
+        folders = [ROOT, ROOT / "docs"]
+        for name in re.findall(r"`((?:\w+/)*\w+\.(?:py|pyx|md|toml)|(?:\w+/)+)`", paragraph):
+            found = [folder / name for folder in folders if (folder / name).exists()]
+            folders += [path if path.is_dir() else path.parent for path in found]
+            wrong += [] if found else [name]
+    return wrong
+
+
 def test_the_architecture_page_names_what_there_is() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text()
-    named = set(re.findall(r"`((?:\w+/)+(?:\w+\.(?:py|pyx|md|toml))?)`", page))
-    assert len(named) > 40
-    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
+    assert len(re.findall(r"`(?:\w+/)+\w+\.py`", page)) > 40
+    assert misnamed(page) == []
+
+
+def test_a_wrong_path_on_a_page_is_found() -> None:
+    assert misnamed("see `nodes/search/decision.py` and `free_room.py`, and `nodes/filters/`") == []
+    assert misnamed("see `nodes/search/decisions.py`") == ["nodes/search/decisions.py"]
+    assert misnamed("see `nodes/search/decision.py`\n\nand `free_room.py`") == ["free_room.py"]
 
 
 def test_controllers_are_independent_of_one_another() -> None:
