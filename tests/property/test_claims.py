@@ -17,7 +17,7 @@ from api.storage import PersistentVolume
 from hack.fidelity.ours import STORAGE
 from hack.fidelity.world import World
 from hack.fidelity.worlds import random_world
-from nodes.filters.pod_volumes import ClassStorage, PodVolumes
+from nodes.filters.pod_volumes import ClassStorage, PodVolumes, claims_of
 from nodes.state.pods.pod_facts import Change
 from nodes.state.tables import Tables
 from nodes.state.volumes.volume_facts import volume_facts
@@ -99,6 +99,24 @@ def test_what_was_there_before_makes_no_difference(seed: int, before: int, rando
         if each.metadata.name not in kept:
             used.delete_pod(each.metadata.namespace, each.metadata.name)
     assert {uid: what for uid, what in said(used).items() if uid in said(fresh)} == said(fresh)
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.integers(0, 2**32), st.integers(0, 2**32), st.randoms(use_true_random=False))
+def test_a_copy_has_the_same_behind_claims_and_does_not_move(seed: int, other: int, random: Any) -> None:
+    world, later = (random_world(Random(each), "volumes") for each in (seed, other))
+    asked, tables = [*pods(world), *pods(later)], Tables()
+    for event in events(world):
+        event(tables)
+    copied = tables.volumes.copied()
+    before = [(copied.resolve(claims_of(each)), copied.uses(claims_of(each))) for each in asked]
+    volumes = tables.volumes
+    assert before == [(volumes.resolve(claims_of(each)), volumes.uses(claims_of(each))) for each in asked]
+    for event in random.sample(events(later), len(events(later))):
+        event(tables)
+    for each in stored(world)[::2]:
+        tables.delete_storage(type(each), each.metadata.namespace, each.metadata.name)
+    assert [(copied.resolve(claims_of(each)), copied.uses(claims_of(each))) for each in asked] == before
 
 
 @settings(max_examples=examples(100), deadline=None)

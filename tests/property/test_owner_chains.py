@@ -66,6 +66,8 @@ class ChainsMachine(RuleBasedStateMachine):
         self.links: dict[str, Link] = {}
         self.pods: dict[str, Pod] = {}
         self.known: dict[str, Answer] = {}
+        self.copied, self.said = self.tables.owners.sayings(), list[tuple[Pod, tuple[str, str] | None]]()
+        """A copy of what owners say before the last event, and what it said of the pods then."""
 
     # ---- what happens
 
@@ -152,6 +154,13 @@ class ChainsMachine(RuleBasedStateMachine):
             assert row is not None
             assert self.tables.view(row).group == self.expected(each)
             assert self.tables.owners.unit_of(each) == self.expected(each)
+
+    @invariant()
+    def a_copy_says_the_same_and_does_not_move(self) -> None:
+        assert [(each, self.copied.unit_of(each)) for each, _ in self.said] == self.said
+        self.copied = self.tables.owners.sayings()
+        self.said = [(each, self.tables.owners.unit_of(each)) for each in self.pods.values()]
+        assert [(each, self.copied.unit_of(each)) for each, _ in self.said] == self.said
 
     @invariant()
     def nothing_is_kept_that_nobody_has(self) -> None:
