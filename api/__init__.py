@@ -7,8 +7,8 @@ tests/unit/runtime/terms/test_process.py; devices in tests/unit/nodes/search/tes
 tests/property/test_costs.py; foreign_groups in tests/unit/nodes/groups/test_forms.py; foreign_owners in
 tests/unit/nodes/groups/test_owner_objects.py; groups in test_priority.py; integration in
 tests/unit/controllers/jobs/batch/test_workload_of.py; jobs in
-tests/unit/controllers/gangs/lifecycle/test_job_limits.py; limits in tests/unit/quota/search/test_adjusted.py; meta
-in test_selectors.py; names in test_syntax.py; owner_annotations in
+tests/unit/controllers/gangs/lifecycle/test_job_limits.py; lease in tests/property/test_lease.py; limits in
+tests/unit/quota/search/test_adjusted.py; meta in test_selectors.py; names in test_syntax.py; owner_annotations in
 tests/unit/nodes/state/groups/test_owner_groups.py; plan_names in tests/unit/nodes/search/test_decision.py; plans in
 test_compression.py; podsets in tests/unit/quota/cycle/test_pod_set_infos.py; published in
 tests/unit/cli/serve/test_notes.py; storage in tests/property/test_claims.py; stored_plans in

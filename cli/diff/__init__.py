@@ -1,4 +1,4 @@
 """`reprieve diff`.
 
-Tests: answer, command, objects and render in test_diff.py.
+Tests: command and render in test_diff.py.
 """

@@ -1,5 +1,4 @@
 """`reprieve doctor`.
 
-Tests: checks, command, findings, gangs, installation, kinds, objects, render, rights and schedulers in
-test_doctor.py.
+Tests: command and render in test_doctor.py.
 """

@@ -1,4 +1,4 @@
 """`reprieve who-evicted`.
 
-Tests: command, plans and render in test_who_evicted.py.
+Tests: command and render in test_who_evicted.py.
 """

@@ -1,4 +1,4 @@
 """`reprieve plan`.
 
-Tests: command and offline in test_plan.py.
+Tests: asking in test_stream.py; command in test_plan.py.
 """

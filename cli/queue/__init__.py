@@ -1,4 +1,4 @@
 """`reprieve queue`.
 
-Tests: command, objects, plain and render in test_queue.py.
+Tests: command and render in test_queue.py.
 """

@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from answers.errors import InputError
-from answers.queues.answer import AllQueues, OneQueue, all_queues, one_queue
+from answers.queue import AllQueues, OneQueue, all_queues, one_queue
 from answers.reading.queues import QueueObjects
 from answers.reading.quota_objects import read_time
 from api.clock import SYSTEM_CLOCK

@@ -8,7 +8,7 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from answers.queues.answer import OneQueue
+from answers.queue import OneQueue
 from api.kueue import LocalQueue
 from api.words import counted
 from api.workloads import PreemptionReason

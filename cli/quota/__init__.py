@@ -1,4 +1,4 @@
 """`reprieve quota`.
 
-Tests: command, plain and render in test_quota.py.
+Tests: asking, command and render in test_quota.py.
 """

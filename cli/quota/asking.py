@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from answers.errors import InputError
-from answers.quota.decision import QuotaAnswer, pending, quota
+from answers.quota_decision import QuotaAnswer, pending, quota
 from answers.reading.documents import located
 from answers.reading.quota_objects import QuotaObjects
 from quota.search.decision import Options

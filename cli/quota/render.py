@@ -8,7 +8,7 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from answers.quota.decision import QuotaAnswer
+from answers.quota_decision import QuotaAnswer
 from api.words import counted, some
 from cli.common.output import line, plain_table, title, with_rest
 from quota.answers.words import NO_FIT, NOT_COVERED, because, duration, rule_text

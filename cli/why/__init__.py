@@ -1,4 +1,4 @@
 """`reprieve why`.
 
-Tests: answers and command in test_queues.py; objects and render in test_doc.py.
+Tests: command and render in test_why_pod.py.
 """

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from answers.quota.data import plain
+from answers.quota_data import plain
 from api.workloads import Workload
 from quota.search.decision import Decision, Options, decide
 from quota.state.snapshot import QuotaSnapshot

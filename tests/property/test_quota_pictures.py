@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from answers.picture import Picture
-from answers.queues.answer import all_queues
+from answers.queue import all_queues
 from api.fates import Fate
 from api.kueue import ClusterQueue
 from api.workloads import Workload

@@ -35,8 +35,13 @@ LONG: Final = {
 }
 """Folders that may have more modules, with the reason."""
 SHORT: Final = {
+    "cli/diff": "each command is a room",
+    "cli/doctor": "each command is a room",
     "cli/evicted": "each command is a room",
+    "cli/queue": "each command is a room",
     "cli/serve": "each command is a room",
+    "cli/whatif": "each command is a room",
+    "cli/why": "each command is a room",
     "controllers/checks": "a controller of its own, which imports no other one",
     "controllers/recheck": "a controller of its own, which imports no other one",
     "controllers/gangs/telling": "all that people read of gangs; the modules are long",

@@ -8,7 +8,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from answers.errors import InputError
-from answers.quota.data import plain
+from answers.quota_data import plain
 from api.validation import FieldError
 from api.workloads import FINISHED, QUOTA_RESERVED, Workload
 from quota.answers.picture import QuotaPicture

@@ -7,7 +7,7 @@ from typing import Any
 
 from answers.errors import InputError
 from answers.picture import Picture
-from answers.queues.data import plain, plain_queue
+from answers.queue_data import plain, plain_queue
 from api.kueue import LocalQueue
 from quota.answers.overview import Overview, QueueOverview, overview, queue_overview
 from quota.answers.picture import QuotaPicture

@@ -1,1 +1,0 @@
-"""Whether a Workload gets its quota, and who would be preempted for it."""
