@@ -33,7 +33,7 @@ COMMANDS: Final = {
     ),
     "who-evicted": (
         "cli.evicted.command",
-        "Say for whom a pod, a PodGroup or a Workload was evicted, by which rule, and what came of it.",
+        "Say for whom a pod, a PodGroup or a Workload was evicted, by which rule, and with what result.",
     ),
     "doctor": (
         "cli.doctor.command",

@@ -123,8 +123,8 @@ class _Pages:
     async def _page(self, path: str, fields: str, token: str) -> tuple[bytes, str | None]:
         """A page of the list, and the token of the next one; None for the last one.
 
-        If the version of the list is too old, the API server has a token to go on from here at the newest version. No
-        object comes twice: the lists of two kinds are of different versions, too.
+        If the version of the list is too old, the API server has a token that continues it at the newest one. No object
+        comes twice: the lists of two kinds are of different versions, too.
         """
         for _ in range(TRIES):
             query = {"limit": str(PAGE)}

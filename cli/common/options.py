@@ -35,7 +35,7 @@ NAMESPACE: Final = click.option(
     "-n",
     "--namespace",
     metavar="NAME",
-    help="Of what names none. By default that of the context, or default with -f.",
+    help="For names and objects that do not give one. By default that of the context, or default with -f.",
     shell_complete=a_namespace,
 )
 OUTPUT: Final = click.option(

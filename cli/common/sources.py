@@ -36,7 +36,10 @@ class Sources:
         return bool(self.files or self.overlays)
 
     def namespace(self, given: str | None) -> str:
-        """The namespace of what names none: the one of -n, else that of the context, or `default` with files."""
+        """The namespace for names and objects that do not give one.
+
+        That of -n, else that of the context, or `default` with files.
+        """
         if given or self.files:
             return given or DEFAULT_NAMESPACE
         return contexts(self.connection.kubeconfig).namespace(self.connection.context)

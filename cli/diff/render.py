@@ -19,7 +19,7 @@ TITLES: Final[dict[FateState, str]] = {
     "Fits": "Would fit",
     "Preempts": "Would fit once others are gone",
     "Waits": "Would wait",
-    "Preempted": "Would have to go",
+    "Preempted": "Would be preempted",
     "Drained": "Would be evicted",
     "CouldBeTakenBack": "Could be taken back",
     "Stays": "Would stay",
@@ -67,5 +67,5 @@ def _change(change: Change) -> Iterator[RenderableType]:
 def _said(fate: Fate | None) -> str:
     if fate is None:
         return "it is not there"
-    gone = f" Who goes: {some(fate.because)}." if fate.state == "Preempts" and fate.because else ""
-    return f"{fate.sentence}{gone}"
+    victims = f" Victims: {some(fate.because)}." if fate.state == "Preempts" and fate.because else ""
+    return f"{fate.sentence}{victims}"

@@ -1,4 +1,4 @@
-"""`reprieve who-evicted`: for whom a pod, a PodGroup or a Workload had to go, from the plans that are stored."""
+"""`reprieve who-evicted`: the preemptor of a pod, a PodGroup or a Workload that was evicted, from the stored plans."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ show names of other namespaces to those who may only read its own one. So the co
 def who_evicted(
     context: click.Context, name: str, namespace: str | None, sources: Sources, output: str | None
 ) -> None:
-    """Say by which plan a pod, a PodGroup or a Workload was evicted, for whom, by which rule, and what came of it.
+    """Say by which plan a pod, a PodGroup or a Workload was evicted, for whom, by which rule, and with what result.
 
     It may be gone. The command reads the stored PreemptionPlans of a live cluster, or of files with -f. It changes
     nothing.

@@ -63,7 +63,7 @@ Exit status:
     type=click.Choice(["Kubernetes", "Kueue"]),
     default="Kubernetes",
     show_default=True,
-    help="Who goes on with the cluster.",
+    help="The system that takes over the cluster.",
 )
 @OUTPUT
 @click.pass_context

@@ -18,7 +18,7 @@ from kube.client import ApiClient, ApiError
 __all__ = ["Tell", "run"]
 
 Tell = Callable[[str], None]
-"""Is told of each object."""
+"""Takes a line about each object."""
 
 
 def run(
@@ -28,7 +28,7 @@ def run(
     summary: Callable[[Result], str],
     output: str | None,
 ) -> None:
-    """Do the work on the cluster, say what came of it, and end with status 0, 1 or 2.
+    """Do the work on the cluster, print the result, and end with status 0, 1 or 2.
 
     `output`: text (None), json or yaml. As text, each object is named as soon as it is free.
     """

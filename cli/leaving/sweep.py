@@ -18,7 +18,7 @@ AT_ONCE: Final = 16
 """Writes in flight."""
 NOT_SERVED: Final = 404
 EXPIRED: Final = 410
-"""The status of an answer to a list that took so long that its next page is no longer known."""
+"""The status of an answer to a list that took too long: its next page is no longer known."""
 
 
 class HasMetadata(Protocol):
@@ -53,7 +53,7 @@ class Sweep(Generic[T]):
 
 @dataclass(slots=True)
 class Result:
-    """What came of it. Objects are `KIND NAME` or `KIND NAMESPACE/NAME`."""
+    """The result. Objects are `KIND NAME` or `KIND NAMESPACE/NAME`."""
 
     freed: list[str] = field(default_factory=list)
     """Objects that were changed."""
@@ -69,8 +69,8 @@ async def sweep_all(
     tell: Callable[[str], None],
     namespace: str | None = None,
 ) -> Result:
-    """Do it to every object that is held, of a namespace or of all (None), one kind after the other. `tell` is told of
-    each.
+    """Do it to every object that is held, of a namespace or of all (None), one kind after the other. `tell`
+    takes a line about each.
 
     Raises ApiError if objects cannot be listed. A kind that is not served has no objects.
     """

@@ -1,4 +1,4 @@
-"""`reprieve plan`: who would go, who would stay and why, from files or from a live cluster."""
+"""`reprieve plan`: the victims, the survivors and the reasons, from files or from a live cluster."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ Exit status:
   1  the cluster cannot be read; standard error names a right that is missing
 
 \b
-A plan is Blocked if somebody would have to go, but the search does not model everything that
-the members use. Then the cluster evicts nobody. As JSON or YAML the plan is the object that
+A plan is Blocked if it has victims, but the search does not model everything that the
+members use. Then the cluster evicts nothing. As JSON or YAML the plan is the object that
 the cluster stores, with the phase Blocked and the reason in its status.
 """
 

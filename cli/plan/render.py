@@ -1,4 +1,4 @@
-"""A plan as text for a person: who goes, who stays and why, and which domains lost."""
+"""A plan as text for a person: the victims, the survivors and the reasons, and the domains that lost."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def render(
     """The whole plan. `snapshot` is the one that the plan was made from; `failing`: see `failing_jobs`."""
     parts: list[RenderableType] = [_head(spec)]
     if spec.victims:
-        parts += [title("Who would go" if why_blocked(spec) else "Who goes"), _victims(spec, snapshot)]
+        parts += [title("Would be evicted" if why_blocked(spec) else "Victims"), _victims(spec, snapshot)]
         parts += _stay(spec, snapshot)
     if failing:
         parts += [title("Jobs that fail for good"), _failing(failing)]
@@ -91,13 +91,13 @@ def _sentence(spec: PreemptionPlanSpec) -> str:
         who = f"{counted(len(spec.victims), 'unit')} with {counted(pods, 'pod')}"
         who += f" of priority {spec.priority_cutoff} or lower"
         if why_blocked(spec):
-            return f"Nobody goes. Otherwise {who} would have to go."
+            return f"Nothing is evicted. Otherwise {who} would be evicted."
         _, _, also = spec.reason.partition("; ")
         place = f"{_place(spec)}: {also}" if also else _place(spec)
-        return f"{who} must go so that {counted(len(spec.placements), 'pod')} can run in {place}."
+        return f"{who} must be evicted so that {counted(len(spec.placements), 'pod')} can run in {place}."
     if spec.placements:
         return f"{counted(len(spec.placements), 'pod')} can run in {_place(spec)}: {spec.reason}."
-    return f"{spec.reason[:1].upper()}{spec.reason[1:]}. Nobody goes."
+    return f"{spec.reason[:1].upper()}{spec.reason[1:]}. Nothing is evicted."
 
 
 def _search(report: SearchReport) -> str:
@@ -171,9 +171,7 @@ def _placements(spec: PreemptionPlanSpec, left: list[str]) -> RenderableType:
     shown = with_rest(table, len(on) - MAX_NODES)
     if not left:
         return shown
-    wait = (
-        f"{counted(len(left), 'member')} beyond minCount without room, and nobody goes for them: {some(left)}"
-    )
+    wait = f"{counted(len(left), 'member')} beyond minCount have no room; nothing is evicted for them: {some(left)}"
     return Group(shown, line(wait, "dim"))
 
 

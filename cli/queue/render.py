@@ -30,10 +30,10 @@ RULES: Final[dict[PreemptionReason, str]] = {
 }
 OUTCOMES: Final[dict[Outcome, str]] = {
     "Admit": "it fits",
-    "Preempt": "others must go for it: {victims}",
+    "Preempt": "it preempts {victims}",
     "DeferredFit": "it fits once others are gone",
-    "Gated": "its preemption gate is closed; others would have to go: {victims}",
-    "NoCandidates": "nobody may go for it. {message}",
+    "Gated": "its preemption gate is closed; it would preempt {victims}",
+    "NoCandidates": "no workload may be preempted for it. {message}",
     "NoFit": "no room. {message}",
     "Skip": "{message}",
     "Inadmissible": "{message}",

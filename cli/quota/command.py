@@ -1,4 +1,4 @@
-"""`reprieve quota`: says whether a workload gets its quota, and who would have to go for it.
+"""`reprieve quota`: says whether a workload gets its quota, and which victims it has.
 
 It reads files or a live cluster.
 """
@@ -43,7 +43,7 @@ Examples:
 \b
 Exit status:
   0  Fit, or Preempt with victims; with --jsonl: every line got an answer
-  3  NoFit, or Preempt and nobody may go
+  3  NoFit, or Preempt and no workload may be preempted
   2  bad input, named on standard error
   1  the cluster cannot be read; standard error names a right that is missing
 """

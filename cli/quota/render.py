@@ -1,4 +1,4 @@
-"""A decision about quota as text for a person: what was asked and free, who goes, who stays and why."""
+"""A decision about quota as text for a person: what was asked and free, the victims, the survivors and the reasons."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def render(answer: QuotaAnswer) -> RenderableType:
     if decision.assignment.searches:
         parts += [title("Quota"), _quota(decision, queue, snapshot)]
     if decision.targets:
-        parts += [title("Who goes"), _victims(decision, priority, queue, now)]
+        parts += [title("Victims"), _victims(decision, priority, queue, now)]
     if stay := list(_stay(survivors(decision, priority, queue))):
         parts += [title("Who stays"), *stay]
     return Group(*parts)
@@ -53,7 +53,7 @@ def _head(decision: Decision, priority: int, path: str) -> RenderableType:
 
 def _sentences(decision: Decision) -> Iterator[str]:
     if decision.mode == "NoFit":
-        yield f"{NO_FIT[decision.no_fit_reason]} Nobody goes."
+        yield f"{NO_FIT[decision.no_fit_reason]} Nothing is preempted."
         yield f"Kueue: {decision.message}"
         return
     flavors = {flavor: None for pods in decision.flavors.values() for flavor in pods.values()}
@@ -62,10 +62,11 @@ def _sentences(decision: Decision) -> Iterator[str]:
     if decision.mode == "Fit":
         yield f"It gets its quota {place}."
     elif decision.targets:
-        yield f"{counted(len(decision.targets), 'workload')} must go so that it gets its quota {place}."
+        are = "is" if len(decision.targets) == 1 else "are"
+        yield f"Once {counted(len(decision.targets), 'workload')} {are} preempted, it gets its quota {place}."
     else:
         yield f"It would get its quota {place}, but too few of the workloads that hold it may be preempted."
-        yield "Nobody goes: it waits."
+        yield "Nothing is preempted: it waits."
     if decision.gated and decision.targets:
         yield "A preemption gate is closed. Until all its gates are open, it claims nothing, and the others stay."
 
@@ -134,7 +135,7 @@ def _why(check: Check, queue: Queue) -> Text:
     return Text(rule_text(check, queue.name), style)
 
 
-# ---- who goes
+# ---- the victims
 
 
 def _victims(decision: Decision, priority: int, queue: Queue, now: int) -> RenderableType:

@@ -50,7 +50,7 @@ Python's own 5 ms are paid at each step of an answer that waits for the network:
 async def run(configuration: Configuration) -> bool:
     """Serve until SIGTERM or SIGINT. Raises OSError for a port that is taken, and the errors of the configuration.
 
-    Returns whether it was told to stop: no part failed.
+    Returns whether a signal stopped it: no part failed.
     """
     collect_seldom()
     sys.setswitchinterval(SWITCH_SECONDS)

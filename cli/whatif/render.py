@@ -41,7 +41,7 @@ def _step(step: Step) -> Iterator[RenderableType]:
             yield line(f"Workload {wait.name}: {wait.sentence}")
             yield from (line(f"  {each}") for each in wait.waits_for)
     if step.consequences:
-        yield title("Who goes, and what becomes of them")
+        yield title("Victims, and what becomes of them")
         for each in step.consequences:
             yield line(f"{each.unit}: {each.sentence}", "" if each.fits else "red")
             yield from (line(f"  {evicted}", "yellow") for evicted in each.would_evict)

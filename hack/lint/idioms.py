@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-__all__ = ["COUNTED", "NEVER", "NOT_YET", "Idiom", "Place", "faults", "places"]
+__all__ = ["COUNTED", "NEVER", "Idiom", "Place", "faults", "places"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,6 @@ COUNTED: Final[Mapping[str, Idiom]] = {
     "is told": Idiom(r"\b(?:is|are|was|were|be|been|being) told\b", "gets the answer, learns"),
 }
 """May be right: refused only when they stand more often than today."""
-
-NOT_YET: Final = ("cli/", "tests/", "docs/architecture.md")
-"""Folders and pages that are not covered yet."""
 
 _NO_PROSE: Final = (
     "CHANGELOG.md",  # what has been released
@@ -119,11 +116,11 @@ def faults(root: Path) -> Iterator[str]:
             yield from (f'{place.file}:{place.line}: "{place.text}"' for place in here)
 
 
-def places(root: Path, *, without: tuple[str, ...] = NOT_YET) -> Iterator[Place]:
-    """All idioms in code and pages, by file and line. Folders and pages in `without` are left out."""
+def places(root: Path) -> Iterator[Place]:
+    """All idioms in code and pages, by file and line."""
     for path in _files(root):
         file = path.relative_to(root).as_posix()
-        if file.startswith((*_NO_PROSE, *without)):
+        if file.startswith(_NO_PROSE):
             continue
         passages = _passages_of_page if path.suffix == ".md" else _passages_of_code
         yield from _found(file, passages(path.read_text()))

@@ -52,7 +52,7 @@ class Findings:
     used: Counter[Right] = field(default_factory=Counter)
     """What they asked for and got."""
     refused: list[str] = field(default_factory=list)
-    """Who was told 403 or 401, and for what."""
+    """Users that got 403 or 401, and for what."""
 
     def add(self, event: dict[str, object]) -> None:
         """Count one line of a log."""

@@ -116,7 +116,7 @@ class Following(ABC):
 
 
 def until_quiet(look: Callable[[], list[Json]], seconds: float) -> None:
-    """Look until the same objects have been seen for so long, or until nobody is patient any longer."""
+    """Look until the objects have stayed the same for `seconds`, at most PATIENCE_SECONDS."""
     deadline, quiet = time.monotonic() + PATIENCE_SECONDS, time.monotonic() + seconds
     before: list[Json] = []
     while time.monotonic() < min(deadline, quiet):

@@ -18,7 +18,7 @@ __all__ = ["OPTIONS", "JobLoad"]
 
 QUIET_SECONDS: Final = 3.0
 MOST: Final = 15
-"""So many Jobs stay. Then one goes before a new one comes."""
+"""The number of Jobs that stay. Beyond it, one is removed before a new one comes."""
 CPUS: Final[Mapping[str, int]] = {"best": 5, "strict": 3, "guest": 1}
 """By ClusterQueue."""
 PRIORITIES: Final[Mapping[str, int]] = {"low": 0, "middle": 10, "high": 20}

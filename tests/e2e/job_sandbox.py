@@ -96,7 +96,7 @@ class JobSandbox(QuotaSandbox):
         ]
 
     def until_running(self, job: str, count: int) -> list[Json]:
-        """So many pods of the Job run, all where the flavor has its nodes."""
+        """`count` pods of the Job run, all where the flavor has its nodes."""
 
         def look() -> list[Json] | None:
             found = self.pods(job)
@@ -149,7 +149,7 @@ class JobSandbox(QuotaSandbox):
         self.client.patch(BATCH, "Job", name, patch, self.name, *([subresource] if subresource else []))
 
     def end_pods(self, job: str, count: int | None = None, phase: str = "Succeeded") -> None:
-        """So many pods of the Job have ended, of those that have a node."""
+        """End `count` pods of the Job, or all (None), among those that have a node."""
         for pod in [each for each in self.pods(job) if each["spec"].get("nodeName")][:count]:
             self.client.patch(
                 "v1", "Pod", pod["metadata"]["name"], {"status": {"phase": phase}}, self.name, "status"

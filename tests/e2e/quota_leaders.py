@@ -29,7 +29,7 @@ IN_FLIGHT: Final = 4
 DELAY_SECONDS: Final = 0.2
 """By which each request of the leader comes later, and each answer."""
 SOME: Final = 5
-"""So many are evicted before the leader is taken away."""
+"""The number of evictions before the leader is taken away."""
 
 OPTIONS: Final[Mapping[str, Any]] = {
     **QUOTA,
@@ -62,7 +62,10 @@ WAYS: Final[tuple[Way, ...]] = (killed, paused, cut_off)
 
 
 class TwentyVictims:
-    """A preemptor, and as many Workloads of one CPU as it asks for CPUs. Makers end nobody before they are told to."""
+    """A preemptor, and as many Workloads of one CPU as it asks for CPUs.
+
+    Makers end no Workload before the test lets them.
+    """
 
     def __init__(self, plane: ControlPlane, way: Way) -> None:
         self.plane, self.way = plane, way
@@ -71,10 +74,10 @@ class TwentyVictims:
         self.former = wait_for(plane.leader, what="nobody leads")
         self.recorder = QuotaRecorder(plane.client)
         self._late: list[int] = []
-        """What reprieve was told to writes of victims while the former leader came back."""
+        """Status codes that reprieve got for writes of victims while the former leader came back."""
 
     def run(self, away: float = 0.0) -> None:
-        """Take the leader away in the middle of the evictions, for at least so many seconds, and judge the end."""
+        """Take the leader away in the middle of the evictions, for at least `away` seconds, and judge the end."""
         try:
             self._preempt()
             began = time.time()
@@ -197,7 +200,7 @@ class TwentyVictims:
         return found
 
     def _answers(self, seen: int) -> list[int]:
-        """What reprieve was told to its writes of victims, by the audit log without its first `seen` bytes."""
+        """Status codes that reprieve got for its writes of victims, by the audit log without its first `seen` bytes."""
         with self.plane.audit_log.open() as log:
             log.seek(seen)
             events: list[Json] = [json.loads(line) for line in log if line.endswith("\n")]

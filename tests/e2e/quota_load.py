@@ -31,7 +31,7 @@ SHARING: Final[Mapping[str, Any]] = {
 """The same with fair sharing."""
 QUIET_SECONDS: Final = 2.0
 MOST: Final = 40
-"""So many Workloads stay. Then one goes before a new one comes."""
+"""The number of Workloads that stay. Beyond it, one is removed before a new one comes."""
 PRIORITIES: Final = (0, 0, 10, 10, 20, 50)
 EVICTED, HOLDING = "Evicted", "QuotaReserved"
 PASSED: Final = frozenset({404, 409, 422})
@@ -261,7 +261,7 @@ class Faults:
     def __init__(
         self, plane: ControlPlane, rng: random.Random, noted: Callable[[float], object], *, restarts: bool
     ) -> None:
-        """`noted` is told when a fault began, once it is over. `restarts`: the API server starts anew, too."""
+        """`noted` gets the time at which a fault began, once it is over. `restarts`: the API server restarts, too."""
         self._plane, self._rng, self._noted = plane, rng, noted
         self._over: dict[str, tuple[int, float, Callable[[], object]]] = {}
         """By the process that has a fault: at which step it ends, when it began, and how it ends."""

@@ -45,9 +45,7 @@ MUTATIONS: Final[Mapping[str, Sequence[Edit]]] = {
 @click.command()
 @click.option("--only", type=click.Choice(list(MUTATIONS)), default=None, help="Only this mutation.")
 @click.option("--seed", type=int, default=None, help="Of the first run. Default: another one each time.")
-@click.option(
-    "--runs", type=click.IntRange(1), default=6, show_default=True, help="At most so many for each."
-)
+@click.option("--runs", type=click.IntRange(1), default=6, show_default=True, help="The most runs for each.")
 def main(only: str | None, seed: int | None, runs: int) -> None:
     """Break a copy of the tree in one way after the other; random runs have to find it."""
     seed = random.randrange(1 << 32) if seed is None else seed

@@ -49,7 +49,7 @@ class QuotaSandbox:
         preemption: Json | None = None,
         **spec: Any,
     ) -> None:
-        """A ClusterQueue with so many CPUs, and a LocalQueue of the same name."""
+        """A ClusterQueue with `cpus` CPUs, and a LocalQueue of the same name."""
         self.cluster_queue(name, cpus, cohort=cohort, borrowing=borrowing, preemption=preemption, **spec)
         self.local_queue(name, name)
 
@@ -104,7 +104,7 @@ class QuotaSandbox:
         annotations: Mapping[str, str] | None = None,
         **spec: Any,
     ) -> str:
-        """A Workload whose pods ask for so many CPUs each. Returns its name."""
+        """A Workload whose pods ask for `cpus` CPUs each. Returns its name."""
         container = {"name": "c", "image": "none", "resources": {"requests": {"cpu": cpus}}}
         body: Json = {
             "queueName": queue,

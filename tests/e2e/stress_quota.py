@@ -42,12 +42,12 @@ ORDERS_AT_ONCE: Final = 5
 SHARES: Final = 3
 """Every third run has fair sharing."""
 AWAY_SECONDS: Final = 30.0
-"""For so long a leader is away."""
+"""How long a leader is away."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a run."""
+    """The result of a run."""
 
     seed: int
     steps: int
@@ -94,7 +94,7 @@ def stress(
     removes: bool = True,
     load_of: Callable[[ControlPlane, random.Random], AnyLoad] = Load,
 ) -> Result:
-    """Load the plane for so long, and see what is wrong afterwards.
+    """Load the plane for this number of seconds, and see what is wrong afterwards.
 
     `restarts`: the API server may start anew, too. `removes`: the load is gone in the end.
     """
@@ -146,12 +146,16 @@ def _search(plane: ControlPlane) -> SearchOptions:
 @click.command()
 @click.option("--seconds", type=click.IntRange(1), default=60, show_default=True, help="Of load in each run.")
 @click.option("--seed", type=int, default=None, help="Decides what is done. Default: another one each time.")
-@click.option("--runs", type=click.IntRange(1), default=1, help="So many runs, each on a plane of its own.")
+@click.option(
+    "--runs", type=click.IntRange(1), default=1, help="The number of runs, each on a plane of its own."
+)
 @click.option("--jobs", is_flag=True, help="The runs are about Jobs, with the real Job controller.")
 @click.option("--gangs", is_flag=True, help="The runs are about Jobs and gangs, on few nodes.")
-@click.option("--orders", type=click.IntRange(0), default=0, help="In place of runs: so many random orders.")
 @click.option(
-    "--leaders", type=click.IntRange(0), default=0, help="In place of runs: so many times a leader goes."
+    "--orders", type=click.IntRange(0), default=0, help="In place of runs: the number of random orders."
+)
+@click.option(
+    "--leaders", type=click.IntRange(0), default=0, help="In place of runs: how often a leader is taken away."
 )
 def main(
     seconds: int, seed: int | None, runs: int, jobs: bool, gangs: bool, orders: int, leaders: int

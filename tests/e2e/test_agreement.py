@@ -36,7 +36,7 @@ def test_nobody_goes_for_a_pod_that_fits_no_node(quota_plane: ControlPlane) -> N
     assert box.conditions(box.workload_of("big"))["QuotaReserved"] == ("False", "WaitingForQuota")
     assert box.plans_of("big") == []
 
-    # A node comes: nobody on it has to go, and four of low priority give their quota back.
+    # A node comes: nothing on it is evicted, and four of low priority give their quota back.
     box.add_node(f"{box.name}-new")
     box.until_runs("big")
     assert box.runs_on("big") == f"{box.name}-new"
@@ -44,7 +44,7 @@ def test_nobody_goes_for_a_pod_that_fits_no_node(quota_plane: ControlPlane) -> N
 
 
 def test_those_go_whose_nodes_the_pods_can_use(quota_plane: ControlPlane) -> None:
-    """By quota alone those of lower priority that came last would go, and their room is scattered."""
+    """By quota alone the latest ones of lower priority would be preempted, and their room is scattered."""
     box = crowded(quota_plane, "whole", 5, 40)
     box.one("whole", "team", 8, "low", 4)
     box.until_runs("whole")

@@ -1,4 +1,4 @@
-"""Delayed preemption on a real scheduler under `confirmation: Require`: nobody goes without its word.
+"""Delayed preemption on a real scheduler under `confirmation: Require`: nothing is evicted before it answers.
 
 What a scheduler does that says nothing for a minute is in test_stress.py: there the minute costs no time.
 """
@@ -31,7 +31,7 @@ def plane_of(sandbox: Sandbox) -> ControlPlane:
 
 
 def wait_tried(sandbox: Sandbox, *pods: str) -> None:
-    """Until the scheduler has written what came of an attempt on each."""
+    """Until the scheduler has written the result of an attempt on each."""
     wait_for(
         lambda: all(condition(sandbox.get_pod(name) or {}, "PodScheduled") for name in pods),
         what=sandbox.report,

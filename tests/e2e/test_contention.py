@@ -10,7 +10,7 @@ from tests.e2e.support import REPRIEVE, Sandbox, condition, wait_for
 
 LINGER = ["reprieve.dev/linger"]
 QUIET_SECONDS = 3.0
-"""How long nobody may be evicted once the gang has been told why."""
+"""How long nothing may be evicted once the status of the gang says why."""
 
 
 def test_a_planned_node_is_cordoned_while_its_victim_terminates(sandbox: Sandbox) -> None:
@@ -92,7 +92,7 @@ def test_one_pod_of_a_unit_may_not_be_deleted(sandbox: Sandbox) -> None:
 
 
 def test_a_plan_that_waits_gives_its_room_to_a_higher_priority(sandbox: Sandbox) -> None:
-    """Nobody else goes, and the gang that loses is told to whom."""
+    """Nothing else is evicted, and the gang that loses learns to which one."""
     node = sandbox.node("n0", cpu="1")
     sandbox.filler("stuck", node, 1, finalizers=LINGER)
     patient = sandbox.gang("patient", 1, priority=100)

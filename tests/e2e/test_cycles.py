@@ -7,7 +7,7 @@ import time
 from tests.e2e.support import Sandbox, wait_for
 
 SPARED_SECONDS = 3.0
-"""How long nobody may be evicted once the gang has been told. The plan that would evict was made by then."""
+"""How long nothing may be evicted once the status of the gang says so. The plan that would evict was made by then."""
 
 
 class Rivals:
@@ -70,7 +70,7 @@ def wait_told(sandbox: Sandbox, preemptor: str, spared: str) -> None:
 
 
 def stays(sandbox: Sandbox, evicted: dict[str, int]) -> None:
-    """Nobody else goes."""
+    """Nothing else is evicted."""
     until = time.monotonic() + SPARED_SECONDS
     while time.monotonic() < until:
         assert sandbox.history.evictions() == evicted, sandbox.report()

@@ -19,7 +19,7 @@ REFUSED = "refused"
 """Label of the nodes that the profile keeps its pods away from."""
 PLANNING = {"confirmationSeconds": 2, "overdueSeconds": 3, "backoffInitialSeconds": 2}
 QUIET_SECONDS = 3.0
-"""How long nobody may be evicted once the gang has been told why."""
+"""How long nothing may be evicted once the status of the gang says why."""
 VAIN_SECONDS = 8.0
 """A planner that learns nothing evicts many pods in this time."""
 
@@ -153,7 +153,7 @@ def test_victims_come_back_where_they_were(sandbox: Sandbox, how: str) -> None:
 def test_what_was_evicted_in_vain_is_known_after_a_kill(sandbox: Sandbox, plane: ControlPlane) -> None:
     """Twice a pod with a nodeName, which no scheduler sees, takes the room while the victim lingers.
 
-    Then nobody goes for the gang, and nobody goes on these nodes. The next process knows both.
+    Then nothing is evicted for the gang, and nothing on these nodes. The next process knows both.
     """
     nodes = sandbox.nodes(4, cpu="1")
     low = {
@@ -197,7 +197,7 @@ def in_vain(sandbox: Sandbox) -> int:
 
 
 def nobody_goes(sandbox: Sandbox, evicted: list[str], member: str) -> None:
-    """For a time in which somebody would go without the rule."""
+    """For a time in which a pod would be evicted without the rule."""
     until = time.monotonic() + VAIN_SECONDS
     while time.monotonic() < until:
         assert sandbox.history.evicted() == evicted, sandbox.report()

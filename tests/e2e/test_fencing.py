@@ -36,7 +36,7 @@ class Mark(NamedTuple):
 
 @pytest.fixture
 def plane(planes: PlaneFactory) -> ControlPlane:
-    """For two processes, of which none runs."""
+    """For two processes. None runs."""
     return planes(
         reprieve=True,
         replicas=2,

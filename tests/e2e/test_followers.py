@@ -28,7 +28,7 @@ Shown = dict[str, tuple[dict[str, str], dict[str, str]]]
 async def process(
     plane: ControlPlane, executor: ThreadPoolExecutor, *, leads: bool
 ) -> AsyncIterator[GangController]:
-    """A gang controller that follows the API server, and leads if it is told to."""
+    """A gang controller that follows the API server, and leads if the test lets it."""
     async with connected(plane.kubeconfig) as client:
         views = Views(client)
         planning = PlanningConfiguration(confirmation="Off")

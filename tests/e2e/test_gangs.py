@@ -1,4 +1,4 @@
-"""Gangs on a real control plane: who goes, who stays, and who is bound where."""
+"""Gangs on a real control plane: which pods are evicted, which stay, and where members are bound."""
 
 from __future__ import annotations
 

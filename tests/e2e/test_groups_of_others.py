@@ -54,7 +54,7 @@ def sandbox(plane: ControlPlane, sandboxes: Callable[[ControlPlane | Client], Sa
 
 @pytest.fixture(scope="module")
 def served(plane: ControlPlane) -> None:
-    """The kinds of other projects are served from now on: all of which reprieve may watch objects."""
+    """The kinds of other projects are served from now on: all whose objects reprieve may watch."""
     for api_version, kind in KINDS_OF_OTHERS:
         install(plane.client, api_version, kind)
 

@@ -36,7 +36,7 @@ def test_they_have_all_parts_and_clean_up() -> None:
 
 @pytest.mark.parametrize(("page", "title"), PARTS)
 def test_they_show_what_kubectl_prints(quota_plane: ControlPlane, page: str, title: str) -> None:
-    """In this order: each part goes on from the one before."""
+    """In this order: each part begins where the one before ends."""
     if title.startswith(("Introduction", "1. Set up")):
         wait_for(lambda: is_gone(quota_plane), what="the namespace of the other page stays")
     for command, output in PAGES[page][title]:

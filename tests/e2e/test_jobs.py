@@ -46,7 +46,7 @@ class Gang:
         return sorted(pod["metadata"]["name"] for pod in self.pods() if pod["status"]["phase"] == "Running")
 
     def wait_running(self, count: int, *, but: list[str] | None = None) -> list[str]:
-        """Until exactly so many pods run, none waits, and none of these is among them."""
+        """Until exactly `count` pods run, none waits, and none of these is among them."""
 
         def look() -> list[str] | None:
             running = self.running()

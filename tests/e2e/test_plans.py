@@ -1,4 +1,4 @@
-"""PreemptionPlan objects in a real etcd: one per decision, small enough, few enough, and enough to go on from."""
+"""PreemptionPlan objects in a real etcd: one per decision, small enough, few enough, and enough to resume from."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def test_members_with_host_name_anti_affinity_never_share_a_node(sandbox: Sandbo
 
 
 def test_a_running_pod_goes_because_it_keeps_members_off_its_node(sandbox: Sandbox) -> None:
-    """There is room beside both pods. The one that repels the members has to go, and the other one stays."""
+    """There is room beside both pods. The one that repels the members is evicted, and the other one stays."""
     first, second = sandbox.nodes(2, cpu="2")
     sandbox.filler("repels", first, 1, affinity=anti())
     sandbox.filler("beside", second, 1)
@@ -83,7 +83,7 @@ def test_a_gang_with_topology_spread_evicts_in_each_rack(sandbox: Sandbox) -> No
 
 
 def test_members_with_host_ports_evict_who_holds_the_port(sandbox: Sandbox) -> None:
-    """There is room on both nodes. Only the pod that holds the members' port has to go."""
+    """There is room on both nodes. Only the pod that holds the members' port is evicted."""
     first, second = sandbox.nodes(2, cpu="4")
 
     def listens(number: int) -> list[Json]:

@@ -68,7 +68,7 @@ def test_members_that_a_quota_refuses(sandbox: Sandbox, asking: Asking) -> None:
 
 
 def test_a_pod_whose_scheduler_does_not_help(sandbox: Sandbox, asking: Asking) -> None:
-    """Nobody has to be told: the plan names who would go, and the pod of a running Job does not wait."""
+    """Nothing has to be configured: the plan names the victims, and the pod of a running Job does not wait."""
     node = sandbox.node("full", cpu="2")
     low = sandbox.filler("low", node, 2)
     sandbox.pod("web", priority=100, cpu="2", schedulerName="nobody")

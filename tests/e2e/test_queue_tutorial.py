@@ -19,7 +19,7 @@ def test_it_has_the_four_parts_and_cleans_up() -> None:
 
 @pytest.mark.parametrize("title", SESSIONS)
 def test_it_shows_what_kubectl_prints(quotas: Callable[[str], QuotaSandbox], title: str) -> None:
-    """In this order: each part goes on from the one before."""
+    """In this order: each part begins where the one before ends."""
     plane = quotas("tutorial").plane
     for command, output in SESSIONS[title]:
         result = run(plane, "bash", "-c", command)

@@ -106,7 +106,7 @@ def lister(waiting: Waiting) -> Iterator[str]:
 
 
 def test_nobody_needs_the_right_to_the_lease(waiting: Waiting, lister: str) -> None:
-    """It is named. The option comes before the Lease, so nobody is told of it then."""
+    """It is named. The option comes before the Lease, so nothing is said of it then."""
     answer = waiting.plan().stdout
     allowed = wait_for(
         lambda: found if (found := waiting.plan(lister)).returncode == 0 else None, what="no right to list"
@@ -164,7 +164,7 @@ echo run >> runs
 token=$([ $(wc -l < runs) -gt 1 ] && cat token || echo expired)
 echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "'$token'"}}'
 """
-"""Credentials that are refused at first: whoever asks again gets better ones."""
+"""Credentials that are refused at first. The second call gets better ones."""
 
 
 def test_a_plugin_for_credentials_behind_a_proxy(waiting: Waiting, control_plane: ControlPlane) -> None:

@@ -78,7 +78,7 @@ def test_gangs_that_come_together_do_not_exceed_a_budget(sandbox: Sandbox) -> No
 
 
 def wait_stopped(sandbox: Sandbox, gang: str) -> list[Json]:
-    """The decisions by which nobody goes for the gang. One that was Aborted may be of the same second."""
+    """The decisions by which nothing is evicted for the gang. One that was Aborted may be of the same second."""
 
     def found() -> list[Json]:
         plans = sandbox.plans(gang)

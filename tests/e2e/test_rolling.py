@@ -14,7 +14,7 @@ from tests.e2e.support import Sandbox, SandboxFactory, wait_for
 
 VICTIMS: Final = 20
 SOME: Final = 5
-"""So many are evicted before the first replica is replaced."""
+"""The number of evictions before the first replica is replaced."""
 SLOWLY: Final = {"REPRIEVE_FAILPOINTS": "evict.between=2s"}
 """Sixteen go at once. The last four wait for the first ones."""
 FIRST, SECOND, SURGE = "reprieve", "reprieve-2", "reprieve-3"
@@ -22,7 +22,7 @@ FIRST, SECOND, SURGE = "reprieve", "reprieve-2", "reprieve-3"
 
 @pytest.fixture
 def plane(tmp_path: Path) -> Iterator[ControlPlane]:
-    """For three processes, two of which run."""
+    """For three processes. Two run."""
     options = Options(reprieve=True, replicas=3, start_reprieve=False, reprieve_environment=SLOWLY)
     with ControlPlane(tmp_path / "plane", options) as made:
         made.start_reprieve(FIRST)
@@ -48,7 +48,7 @@ class Load:
             owner.wait_running(*names[-VICTIMS // 2 :])
 
     def gang(self, name: str) -> list[str]:
-        """A gang that evicts all victims, of which some are gone when this returns."""
+        """A gang that evicts all victims. Some are gone when this returns."""
         before = len(self.evicted())
         members = self.ours.gang(name, VICTIMS, priority=100)
         wait_for(lambda: len(self.evicted()) >= before + SOME, what=self.ours.report)

@@ -101,7 +101,7 @@ def test_what_the_scheduler_calls_and_what_it_writes(planes: PlaneFactory, sandb
 
 
 def never(sandbox: Sandbox) -> dict[str, object]:
-    """The spec of a pod whose class lets nobody go for it."""
+    """The spec of a pod whose class does not let it preempt."""
     spec: dict[str, object] = sandbox.pod_body("never")["spec"]
     return {**spec, "priorityClassName": sandbox.priority(200, policy="Never")}
 

@@ -22,7 +22,7 @@ from tests.kit.clock import PATIENCE_SECONDS
 LEASES: Final = "coordination.k8s.io/v1"
 VICTIMS: Final = 20
 SOME: Final = 5
-"""So many are evicted before the leader is taken away."""
+"""The number of evictions before the leader is taken away."""
 QUIET_SECONDS: Final = 5.0
 LEASE_SECONDS: Final = 3.0
 """What `manifests.SOON` says."""
@@ -36,7 +36,7 @@ SLOWLY: Final = {"REPRIEVE_FAILPOINTS": "evict.between=2s"}
 
 @pytest.fixture(scope="module")
 def pair(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
-    """A plane for two processes, of which none runs."""
+    """A plane for two processes. None runs."""
     return start_plane(Options(reprieve=True, replicas=2, start_reprieve=False))
 
 

@@ -44,7 +44,7 @@ MUST_BE_REFUSED = {
 }
 """Attempts to write plans: how many writes of each the policy must refuse."""
 QUIET_SECONDS = 3.0
-"""After the last decision, so long nobody may go."""
+"""How long after the last decision nothing may be evicted."""
 
 
 @dataclass
@@ -249,7 +249,7 @@ FORGED = {
 }
 """The phase of a forged plan, and its victims."""
 UNDECIDED = {"Planned", "Confirmed", "Evicting"}
-"""Phases in which somebody may still go. A plan that is Ready has asked for all that it asks for."""
+"""Phases in which a pod may still be evicted. A plan that is Ready has asked for all that it asks for."""
 CLAIMS = {"honest": OWN_PRIORITY, "lying": HIGHEST}
 """The priority of the forger's PodGroup. The plan always claims the highest; the pods have their own."""
 

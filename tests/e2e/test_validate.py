@@ -51,7 +51,7 @@ def _write(case: Case) -> Write:
 
 
 def _is_skipped(case: Case, answer: Answer, judged: Verdict) -> bool:
-    """Webhooks are not asked about statuses of which nothing that they check changes: what is wrong was so before."""
+    """Webhooks are not asked if nothing that they check in a status changes: what is wrong was so before."""
     if (case.kind, case.subresource) != ("Workload", "status") or not answer.allowed or judged.allowed:
         return False
     new, old = ((whole or {}).get("status") or {} for whole in (case.object, case.old_object))

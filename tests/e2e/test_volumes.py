@@ -33,7 +33,7 @@ class Storage:
         return full
 
     def slots(self, node: str, count: int) -> None:
-        """The node attaches so many volumes."""
+        """The node attaches `count` volumes."""
         driver = {"name": DRIVER, "nodeID": node, "allocatable": {"count": count}}
         self._create(STORAGE, "CSINode", {"metadata": {"name": node}, "spec": {"drivers": [driver]}})
 

@@ -25,9 +25,7 @@ GRACE_SECONDS: Final = 120
 @click.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1, type=click.Choice(list(TARGETS)))
 @click.option("--seconds", type=click.IntRange(0), default=600, show_default=True, help="0: no limit.")
-@click.option(
-    "--runs", type=click.IntRange(0), default=0, help="So many inputs at most, the same ones each time."
-)
+@click.option("--runs", type=click.IntRange(0), default=0, help="The most inputs, the same ones each time.")
 @click.option("--folder", type=click.Path(path_type=Path, file_okay=False), help="Where everything is kept.")
 @click.option(
     "--input", "again", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Only this."

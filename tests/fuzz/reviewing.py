@@ -27,7 +27,7 @@ ENDPOINTS: Final[dict[str, tuple[Purpose, Registration]]] = {
 }
 PATHS: Final = tuple(ENDPOINTS)
 SEEDS: Final = 200
-"""So many recorded requests, evenly from all of them."""
+"""The number of recorded requests, evenly from all of them."""
 
 
 def reviewer(max_depth: int = 100) -> Reviewer:

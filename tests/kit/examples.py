@@ -8,7 +8,7 @@ from typing import Final
 __all__ = ["examples"]
 
 SHARE: Final = float(os.environ.get("REPRIEVE_EXAMPLES", "0.3"))
-"""Hypothesis chooses other examples in each run. So many short runs find what one long run finds."""
+"""Hypothesis chooses other examples in each run. A number of short runs finds what one long run finds."""
 
 
 def examples(count: int) -> int:

@@ -28,7 +28,7 @@ DAY: Final = 86400
 
 
 def bundle(days: float) -> str:
-    """A CA that ends so many days after NOW, as a caBundle."""
+    """A CA that ends `days` days after NOW, as a caBundle."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "ca")])
     end = datetime.datetime.fromtimestamp(NOW + days * DAY, datetime.UTC)

@@ -150,7 +150,7 @@ def problems(draw: st.DrawFn, domain: int = 4, units_most: int = 10) -> Problem:
 
 @st.composite
 def crowds(draw: st.DrawFn, nodes_most: int = 16) -> Problem:
-    """One or two domains of full nodes, and a gang for which so many must go that not all sets of them are tried."""
+    """One or two domains of full nodes, and a gang with too many victims for a search of all sets."""
     dice = draw(st.randoms(use_true_random=False))
     nodes, width = dice.randint(6, nodes_most), dice.randint(1, 3)
     ends = [0, nodes] if dice.random() < 0.7 else [0, nodes // 2, nodes]

@@ -150,7 +150,7 @@ class World:
         raise AssertionError(f"at {self.now} s there is no end of cycles: {self.stays[-4:]}")
 
     def _schedule(self) -> bool:
-        """One cycle. Whether another one may go on from there."""
+        """One cycle. Whether another one may follow."""
         snapshot = self.state.snapshot()
         pending = [workload for workload in self.workloads.values() if not _is(workload, "QuotaReserved")]
         first = heads(snapshot, pending, us(self.now), parked=self.parked, sticky=self.sticky)

@@ -187,12 +187,12 @@ class Stage:
         return len(self.controller.known.promises.reservations)
 
     def wait_for_attempts(self, seconds: float) -> None:
-        """A plan that evicts waits so long for the scheduler to try every member once. At first it does not wait."""
+        """How long a plan that evicts waits for the scheduler to try every member once. At first it does not wait."""
         gangs = self.leading.gangs
         gangs._settings = replace(gangs._settings, untried_seconds=seconds)
 
     def silence(self, seconds: float) -> None:
-        """The API server was last heard so long ago; 0: it is heard all the time."""
+        """How long ago the API server was last heard; 0: it is heard all the time."""
         self._silent = seconds
         self._hear()
 

@@ -17,7 +17,7 @@ __all__ = ["StillWorld", "pod"]
 
 @dataclass
 class StillWorld:
-    """A world that stands still, and notes what it is told."""
+    """A world that stands still, and notes the calls."""
 
     answer: Hold | Offer | Within | None = None
     full: Collection[str] = ()

@@ -34,7 +34,7 @@ BIG = {"cpu": "4"}
 LOW, HIGH = 1, 500
 RUNNING = "/api/v1/pods"
 AT_REST = 10
-"""So many rounds later nothing is left to do."""
+"""Number of rounds after which nothing is left to do."""
 
 
 def of_unit(name: str) -> str:
@@ -67,7 +67,7 @@ class Late(NamedTuple):
     body: bytes
     term: int
     after: int
-    """So many marks had been written or withdrawn."""
+    """The number of marks that had been written or withdrawn."""
 
 
 class Evicting(RuleBasedStateMachine):
@@ -272,7 +272,7 @@ class Evicting(RuleBasedStateMachine):
                 said = self.api.group_said.get(unit, "")
                 assert said.endswith(f"; still there: {', '.join(remain)}"), (unit, remain, said)
         for plan in self.api.plans.values():
-            # The process may have died before it wrote a phase. Of a decision by which nobody goes none is missing.
+            # The process may have died before it wrote a phase. A decision that evicts nothing always has one.
             phase = plan.get("status", {}).get("phase") or plan["spec"]["outcome"]
             assert phase in ("Aborted", "Expired", "Unschedulable"), plan
             assert not plan["metadata"].get("finalizers")

@@ -21,7 +21,7 @@ from tests.kit.jobs import group_workload
 
 UID, WISH, SETS = "w-uid", Wish("q", 0, None, None), ("a", "b")
 LOOKS = 7
-"""Of ten events, so many are seen at once."""
+"""The number of ten events that are seen at once."""
 EVENTS = st.lists(
     st.sampled_from(
         ["create a", "create a", "create b", "bind", "delete", "gone", "succeed", "admit", "evict"]

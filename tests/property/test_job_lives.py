@@ -40,7 +40,7 @@ INFO = PodSetInfo("main", 2, {}, {}, {"kind": "spot"}, (TimedToleration("spot", 
 START = "2026-01-01T00:00:00Z"
 QUEUE = "kueue.x-k8s.io/queue-name"
 REST = 40
-"""After so many rounds nothing may move any longer."""
+"""Number of rounds after which nothing may move any longer."""
 
 
 class JobLife(RuleBasedStateMachine):

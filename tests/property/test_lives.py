@@ -148,7 +148,7 @@ class Lives(RuleBasedStateMachine):
         self.vain = 0
         """Evicting plans in vain since the gang was Bound."""
         self.barred = 0.0
-        """Until then nobody goes."""
+        """Until then nothing is evicted."""
         self.gated = False
         """Members have our scheduling gate."""
         self.bound = 0
@@ -158,7 +158,7 @@ class Lives(RuleBasedStateMachine):
         self.releases: list[float] = []
         """When plans that release members began to evict. It is stored."""
         self.delay = 0.0
-        """For how long nobody went the last time. Only Bound resets it, and a restart, which knows the plans alone."""
+        """How long nothing was evicted the last time. Bound resets it, and so does a restart: only plans are known."""
 
     # ---- the world
 
@@ -184,7 +184,7 @@ class Lives(RuleBasedStateMachine):
         match effect:
             case Judge(former, in_vain):
                 if isinstance(observation, Decided):
-                    assert self._gone(former.name, former.spec), "a verdict needs somebody who went"
+                    assert self._gone(former.name, former.spec), "a verdict needs an eviction"
                     assert in_vain or observation.spec.victims, "without evictions the question stays open"
                 assert former.name not in self.judged
                 if in_vain:
@@ -202,7 +202,7 @@ class Lives(RuleBasedStateMachine):
                     assert not self.has_run, "a gang that has run is never released"
                     return
                 assert not plan.spec.victims or self.now >= self.barred, (
-                    "nobody goes for a gang that is barred"
+                    "nothing is evicted for a gang that is barred"
                 )
                 assert not (plan.spec.victims and self.gated), "no scheduler can try the members"
             case _:
@@ -226,7 +226,7 @@ class Lives(RuleBasedStateMachine):
             assert [each.in_vain for each in effects if isinstance(each, Judge)] == [True]
 
     def _note_bar(self, before: Life, effects: Sequence[Effect]) -> None:
-        """After an eviction in vain nobody goes for a while, also after whatever else comes to nothing."""
+        """After an eviction in vain nothing is evicted for a while, also after whatever else comes to nothing."""
         failed = any(isinstance(each, CannotSchedule) for each in effects)
         if failed and before.vain and before.former is None and self.now >= before.barred:
             assert self.life.barred > self.now
@@ -545,7 +545,7 @@ class Lives(RuleBasedStateMachine):
                 assert self.phases.get(plan.name) == "Evicting", "no eviction without a stored plan"
                 assert self.evicting is None or self.evicting[0].name != plan.name, "one evictor for a plan"
                 assert plan.releases or plan.name in self.resumed_evicting | self.confirmed, (
-                    "nobody goes before the plan is confirmed"
+                    "nothing is evicted before the plan is confirmed"
                 )
                 assert plan.name in self.rehearsed | self.resumed_evicting
                 self.evicting = (plan, sorted(plan.victims))
@@ -574,8 +574,8 @@ class Lives(RuleBasedStateMachine):
     def _may_be_confirmed(self, plan: ActivePlan, seen: PlanSeen) -> None:
         """Delayed preemption: what must hold when a plan is confirmed."""
         assert plan.spec.victims
-        assert seen.presented, "somebody must have asked"
-        assert plan.name in self.rehearsed, "the API server must have said that it lets everybody go"
+        assert seen.presented, "the scheduler must have asked"
+        assert plan.name in self.rehearsed, "the API server must have said that it allows every eviction"
         proofs = [shown.proof for shown in seen.proofs.values()]
         assert Proof.CONTRADICTED not in proofs
         self.confirmed.add(plan.name)
@@ -708,7 +708,7 @@ class Lives(RuleBasedStateMachine):
             self._stop_evicting(plan, done=False)
             return
         assert self.phases[plan.name] == "Evicting"
-        assert plan.name in self.reserved, "nobody goes for room that is not held"
+        assert plan.name in self.reserved, "nothing is evicted for room that is not held"
         self.deletions[plan.name, left[0]] += 1
         self.evicting = (plan, left[1:])
 

@@ -184,7 +184,7 @@ def plan(key: GroupKey, victims: list[Victim], *members: PlannedPod) -> ActivePl
 
 
 def plans(*, swapped: bool = False) -> dict[GroupKey, ActivePlan]:
-    """`swapped`: members of GANG are planned on other nodes, and one victim stays. PIECES goes for its lost quota."""
+    """`swapped`: members of GANG are planned on other nodes, and a victim stays. PIECES has lost its quota."""
     if swapped:
         members = planned("m0", "n1"), planned("m1", "n0"), planned("m3", "n2")
         others = plans()

@@ -45,7 +45,7 @@ def test_our_own_decision_agrees(objects: list[Object], options: Options, alone:
 
 @given(worlds(("default",)), OPTIONS, st.data())
 def test_other_victims_do_not_agree(objects: list[Object], options: Options, data: st.DataObject) -> None:
-    """With one flavor nobody goes but those that a cycle takes, alone or beside the other heads."""
+    """With one flavor all victims are those that a cycle takes, alone or beside the other heads."""
     ours: dict[str, set[frozenset[str]]] = {}
     asked: dict[str, Before] = {}
     for alone in (True, False):

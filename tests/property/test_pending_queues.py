@@ -254,7 +254,7 @@ class Model:
         return tree not in self.put_off or all(precedence(head) < precedence(each) for each in parked)
 
     def answered(self, entry: Entry, apart: set[str]) -> list[str]:
-        """Those that are told why they wait."""
+        """Those that get an answer why they wait."""
         key, reason = key_of(entry.workload), entry.quota_reserved_reason
         asked = self.asked.get(key)
         if asked is None or asked.workload is not entry.workload:

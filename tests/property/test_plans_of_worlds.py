@@ -1,4 +1,4 @@
-"""Plans with every filter in play: the random clusters of `make fidelity`, so full that somebody has to go."""
+"""Plans with every filter in play: the random clusters of `make fidelity`, so full that pods are evicted."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FAMILIES: Final = ("all", "host ports", "anti-affinity", "affinity", "spread", "
 
 @st.composite
 def worlds(draw: st.DrawFn) -> World:
-    """A cluster whose pods may go for the gang, two of them aside at times."""
+    """A cluster whose pods may be evicted for the gang, two of them aside at times."""
     dice = Random(draw(st.integers(0, 2**32)))
     world = random_world(dice, draw(st.sampled_from(FAMILIES)))
     if draw(st.booleans()):
@@ -56,7 +56,7 @@ def decided(world: World) -> tuple[Snapshot, PreemptionPlanSpec]:
 
 @st.composite
 def evicting(draw: st.DrawFn) -> World:
-    """A full cluster of which the plan evicts, and names nothing."""
+    """A full cluster whose plan evicts, and names nothing."""
     first, family = draw(st.integers(0, 2**32)), draw(st.sampled_from(FAMILIES))
     for seed in range(first, first + TRIES):
         world = random_world(Random(seed), family)

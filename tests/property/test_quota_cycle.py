@@ -87,7 +87,7 @@ def test_quota_holds_once_the_victims_are_gone(objects: list[Object], options: O
 
 @st.composite
 def preferences(draw: st.DrawFn) -> tuple[list[Object], dict[str, frozenset[str]]]:
-    """Worlds, and for some heads holders that should go first. Some are nobody."""
+    """Worlds, and for some heads holders that are preferred victims. Some do not exist."""
     objects = draw(worlds())
     keys = [f"ns/{each.metadata.name}" for each in holding(objects)] + ["ns/nobody"]
     chosen = st.frozensets(st.sampled_from(keys))
@@ -98,7 +98,7 @@ def preferences(draw: st.DrawFn) -> tuple[list[Object], dict[str, frozenset[str]
 def test_who_goes_first_is_a_candidate_all_the_same(
     given_world: tuple[list[Object], dict[str, frozenset[str]]], options: Options
 ) -> None:
-    """One head at a time. Nothing is changed but a copy, and nobody goes who may not."""
+    """One head at a time. Nothing is changed but a copy, and no holder is preempted that may not be."""
     objects, preferred = given_world
     world = snapshot(*objects)
     before = usage(world), [world.ledger.holders(queue.node) for queue in world.queues.values()]

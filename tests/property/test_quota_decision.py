@@ -138,7 +138,7 @@ def _fits(world: QuotaSnapshot, ledger: Any, decision: Decision, borrowing: bool
 @settings(max_examples=examples(200), deadline=None)
 @given(objects=wide_worlds, options=OPTIONS)
 def test_everybody_in_the_tree_is_accounted_for(objects: list[Object], options: Options) -> None:
-    """Who goes was taken last, for the reason that is given; all others either had their turn or are counted."""
+    """A victim was taken last, for the reason that is given; all others either had their turn or are counted."""
     world = snapshot(*objects)
     for each in heads(objects):
         decision = decide(world, each, NOW, options, explain=True)

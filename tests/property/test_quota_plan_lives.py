@@ -74,8 +74,8 @@ class Lives(RuleBasedStateMachine):
         for effect in effects:
             match effect:
                 case Call(uid):
-                    assert self.is_stored, "nobody goes before the plan is stored"
-                    assert self.life.stage == "Evicting", "nobody goes after the end"
+                    assert self.is_stored, "nothing is evicted before the plan is stored"
+                    assert self.life.stage == "Evicting", "nothing is evicted after the end"
                     assert uid not in self.called, "once is enough"
                     self.called.append(uid)
                 case WriteEnd(ending):
@@ -113,7 +113,7 @@ class Lives(RuleBasedStateMachine):
         if before.stage == "Evicting" and (ending is not None or self.now >= DEADLINE):
             assert self.life.stage == "Ending"
         elif before.stage == "Evicting":
-            assert to_evict <= set(self.called), "whoever may go is called"
+            assert to_evict <= set(self.called), "each victim that may be evicted is called"
 
     @rule(ending=ENDINGS)
     def overrule(self, ending: Ending) -> None:

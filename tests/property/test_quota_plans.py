@@ -1,4 +1,4 @@
-"""What is true of every plan of the quota plane: what is stored is enough, and its victims may go."""
+"""What is true of every plan of the quota plane: what is stored is enough, and its victims may be preempted."""
 
 from __future__ import annotations
 

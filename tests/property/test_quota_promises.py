@@ -106,7 +106,7 @@ def key(entry: Entry) -> str:
 
 
 def over(tree: Tree) -> set[tuple[int, int]]:
-    """Roots, with the FRs of which more is used than there is."""
+    """Roots, each with an FR that is used beyond what there is."""
     return {
         (node, fr)
         for node in range(len(tree.parent))

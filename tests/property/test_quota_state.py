@@ -132,7 +132,7 @@ class Events(RuleBasedStateMachine):
         ),
     )
     def keep(self, name: str, queue: str, usage: dict[tuple[str, str], int]) -> None:
-        """There is a Workload of which no state was ever read."""
+        """There is a Workload whose state was never read."""
         if ("Workload", f"ns/{name}") not in self.objects:
             self.remains[f"ns/{name}"] = Remains(f"ns/{name}", queue, "", usage)
             self.state.keep(self.remains[f"ns/{name}"])

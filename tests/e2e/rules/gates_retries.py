@@ -29,7 +29,7 @@ def stands(position: str, time: str = LATER, name: str = GATE) -> Edits:
 
 
 def states(count: int) -> Edits:
-    """So many gates."""
+    """`count` gates."""
     return {"status/preemptionGates": [gate_state(f"g{number}", "Closed") for number in range(count)]}
 
 

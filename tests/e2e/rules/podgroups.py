@@ -1,4 +1,4 @@
-"""Rules for PodGroup (KEP-5710). What its rules are about cannot be changed, so that is what an update is told."""
+"""Rules for PodGroup (KEP-5710). What its rules are about cannot be changed, and an update gets that answer."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ MAX_GATES: Final = 8
 
 
 def pod_sets(count: int, **fields: Any) -> Edits:
-    """So many pod sets."""
+    """`count` pod sets."""
     return {"spec/podSets": [pod_set(f"s{number}", 1, **fields) for number in range(count)]}
 
 

@@ -27,12 +27,12 @@ def of(name: str, base: Json, bad: Edits, *causes: str, good: Edits | None = Non
 
 
 def conditions(count: int = 1, **fields: Any) -> Edits:
-    """So many conditions."""
+    """`count` conditions."""
     return {"status/conditions": [condition(f"C{number}", **fields) for number in range(count)]}
 
 
 def checks(count: int = 1, **fields: Any) -> Edits:
-    """So many admission checks."""
+    """`count` admission checks."""
     made = {"state": "Pending", "lastTransitionTime": TIME, "message": "", **fields}
     return {"status/admissionChecks": [{"name": f"c{number}", **made} for number in range(count)]}
 
@@ -43,7 +43,7 @@ def reclaimable(**pods: int) -> Edits:
 
 
 def assignments(count: int) -> Edits:
-    """So many, of quota that is not reserved: nobody counts pod sets."""
+    """`count` assignments of quota that is not reserved: nothing counts pod sets."""
     made = [{"name": f"p{number}"} for number in range(count)]
     return {"status/admission": {"clusterQueue": "queue", "podSetAssignments": made}}
 
@@ -149,7 +149,7 @@ STATUS: Final = (
         good={"status": reserved()},
     ),
     of(
-        "webhook: resourceUsage is that of so many pods",
+        "webhook: resourceUsage is that of the number of pods",
         WAITING,
         {"status": reserved(), f"{ASSIGNMENTS}/1/resourceUsage": {"cpu": "4002m"}},
         f"{ASSIGNMENT_FIELD}.resourceUsage[cpu] Invalid",

@@ -28,7 +28,7 @@ from tests.e2e.stress.run import OPTIONS, REPLICATED, SHORT_REST, stress
     "--histories",
     type=click.IntRange(0),
     default=0,
-    help="So many runs one after the other, each on a plane with two processes of reprieve, and with faults.",
+    help="The number of runs, one after the other, each on a plane with two processes of reprieve, and with faults.",
 )
 def main(seconds: int, seed: int | None, histories: int, *, keep: bool) -> None:
     """Load a control plane at random, and judge what reprieve did by watch and audit log."""

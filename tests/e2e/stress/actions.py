@@ -30,7 +30,7 @@ __all__ = ["ACTIONS", "Action", "kill", "pause"]
 Action = Callable[[Cluster], object]
 
 GANGS: Final = 10
-"""So many gangs stay; then any one of them goes before a new one comes, so that some wait for long."""
+"""The number of gangs that stay. Beyond it, any one is removed before a new one comes, so that some wait for long."""
 OWNED: Final = 9
 GATED: Final = 0.4
 """The part of the gangs whose pods have our scheduling gate, as the webhook adds it."""
@@ -223,7 +223,7 @@ def replace_node(cluster: Cluster) -> None:
 
 
 def stick(cluster: Cluster) -> None:
-    """A pod does not go for a while, once it is deleted."""
+    """A deleted pod stays for a while."""
     pods = cluster.pods_of_all()
     if not pods or len(cluster.stuck) >= STUCK:
         return

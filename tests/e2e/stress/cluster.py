@@ -121,7 +121,7 @@ class Cluster:
         self.nodes.append(name)
 
     def in_steps(self, most: int, what: Callable[[], object]) -> None:
-        """Do it after a few steps, at most so many."""
+        """Do it after 1 to `most` steps."""
         self.later.setdefault(self.step + self.rng.randint(1, most), []).append(what)
 
     def running(self) -> list[str]:

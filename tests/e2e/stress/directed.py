@@ -122,7 +122,7 @@ stale: Final = Scenario(
 ended_by_another: Final = Scenario(_ended_by_another, leader={"evict.marked": "60s"})
 """The leader dies between mark and deletion, and then nobody wants the room any longer."""
 turned_down: Final = Scenario(_turned_down, bound=(f"{NAMESPACE}/{URGENT}",))
-"""While the leader stands still, a pod is turned down that may go where a pod of a group is: only a leader allows that.
+"""While the leader stands still, a pod is turned down that could preempt a pod of a group: only a leader allows that.
 Nothing happens then that would have the scheduler try it again."""
 
 

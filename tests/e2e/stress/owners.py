@@ -22,7 +22,8 @@ TRAINING: Final = "kubeflow.org/v1"
 CRDS: Final = "apiextensions.k8s.io/v1"
 CRD: Final = "pytorchjobs.kubeflow.org"
 MOST: Final = 8
-"""So many PyTorchJobs stay; then one goes before a new one comes. The same of Jobs, with all that has an owner."""
+"""The number of PyTorchJobs that stay. Beyond it, one is removed before a new one comes. The same of Jobs, with all
+that has an owner."""
 HUGE: Final = 2**40
 
 Key = tuple[str, str]

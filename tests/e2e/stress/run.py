@@ -58,7 +58,7 @@ OWNERS: Final = (("v1", "Namespace"), ("batch/v1", "Job"), (TRAINING, "PyTorchJo
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a run."""
+    """The result of a run."""
 
     seed: int
     steps: int
@@ -99,7 +99,7 @@ def stress(
     actions: Mapping[Action, int] = ACTIONS,
     rest_seconds: float = REST_SECONDS,
 ) -> Result:
-    """Load the plane for so long, and see what is wrong after a rest."""
+    """Load the plane for `seconds` seconds, and see what is wrong after a rest."""
     print(f"\nstress for {seconds:.0f} s with seed {seed}", flush=True)
     return judge(plane, seed, partial(_load, seconds=seconds, actions=actions), rest_seconds)
 

@@ -141,7 +141,7 @@ class Case:
 
     @cached_property
     def candidates(self) -> list[Unit]:
-        """Units that may go."""
+        """Units that may be evicted."""
         if self.group["spec"].get("preemptionPolicy") == "Never" or self.differs:
             return []
         mine = self.cluster.group_priority(self.group)
@@ -359,7 +359,7 @@ class _Checker:
             yield "a victim is no unit of the cluster"
         for unit, victim in zip(self.victims, self.plan["victims"], strict=False):
             if unit.pods not in candidates:
-                yield f"{unit.name} may not go"
+                yield f"{unit.name} may not be evicted"
             if sorted((pod["namespace"], pod["name"]) for pod in victim["pods"]) != list(unit.pods):
                 yield f"{unit.name} does not go whole"
             if any(self.case.node_of((p["namespace"], p["name"])) != p["node"] for p in victim["pods"]):

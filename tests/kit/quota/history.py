@@ -72,7 +72,7 @@ class Change:
     before: Object | None
     after: Object | None
     at: float = 0.0
-    """When it was told, in seconds since the epoch."""
+    """When the watch sent it, in seconds since the epoch."""
 
 
 @dataclass
@@ -82,7 +82,7 @@ class QuotaHistory:
     faults: list[tuple[float, float]] = field(default_factory=list)
     """When a process or a connection was taken away, and when it came back, in seconds since the epoch."""
     _seen: dict[tuple[int, str], tuple[str, Object, float]] = field(default_factory=dict)
-    """By version and UID: ADDED, MODIFIED or DELETED, the object, and when that was told."""
+    """By version and UID: ADDED, MODIFIED or DELETED, the object, and when the watch sent it."""
     _lines: dict[tuple[int, str], Json] = field(default_factory=dict)
     _gaps: list[tuple[int, int]] = field(default_factory=list)
 

@@ -154,7 +154,7 @@ def workload(
     gates: Iterable[str] = (),
     uid: str = "",
 ) -> Workload:
-    """A pending one, of `count` pods that ask for so much each. `uid` is by default the name."""
+    """A pending one, of `count` pods that ask for `cpus` each. `uid` is by default the name."""
     requests: Quantities = {"cpu": cpus}
     if memory is not None:
         requests["memory"] = memory

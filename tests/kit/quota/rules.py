@@ -38,11 +38,11 @@ ON_NODES: Final = "Preempted on nodes: "
 """So begins the message of a Workload whose pods were preempted on nodes, and not its quota."""
 QUEUES: Final = (ClusterQueue, Cohort, LocalQueue)
 TAKEN_BACK_SECONDS: Final = 5.0
-"""After a change of the leader, an admission of the former one may go beyond the tree for so long."""
+"""How long an admission of the former leader may exceed the tree after a change of the leader."""
 LAG_SECONDS: Final = 2.0
-"""Whoever decides knows the quotas as they were at some time within the last so many seconds."""
+"""A decision knows the quotas as they were at some time within this number of seconds."""
 MOST_TURNS: Final = 4
-"""Who goes for whom is remembered for one term, and a run has a few."""
+"""Preemptors and their victims are remembered for one term, and a run has a few."""
 LOST_SECONDS: Final = 10.0
 """An eviction may have no event if a process was taken away so soon after it."""
 
@@ -75,7 +75,7 @@ Specs = dict[str, tuple[ClusterQueue | Cohort, ClusterQueue | Cohort]]
 def _former(changes: list[Change], until: Change) -> Specs:
     """What has changed so short a time ago that whoever decides need not know it.
 
-    Each kind has a watch of its own, so an earlier version may be told a moment later.
+    Each kind has a watch of its own, so an earlier version may arrive a moment later.
     """
     found: Specs = {}
     for each in changes:

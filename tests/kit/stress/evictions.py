@@ -28,7 +28,7 @@ __all__ = ["CHECKS", "evicted_by", "plans_with", "stopped"]
 
 
 def broken_units(history: History) -> list[str]:
-    """Groups in `all` mode of which reprieve deleted some pods and left others, and did not say so."""
+    """Groups in `all` mode that lost some pods and kept others by evictions of reprieve, and it did not say so."""
     wrong = []
     for plan, victim, first in _begun(history):
         if not history.knows("PodGroup", victim["uid"], first, math.inf):
@@ -154,7 +154,7 @@ def _has_run(group: Json) -> bool:
 
 
 def _begun(history: History) -> Iterator[tuple[Json, Json, int]]:
-    """Plans with a group in `all` mode of which reprieve deleted pods, that victim, and the version of the first."""
+    """Plans with a victim in `all` mode that reprieve deleted pods of, that victim, and the version of the first."""
     asked = {each.uid: each for each in _judged(history)}
     for states in history.states["PreemptionPlan"].values():
         plan = states[-1].body

@@ -33,9 +33,9 @@ __all__ = [
 Json = dict[str, Any]
 
 TELLING_SECONDS: Final = 1.0
-"""Two watches of one API server tell what has happened within so many seconds of each other."""
+"""Two watches of one API server tell what has happened within this number of seconds of each other."""
 LAG_SECONDS: Final = 2.0
-"""Whoever acts knows the cluster as it was at some time within the last so many seconds, not as it is."""
+"""An action knows the cluster as it was at some time within this number of seconds, not as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Nobody watched a kind between two versions, because the API server started anew. A list tells what came of it:
+    """Nobody watched a kind between two versions, because the API server started anew. A list tells the result:
     each object is as it is at `last`, and nobody knows what it was meanwhile, if it has changed."""
 
     kind: str
@@ -141,7 +141,7 @@ class History:
                 file.write(json.dumps(line) + "\n")
 
     def version_at(self, at: float) -> int:
-        """The highest version that was told until then; 0 before the first one."""
+        """The highest version that was seen until then; 0 before the first one."""
         place = bisect_right(self._times, (at, 1 << 62))
         return self._times[place - 1][1] if place else 0
 

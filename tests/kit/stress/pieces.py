@@ -52,7 +52,7 @@ def skipped(log: Iterable[str], year: int) -> dict[str, list[float]]:
 
 
 def in_pieces(rest: Rest, history: History, skips: Mapping[str, Sequence[float]]) -> list[Piece]:
-    """Gangs of which some pods are bound, though so many as minCount never were at one time. `skips`: see `skipped`."""
+    """Gangs with bound pods, though never minCount of them at one time. `skips`: see `skipped`."""
     found = []
     for group in rest.groups:
         minimum = minimum_of(group)

@@ -67,7 +67,7 @@ def waiting_though_it_fits(rest: Rest) -> list[str]:
 
 
 def room_for_nobody(rest: Rest) -> list[str]:
-    """Active plans of which no pod waits, or whose group is gone; ended plans that keep the finalizer."""
+    """Active plans without a waiting pod, or whose group is gone; ended plans that keep the finalizer."""
     wrong = []
     for plan in rest.active():
         preemptor = plan["spec"]["preemptor"]
@@ -215,7 +215,7 @@ def _waiting_pods(rest: Rest) -> Iterator[str]:
 
 
 def _nodes_for(rest: Rest, pod: Json) -> list[str]:
-    """Where a pod may go alone: nowhere as long as it waits for its PodGroup or for its gang."""
+    """Where a pod may run alone: nowhere as long as it waits for its PodGroup or for its gang."""
     key = rest.group_key(pod)
     if key is None or (key in rest.group and minimum_of(rest.group[key]) is None):
         return [node["metadata"]["name"] for node in rest.nodes]

@@ -1,7 +1,7 @@
 """Evictions in vain, judged by watch and audit log.
 
 A plan's phases say here only when it was carried out, and its spec says what was decided. What the plan says of its
-own end, and our verdict on it, count for nothing: pods, groups, nodes and deletions say what became of it.
+own end, and our verdict on it, count for nothing: pods, groups, nodes and deletions show the result.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from tests.kit.stress.history import (
 __all__ = ["AT_MOST", "FORGET_SECONDS", "in_vain", "too_often_in_vain"]
 
 AT_MOST: Final = 2
-"""After so many plans in vain, nobody goes for a gang until it runs, or until something changes."""
+"""Number of plans in vain after which nothing is evicted for a gang until it runs, or until something changes."""
 FORGET_SECONDS: Final = 1800.0
-"""`planning.inVainSeconds`: after this time somebody may go again."""
+"""`planning.inVainSeconds`: after this time it may evict again."""
 ACTIVE: Final = frozenset({"Planned", "Confirmed", "Evicting", "Ready"})
 
 
@@ -44,7 +44,7 @@ class _Attempt:
     ended: State | None = None
     """None if it has not ended."""
     gone: dict[str, int] = field(default_factory=dict)
-    """The victims that went for it: UID to the version at which they went."""
+    """The victims that were evicted for it: UID to the version at which they were gone."""
 
     @property
     def gang(self) -> str:
@@ -63,7 +63,7 @@ class _Gang:
     uid: str
     name: str
     attempts: list[_Attempt]
-    """Those for which somebody went, in order."""
+    """Those that evicted a pod, in order."""
     others: list[_Attempt]
     """Those of all other gangs."""
 

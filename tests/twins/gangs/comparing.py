@@ -169,7 +169,7 @@ class _Victims:
         return group is not None and goes_whole(self._tables.groups.find(*group))
 
     def _why_kept(self, pod: VictimPod, fact: Fact) -> str:
-        """Why a pod that still runs has to stay; empty if it may go."""
+        """Why a pod that still runs has to stay; empty if it may be evicted."""
         if self._plan.releases:
             return self._why_not_its_own(f"pod {pod.namespace}/{pod.name}", fact)
         priority = self._priority_of_unit(fact)

@@ -31,7 +31,7 @@ def bound(domain: Domain, packer: Packer, problem: Problem, index: int) -> Bound
 
 
 def _fewest(domain: Domain, problem: Problem) -> int:
-    """How many units must go at least: what is missing of a resource, by the unit that holds most of it."""
+    """The least number of victims: what is missing of a resource, by the unit that holds most of it."""
     nodes, fewest = range(domain.first, domain.end), 1
     for r in range(len(problem.requests[0])):
         wanted = sum(

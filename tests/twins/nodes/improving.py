@@ -345,7 +345,7 @@ class Improver:
         return best, least
 
     def _commit(self, shape: int, node: int, members: int) -> None:
-        """Place the members, and take who has to go for them."""
+        """Place the members, and take their victims."""
         self.needs.spent = 0
         found = self.needs.of(shape, node, members)
         self.left -= self.needs.spent

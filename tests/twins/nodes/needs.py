@@ -1,4 +1,4 @@
-"""Which units have to go for more members on a node, and what is remembered of the answers.
+"""Which units are evicted for more members on a node, and what is remembered of the answers.
 
 What is remembered decides which work is counted, so it forgets exactly what the kernel forgets.
 """
@@ -99,7 +99,7 @@ class Needs:
         return found.need
 
     def _recalls(self, memory: Memory, node: int, most: int) -> bool:
-        """Whether what is remembered of the node's state counts for so many members, after draws on budgets."""
+        """Whether what is remembered of the node's state counts for `most` members, after draws on budgets."""
         if not memory.need.members:
             return True
         if not memory.need.members <= most <= memory.most:
@@ -140,7 +140,7 @@ class Needs:
     # ---- what is needed
 
     def of(self, shape: int, node: int, members: int) -> Need:
-        """The units that have to go for so many more members on the node."""
+        """The units that are evicted for `members` more members on the node."""
         return self._of(shape, node, members, self._candidates(node))
 
     def _of(self, shape: int, node: int, members: int, there: list[Candidate]) -> Need:
@@ -167,13 +167,13 @@ class Needs:
         )
 
     def _beside(self, shape: int, node: int, members: int) -> bool:
-        """Whether the pods and members on the node, and one another, let so many be there."""
+        """Whether the pods and members on the node, and one another, let `members` be there."""
         if self.domain.kept_off(shape, node):
             return False
         return members == 1 or not self.domain.are_apart(shape, shape)
 
     def _candidates(self, node: int) -> list[Candidate]:
-        """The pieces on the node whose units could go."""
+        """The pieces on the node whose units could be evicted."""
         p = self.domain.problem
         pieces = p.node_piece[p.node_pieces[node] : p.node_pieces[node + 1]]
         self.spent += len(pieces)

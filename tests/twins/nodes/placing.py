@@ -24,7 +24,7 @@ class Placer:
         self.evicted = [0] * len(domain.problem.allowed)
 
     def place(self, batches: bool, shared: bool) -> bool:
-        """Place every member where the units that are gone may go.
+        """Place every member, in a domain whose possible victims are gone.
 
         `batches`: several members at once on a node, if that is cheaper for each. `shared`: a unit's cost is divided
         by the nodes it runs on, because its going frees room on all of them. False is a dead end, not a proof.
@@ -60,7 +60,7 @@ class Placer:
         return best
 
     def _marginal(self, shape: int, node: int, members: int) -> list[int]:
-        """The units that would have to go besides: those which cannot be put back on this node, looked at alone."""
+        """The units that would be evicted besides: those which cannot be put back on this node, looked at alone."""
         d, p = self.domain, self.domain.problem
         d.add(shape, node, members)
         before = list(d.room[node])

@@ -16,7 +16,7 @@ Step = tuple[int, bool, object, int]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Who must go, each with the reason; nobody where it cannot be done."""
+    """The victims, each with the reason; none where it cannot be done."""
 
     targets: list[tuple[Holder, int]]
     trace: list[Step]

@@ -35,14 +35,14 @@ Holders = Mapping[int, Sequence[Holder]]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A workload that may have to go, and on which terms."""
+    """A workload that may become a victim, and on which terms."""
 
     holder: Holder
     reason: int
     lca: int | None = None
     """The lowest cohort that has both it and the preemptor below; None in the preemptor's own ClusterQueue."""
     if_borrowing: bool = True
-    """Whether it may go where the preemptor would borrow."""
+    """Whether it may be preempted where the preemptor would borrow."""
 
 
 def search(tree: Tree, holders: Holders, ask: Ask) -> Outcome:

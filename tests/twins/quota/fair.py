@@ -132,7 +132,7 @@ class _Passes:
     # ---- whose turn it is
 
     def _next_queue(self, waiting: Waiting) -> int | None:
-        """From the root down to the child with the highest share below which somebody can go."""
+        """From the root down to the child with the highest share that has a possible victim below it."""
         node = self.path[-1] if self.path else self.ask.queue
         if not self._leads_on(node, waiting):
             return None

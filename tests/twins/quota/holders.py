@@ -1,4 +1,4 @@
-"""Who holds quota, who of them may have to go, and in which order."""
+"""Who holds quota, which of them may become victims, and in which order."""
 
 from __future__ import annotations
 

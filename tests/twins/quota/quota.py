@@ -1,4 +1,4 @@
-"""The plain twin of `native.quota._quota`: who holds which quota, and whose must go."""
+"""The plain twin of `native.quota._quota`: who holds which quota, and whose is taken."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Ledger:
         frs: Sequence[int],
         amounts: Sequence[int],
     ) -> None:
-        """Count a holder. Raises OverflowError with the FR of which too much would be held, ValueError where it is."""
+        """Count a holder. Raises OverflowError with the FR if too much of it would be held, ValueError where it is."""
         key = (queue, priority, reserved, order, evicting)
         if key in self.held:
             raise ValueError(f"holder is there already: {key}")
@@ -68,7 +68,7 @@ class Ledger:
         return gone.who
 
     def holders(self, queue: int) -> list[object]:
-        """In the order in which they would go."""
+        """In the order in which they would be preempted."""
         return [holder.who for holder in self._by_queue()[queue]]
 
     def _by_queue(self) -> dict[int, list[Holder]]:
@@ -112,10 +112,10 @@ class Ledger:
         share = self.tree.share(node)
         return share.unbounded, share.ratio, share.weighted
 
-    # ---- whose must go
+    # ---- whose is taken
 
     def search(self, ask: Ask, strategies: tuple[int, ...] | None, trace: bool = False) -> Found:
-        """Whose quota must go; `strategies` are those of fair sharing, None is without."""
+        """Whose quota is taken; `strategies` are those of fair sharing, None is without."""
         outcome = self._find(ask, strategies)
         targets = [(holder.who, reason) for holder, reason in outcome.targets]
         return Found(targets, outcome.trace if trace else [])

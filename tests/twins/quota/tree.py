@@ -21,7 +21,7 @@ class Share:
 
     borrowing: bool
     ratio: float
-    """Thousandths of what its parent could lend, of the resource of which it borrows most of that."""
+    """Thousandths of what its parent could lend, of the resource with the highest such ratio."""
     weight: float
 
     @property

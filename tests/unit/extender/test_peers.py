@@ -33,7 +33,7 @@ QUICK = PeersConfiguration(filter_seconds=0.2, preempt_seconds=0.2)
 
 
 class Said:
-    """What is to be told, and what was."""
+    """Notices that wait to be sent."""
 
     def __init__(self) -> None:
         self.waits: list[bytes] = []

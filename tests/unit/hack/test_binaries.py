@@ -125,7 +125,7 @@ esac
 
 @pytest.fixture
 def go_log(nothing_around: Path) -> Path:
-    """A go that makes a file of what it was told; its builds are logged."""
+    """A go that makes a file of its arguments; its builds are logged."""
     log = nothing_around / "log"
     put(nothing_around / "bin" / "go", "").write_text(GO.replace("{log}", str(log)))
     return log
@@ -283,4 +283,4 @@ def requirements(module: Module) -> dict[str, str]:
 
 
 NEWER: Final = {"kwok": {"github.com/go-errors/errors"}, "kustomize": set[str]()}
-"""Modules of which these require more than Kubernetes."""
+"""Modules that these require newer than Kubernetes does."""

@@ -31,7 +31,7 @@ def pieces(*weights: float, version: str = "v1") -> list[Piece]:
 
 
 def work_of(clock: Clock, *all_pieces: Piece, parallel: int = 0) -> Work:
-    """Work of which everything is known. Without parallelism, a package has ended when it is named."""
+    """Work with everything known. Without parallelism, a package has ended when it is named."""
     work = Work(parallel, clock)
     work.expect(all_pieces)
     work.complete = True

@@ -17,7 +17,7 @@ ABOUT = Reference("v1", "Pod", "ns", "p", "uid-p")
 
 
 class Api:
-    """Takes events. It is away for the first requests, as often as it is told."""
+    """Takes events. It is away for the first requests, as often as the test says."""
 
     cluster = ""
 

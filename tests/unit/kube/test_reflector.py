@@ -30,7 +30,7 @@ QUICK = Timing(backoff=Backoff(0.01, 0.05), refused=Backoff(0.01, 0.01))
 
 
 class Store:
-    """A handler that keeps names with versions, and the order of what it was told."""
+    """A handler that keeps names with versions, and the order of the calls."""
 
     def __init__(self) -> None:
         self.held: dict[Key, str] = {}

@@ -15,7 +15,7 @@ BACKOFF = Backoff(0.001, 0.001)
 
 
 class Api:
-    """Fails as often as it is told."""
+    """Fails as often as the test says."""
 
     cluster = ""
 
@@ -34,7 +34,7 @@ class Api:
 
 
 class Fence:
-    """Allows what it is told to, for five seconds."""
+    """Allows what `allows` says, for five seconds."""
 
     def __init__(self, allows: Callable[[], bool]) -> None:
         self.allows = allows

@@ -1,4 +1,4 @@
-"""When CEL rules are asked, of which old value, and where their causes are."""
+"""When CEL rules are asked, with which old value, and where their causes are."""
 
 from __future__ import annotations
 

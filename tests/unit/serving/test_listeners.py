@@ -170,7 +170,7 @@ async def test_a_handshake_that_never_comes_is_not_waited_for(
 
 
 class Client:
-    """Sends one request after the other on its connection, until it is told that this was the last."""
+    """Sends one request after the other on its connection, until an answer says that it was the last."""
 
     def __init__(self, port: int, pause: float) -> None:
         self._port, self._pause = port, pause

@@ -26,7 +26,7 @@ from webhooks.settings import Settings
 from webhooks.watched import WatchedFacts
 
 LONG = 600.0
-"""Whoever waits so long fails the test."""
+"""A wait of this length fails the test."""
 
 
 def group(name: str = "high", priority: int | None = None, **fields: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""What API servers are told to ask."""
+"""What API servers are configured to ask."""
 
 from __future__ import annotations
 

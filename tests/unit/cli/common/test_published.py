@@ -45,7 +45,7 @@ def lease(said: str | None, name: str = "reprieve", namespace: str = "reprieve-s
 
 
 def waiting(pods: int) -> list[Json]:
-    """The training job, of whose pods so many exist. None has a node."""
+    """The training job with `pods` of its pods. None has a node."""
     found = copy.deepcopy(JOB[: pods + 1])
     for each in found[1:]:
         del each["spec"]["nodeName"]

@@ -188,7 +188,8 @@ def test_members_that_succeeded_count_in_files_too() -> None:
     result = invoke("-f", "-", "--for", "default/g", stdin=stdin)
     assert result.exit_code == 0, result.stderr
     assert (
-        "1 unit with 1 pod of priority 1 or lower must go so that 1 pod can run in rack=r0." in result.stdout
+        "1 unit with 1 pod of priority 1 or lower must be evicted so that 1 pod can run in rack=r0."
+        in result.stdout
     )
 
 
@@ -197,7 +198,7 @@ def test_a_gang_in_two_domains_is_named() -> None:
     result = invoke("-f", "-", "--for", "default/g", stdin=stdin)
     assert result.exit_code == 0, result.stderr
     said = " ".join(result.stdout.split())
-    assert "must go" in said
+    assert "must be evicted" in said
     assert "rack=r0: members are bound in 2 domains of rack (a in r0, b in r1): r0 counts." in said
 
 
@@ -211,7 +212,7 @@ def test_ignored_kinds_are_noted_beside_the_text() -> None:
 def test_text_says_who_goes_who_stays_and_why() -> None:
     text = invoke("-f", TRAINING, "--for", "research/llama-train").stdout
     lines = {line.split()[0]: line for line in text.splitlines() if line.split()}
-    assert "2 units with 4 pods of priority 100 or lower must go" in text
+    assert "2 units with 4 pods of priority 100 or lower must be evicted" in text
     assert "its room is needed" in lines["research/sweep"]
     assert "evicting it would break budget serving/embed (allows 0)" in lines["serving/embed-0"]
     assert "above the cut-off 100" in lines["research/rl-actor"]
@@ -233,7 +234,7 @@ def test_text_names_what_is_short() -> None:
     text = invoke("-f", TOO_LARGE, "--for", "research/giant").stdout
     assert text.startswith("Unschedulable  PodGroup research/giant, priority 1000\n")
     assert "Insufficient nvidia.com/gpu" in text
-    assert "Nobody goes." in text
+    assert "Nothing is evicted." in text
 
 
 def test_stream_exit_codes(tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_long_lists_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
 def test_nobody_goes(capsys: pytest.CaptureFixture[str]) -> None:
     shown = text(capsys, node("n"), *GANG)
     assert shown.startswith("Fits  PodGroup d/gang, priority 100\n")
-    assert "Who goes" not in shown
+    assert "Victims" not in shown
     assert "Who stays" not in shown
 
 
@@ -206,8 +206,10 @@ def test_a_plan_that_evicts_nobody_because_of_what_is_not_modelled_is_blocked(
     shown = text(capsys, node("n"), group("gang", 100, 1), member, low)
     first, second, *_ = shown.splitlines()
     assert first == "Blocked  PodGroup d/gang, priority 100: not modelled: resource claims (DRA)"
-    assert second == "  Nobody goes. Otherwise 1 unit with 1 pod of priority 1 or lower would have to go."
-    assert "Who would go" in shown
+    assert (
+        second == "  Nothing is evicted. Otherwise 1 unit with 1 pod of priority 1 or lower would be evicted."
+    )
+    assert "Would be evicted" in shown
     assert "d/low" in shown
     assert "Preempts" not in "\n".join(shown.splitlines()[:2])
 

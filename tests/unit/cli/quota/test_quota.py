@@ -138,7 +138,7 @@ def test_yaml_says_the_same_as_json() -> None:
 def test_text() -> None:
     lines = ask(OBJECTS).stdout.splitlines()
     assert lines[0] == "Preempt  Workload d/incoming, priority 5, in /cq"
-    assert lines[1] == "  1 workload must go so that it gets its quota in flavor default."
+    assert lines[1] == "  Once 1 workload is preempted, it gets its quota in flavor default."
     rows = [line.split() for line in lines]
     why = ["3", "more", "needed:", "workloads", "in", "cq", "can", "be", "preempted"]
     assert ["*", "main", "cpu", "default", "3", "0", "10", "0", *why] in rows
@@ -157,7 +157,7 @@ def test_text_of_a_fit() -> None:
 def test_text_says_what_no_fit_is_due_to() -> None:
     text = ask(with_object(workload("incoming", 5, "11"))).stdout
     assert text.startswith("NoFit  Workload d/incoming")
-    assert "It asks for more than there would be if no quota was in use. Nobody goes.\n" in text
+    assert "It asks for more than there would be if no quota was in use. Nothing is preempted.\n" in text
     assert "> maximum capacity (10)\n" in text
     taint = {"key": "spot", "value": "yes", "effect": "NoSchedule"}
     tainted = manifest("ResourceFlavor", "default", spec={"nodeTaints": [taint]})
@@ -173,7 +173,7 @@ def test_text_says_what_no_fit_is_due_to() -> None:
         admitted("full", 1, "14"),
     ]
     text = ask([*cohort, workload("incoming", 5, "5")]).stdout
-    assert "Others may not be preempted for as much as it asks for. Nobody goes.\n" in text
+    assert "Others may not be preempted for as much as it asks for. Nothing is preempted.\n" in text
     assert "5 more needed, and preemption cannot take more than the nominal quota\n" in text
 
 

@@ -63,7 +63,7 @@ def test_a_file_is_needed() -> None:
 
 @pytest.mark.parametrize(("told", "code"), [(True, 0), (False, 1)])
 def test_it_runs_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: bool, code: int) -> None:
-    """The exit code says whether it was told to stop, or a part has failed."""
+    """The exit code says whether a signal stopped it, or a part has failed."""
     ran: list[Configuration] = []
 
     async def run(configuration: Configuration) -> bool:

@@ -44,7 +44,7 @@ def denied() -> ApiError:
 
 
 def unit(pods: int, *, priority: int = 1, name: str = "unit", first: int = 0, running: int = 0) -> list[Any]:
-    """A PodGroup that goes whole, with a pod on each of so many nodes. `running`: so many of them, 0 for all."""
+    """A PodGroup that is evicted whole, a pod on each of `pods` nodes. `running`: how many run, 0 for all."""
     numbers = range(first, first + pods)
     return [
         gang(name, minimum=pods, mode="all", priority=priority),
@@ -57,7 +57,7 @@ def unit(pods: int, *, priority: int = 1, name: str = "unit", first: int = 0, ru
 
 
 def singles(pods: int) -> list[Any]:
-    """A node for each of so many pods."""
+    """A node for each of `pods` pods."""
     return [
         each
         for number in range(pods)
@@ -100,7 +100,7 @@ class Requests:
 def refuse(
     stage: Stage, method: str, error: Callable[[], ApiError], *pods: str, times: int = 10**9
 ) -> list[str]:
-    """Answer requests of the method about these pods (all if none is named) with the error, so many times.
+    """Answer requests of the method about these pods (all if none is named) with the error, `times` times.
 
     Returns the pods that were refused, as it happens.
     """

@@ -38,7 +38,7 @@ class Gang:
         self.life, self.rules, self.now = life or Life(), rules, 0.0
 
     def __call__(self, observation: Observation, *, after: float = 0.0) -> list[Effect]:
-        """What is to be done once this was observed, so many seconds later. Counting is left out."""
+        """What is to be done once this was observed, `after` seconds later. Counting is left out."""
         self.now += after
         self.life, effects = reduce(self.life, observation, self.now, self.rules)
         return [effect for effect in effects if not isinstance(effect, Count)]

@@ -184,7 +184,7 @@ async def test_members_that_are_not_modelled_wait() -> None:
         assert "cannot plan for" in held(stage, asks)
 
 
-# ---- what the face is told
+# ---- what the face learns
 
 
 @pytest.mark.parametrize("says", ["not offered", "preempts"])

@@ -1,4 +1,4 @@
-"""Plans being carried out while the cluster changes: nobody goes in vain, and nobody who may not."""
+"""Plans being carried out while the cluster changes: nothing is evicted in vain, and nothing that may not be."""
 
 from __future__ import annotations
 

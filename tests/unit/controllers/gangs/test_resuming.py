@@ -1,4 +1,4 @@
-"""A process dies, and the next one goes on from the plan that it finds, in whatever phase that is."""
+"""A process dies, and the next one resumes the plan that it finds, in whatever phase that is."""
 
 from __future__ import annotations
 

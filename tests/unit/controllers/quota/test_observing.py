@@ -84,7 +84,7 @@ class Stage:
             self._of[type(each)].upsert(msgspec.structs.replace(each, metadata=meta), listed=listed)
 
     async def counts(self, **expected: int) -> None:
-        """So many decisions were counted, and no others."""
+        """These numbers of decisions were counted, and no others."""
         want = {agrees: number + expected.get(f"{agrees}_", 0) for agrees, number in self.before.items()}
         await until(lambda: sum(counted().values()) >= sum(want.values()))
         assert counted() == want

@@ -57,7 +57,7 @@ def test_what_another_watch_told_before_the_cut_this_one_had_told(forge: Forge) 
     forge.tell(pod("single"), "ADDED")
     forge.tell(pod("other"), "ADDED")
     forge.history.list_anew("Node", [], cut=START + 3, version=9, at=START + 8)
-    assert forge.history.gaps == [Gap("Node", 2, 9)], "the third was told less than a second before"
+    assert forge.history.gaps == [Gap("Node", 2, 9)], "the third came less than a second before"
 
 
 def test_gaps_are_written_before_the_states(forge: Forge, tmp_path: Path) -> None:

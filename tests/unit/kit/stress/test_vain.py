@@ -1,4 +1,4 @@
-"""Evictions in vain are found by what became of pods and nodes, whatever the plans say of themselves."""
+"""Evictions in vain are found by the later state of pods and nodes, whatever the plans say of themselves."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def attempt(
 
 
 def attempts(forge: Forge, count: int) -> None:
-    """So many in vain: on another node each time, so that none goes on with the room of the one before."""
+    """`count` in vain: on another node each time, so that none uses the room of the one before."""
     for number in range(count):
         attempt(forge, f"plan-{number}", where=f"n{number % 2}")
 

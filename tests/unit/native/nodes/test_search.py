@@ -108,7 +108,7 @@ def test_what_could_not_be_decided_is_said_and_nobody_goes(searching: Search) ->
 
 @both
 def test_who_fits_into_free_room_evicts_nobody_for_want_of_steps(searching: Search) -> None:
-    """The budget of the exact packing is spent at once. Other orders find the room, so nobody goes."""
+    """The budget of the exact packing is spent at once. Other orders find the room, so nothing is evicted."""
     units = [(3, 0, {2: [5, 5]}), (2, 0, {0: [2, 1]})]
     members = [([4, 0], 1, [1, 1, 1]), ([3, 0], 1, [1, 0, 1]), ([3, 1], 1, [1, 1, 1])]
     found = searching(assemble([0, 3], [[6, 3], [4, 3], [0, 0]], members, units), 0, 10**6)

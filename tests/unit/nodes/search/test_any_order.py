@@ -100,7 +100,7 @@ CASES = {
 @pytest.mark.parametrize("members", CASES.values(), ids=CASES)
 @pytest.mark.parametrize("room", [[2, 2, 2], [2, 1, 1], [1, 2, 1], [1, 1, 2], [1, 2, 2], [2, 2, 1]])
 def test_members_are_taken_in_every_order(members: list[Pod], room: list[int]) -> None:
-    """Pods that must stay leave so much room on each node; two of the nodes are in one zone."""
+    """Pods that must stay leave this room on each node; two of the nodes are in one zone."""
     nodes = hosts("b", "b", "a")
     full = [
         pod(f"full{number}", node=f"n{number}", priority=900, requests={"cpu": str(2 - free)})

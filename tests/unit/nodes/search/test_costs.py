@@ -166,7 +166,7 @@ def test_a_changed_annotation_is_a_change_for_decisions() -> None:
 
 
 def racks(**sizes: int) -> list[Node]:
-    """Racks of so many nodes: r0-0, r0-1 and so on."""
+    """Racks with their numbers of nodes: r0-0, r0-1 and so on."""
     return [
         node(f"{rack}-{number}", labels={"rack": rack})
         for rack, size in sizes.items()

@@ -387,7 +387,7 @@ def test_capacity_is_kept_where_nobody_may_go_unless_it_can_be_had_back(reclaim:
 
 @pytest.mark.parametrize("guest", [1, 5])
 def test_all_is_kept_for_who_may_borrow_without_a_limit(guest: int) -> None:
-    """It waits for six, of which five are free."""
+    """It waits for six. Five of them are free."""
     entries = run(
         pool(10),
         borrower("a", 3, reclaim="LowerPriority", borrow=True),
@@ -401,7 +401,7 @@ def test_all_is_kept_for_who_may_borrow_without_a_limit(guest: int) -> None:
 
 @pytest.mark.parametrize(("guest", "outcome"), [(1, "Admit"), (2, "Skip")])
 def test_no_more_is_kept_than_may_be_borrowed(guest: int, outcome: str) -> None:
-    """It waits for three, of which two are within its limit; three are free."""
+    """It waits for three. Two are within its limit, and three are free."""
     entries = run(
         pool(10),
         cluster_queue("a", cpu(3, 1), "all"),

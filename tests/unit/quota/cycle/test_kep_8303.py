@@ -28,7 +28,7 @@ def queue(strict: bool = False) -> ClusterQueue:
 
 
 def gated(cpus: int, **positions: Position) -> Workload:
-    """It has two gates, of which status tells the positions."""
+    """It has two gates. Status tells their positions."""
     waiting = workload("waiting", "queue", cpus, gates=("first", "second"))
     states = [PreemptionGateState(name, position, at(0)) for name, position in positions.items()]
     return msgspec.structs.replace(

@@ -1,4 +1,4 @@
-"""Who is the head of a queue, and who goes back to it at once."""
+"""Which Workload is the head of a queue, and which one returns to it at once."""
 
 from __future__ import annotations
 

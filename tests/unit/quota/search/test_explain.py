@@ -35,7 +35,7 @@ def explained(incoming: Workload, *things: Object, options: Options | None = Non
 
 
 def steps(explanation: Explanation) -> list[tuple[bool, list[tuple[str, str]]]]:
-    """By attempt: whether it may borrow, and what became of whom."""
+    """By attempt: whether it may borrow, and the step of each candidate."""
     return [
         (attempt.borrowing, [(each.holder.workload.metadata.name, each.step) for each in attempt.candidates])
         for attempt in explanation.attempts

@@ -20,7 +20,7 @@ def holder(name: str, queue: str, cpus: int, *, since: int = 0, priority: int = 
 
 
 def victims(wanted: int, *things: Object, strategies: tuple[int, ...] = BOTH) -> dict[str, str]:
-    """Who goes for a workload of `asks` that wants so much."""
+    """The victims of a workload of `asks` that wants `wanted`."""
     waiting = workload("waiting", "asks", wanted, created=100)
     asks = cluster_queue("asks", cpu(0), "all", reclaim="Any")
     options = Options(fair_sharing=True, strategies=strategies)

@@ -253,7 +253,7 @@ def test_a_flavor_without_candidates_is_never_the_last() -> None:
 
 
 def both(preference: str | None) -> QuotaSnapshot:
-    """In the first flavor somebody must go, for the second it must borrow."""
+    """In the first flavor it must preempt, in the second it must borrow."""
     queue = with_fungibility(
         cluster_queue("q", flavors(first=5, second=1), "all", within="LowerPriority"),
         when_can_borrow="TryNextFlavor",

@@ -46,7 +46,7 @@ def victims(decision: Decision) -> dict[str, str]:
 
 
 def in_order(holders: list[Workload], waiting: Workload, now: int, options: Options) -> list[tuple[str, str]]:
-    """Who goes first, second and so on: each has one slot, and the waiting one wants one, then two, then ..."""
+    """The first victim, the second and so on: each has one slot, and the waiting one wants one, then two, then ..."""
     result: list[tuple[str, str]] = []
     for wanted in range(1, len(holders) + 1):
         (pods,) = waiting.spec.pod_sets
@@ -156,7 +156,7 @@ def test_one_that_is_newer_and_has_expired_goes_for_its_time(options: Options) -
 
 
 def test_one_on_its_way_out_goes_first(options: Options) -> None:
-    """Whatever its time: it goes anyway. It must be one that may go at all, as ever."""
+    """Whatever its time: it leaves anyway. It must be one that may be preempted at all, as ever."""
     leaving = evicted(running("leaving", since=5 * HOUR, created=2 * HOUR), 6 * HOUR)
     holders = [running("lower", since=0, priority=-1), running("expired", since=0), leaving]
     waiting = workload("waiting", "training", 1, created=HOUR)

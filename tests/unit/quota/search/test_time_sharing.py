@@ -28,7 +28,7 @@ def world(
     lengths: dict[str, int] | None = None,
     strict: bool = False,
 ) -> World:
-    """One ClusterQueue with so many slots; workloads of one slot each, by name the time of their arrival."""
+    """One ClusterQueue with `slots` slots; workloads of one slot each, by name the time of their arrival."""
     queue = cluster_queue(
         "queue", cpu(slots), within="LowerOrNewerEqualPriority", min_admit=min_admit, strict=strict
     )
@@ -170,7 +170,10 @@ def spells(they: World, name: str) -> list[tuple[int, int | None]]:
 def test_time_is_kept_whatever_the_sizes_and_priorities(
     jobs: list[tuple[int, int, int, int, bool]], grace: int, fair: bool
 ) -> None:
-    """Two ClusterQueues that lend one another quota. Who goes for its time had it, and goes for an equal at home."""
+    """Two ClusterQueues that lend one another quota.
+
+    A victim by time has had its time, and is preempted for an equal of its own queue.
+    """
     queues = [
         cluster_queue(
             name,

@@ -1,4 +1,4 @@
-"""What is told of Workloads that cannot be read."""
+"""What is said of Workloads that cannot be read."""
 
 from __future__ import annotations
 

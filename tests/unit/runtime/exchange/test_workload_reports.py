@@ -1,4 +1,4 @@
-"""Reports hold until others replace them, or whoever reports ends, and only news is told."""
+"""Reports hold until others replace them, or their reporter ends, and only news is reported."""
 
 from __future__ import annotations
 

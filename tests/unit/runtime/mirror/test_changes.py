@@ -1,4 +1,4 @@
-"""Who is told of changes, and for how long."""
+"""Which listeners hear of changes, and for how long."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ NEVER = float("inf")
 
 
 class Server:
-    """Answers with metadata, so many objects a page."""
+    """Answers with metadata, in pages of a few objects."""
 
     cluster = ""
 

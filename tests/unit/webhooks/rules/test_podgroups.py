@@ -1,4 +1,4 @@
-"""KEP-5710: the priority of a PodGroup comes from its class; a pod with another one is told so."""
+"""KEP-5710: the priority of a PodGroup comes from its class; a pod with another one gets that answer."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def left(stage: Stage, *prefixes: str) -> list[str]:
 
 
 async def killed(stage: Stage, *, after: int) -> None:
-    """Let the process die after so many deletions of pods."""
+    """Let the process die after `after` deletions of pods."""
 
     def gone(method: str, _path: str) -> ApiError | None:
         return away() if method in ("PATCH", "DELETE", "POST") else None

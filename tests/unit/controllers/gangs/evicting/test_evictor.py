@@ -314,7 +314,7 @@ async def test_a_group_of_others_that_is_stopped_is_told_by_one_of_its_pods() ->
 
 
 class Notices:
-    """One deletion is refused. The API server is away when the PodGroup is to be told of it."""
+    """One deletion is refused. The API server is away when the PodGroup should say so."""
 
     def __init__(self, stage: Stage) -> None:
         refuse(stage, "DELETE", denied, "u1", "u2", "u3", times=1)
@@ -366,7 +366,7 @@ async def test_nobody_is_told_of_a_group_that_is_gone_or_after_the_term(how: str
 
 
 async def test_a_first_deletion_refused_after_all_leaves_the_unit_whole() -> None:
-    """Nobody is missing, so nobody is told."""
+    """No pod is missing, so nothing is said."""
     async with staged(*unit(3), *hero()) as stage:
         refuse(stage, "DELETE", denied)
         await stage.settle()

@@ -49,7 +49,7 @@ from tests.unit.controllers.gangs.lives import (
     kinds,
 )
 
-# ---- before anybody goes
+# ---- before the first eviction
 
 
 def test_evictions_are_rehearsed_once() -> None:
@@ -288,7 +288,7 @@ def test_every_refusal_is_remembered() -> None:
         (in_phase("Evicting", evicting=True), False),
         (in_phase("Evicting", evicted=True), True),
     ],
-    ids=["nobody has to go", "somebody is left", "all have gone"],
+    ids=["no victims", "a victim is left", "all have gone"],
 )
 def test_a_plan_is_ready_when_its_room_is_free(gang: Gang, ready: bool) -> None:
     assert gang.looks(is_free=False) == []

@@ -1,4 +1,4 @@
-"""After evictions in vain: what is stored and counted, and for whom nobody goes for how long."""
+"""After evictions in vain: what is stored and counted, and how long nothing is evicted for which gang."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def web(allowed: int, **fields: Any) -> PodDisruptionBudget:
 
 
 def protected(pods: int) -> list[Any]:
-    """A node for each of so many pods, which the budget selects."""
+    """A node for each of `pods` pods, which the budget selects."""
     found = singles(pods)
     for each in found[1::2]:
         each.metadata.labels = APP

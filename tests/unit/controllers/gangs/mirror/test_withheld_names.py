@@ -1,4 +1,4 @@
-"""What a stored plan withholds from the readers of its namespace, and that it is gone on from all the same."""
+"""What a stored plan withholds from the readers of its namespace, and that it is resumed all the same."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def spec_of(victims: list[Victim]) -> PreemptionPlanSpec:
 
 @st.composite
 def victims(draw: st.DrawFn) -> Victim:
-    """Of one of two namespaces. Every name says of which."""
+    """Of one of two namespaces. Every name contains its own."""
     namespace = draw(st.sampled_from((OURS, FOREIGN)))
     number = draw(st.integers(0, 99))
     pods = [

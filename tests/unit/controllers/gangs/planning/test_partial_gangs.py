@@ -63,7 +63,7 @@ async def in_pieces(*others: Any, since: float = 150.0, **fields: Any) -> AsyncI
 def says(
     stage: Stage, since: float, manager: dict[str, Any] | None = None, type_: str = INITIALLY_SCHEDULED
 ) -> None:
-    """The PodGroup says since so many seconds that the gang waits."""
+    """The PodGroup has said for `since` seconds that the gang waits."""
     said = Condition(type_, "False", "Unschedulable", "", ago(stage, since))
     stage.add(msgspec.structs.replace(gang(minimum=4), status=PodGroupStatus([said])))
     stage.api.of(GROUPS.path)[GANG]["metadata"]["managedFields"] = [manager or OURS]

@@ -49,7 +49,7 @@ class World:
         self.put(name)
 
     def put(self, name: str, *, wait: float = 0.0, looked: bool = False, evicts: bool = True) -> None:
-        """The gang wants a plan. `wait`: it may evict after so many seconds."""
+        """The gang wants a plan. `wait`: the seconds after which it may evict."""
         key = ("default", name)
         demand, priority = self.roster.demand(key), self.roster.group_priority(key)
         assert demand is not None

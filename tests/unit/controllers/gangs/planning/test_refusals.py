@@ -11,7 +11,7 @@ from tests.kit.objects import gang, node, pod, tables
 
 
 def snapshot(*others: Any) -> Snapshot:
-    """A gang of one, which fits on either node once somebody goes; it takes `n0` and evicts `v0`."""
+    """A gang of one, which fits on either node once a pod is evicted; it takes `n0` and evicts `v0`."""
     objects = [node("n0"), node("n1"), gang(minimum=1, priority=100), pod("m", group="gang"), *others]
     objects += others or [pod(f"v{i}", node=f"n{i}", requests={"cpu": "4"}) for i in range(2)]
     return tables(*objects).snapshot()

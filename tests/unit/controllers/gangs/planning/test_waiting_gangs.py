@@ -49,7 +49,7 @@ def waits(name: str, *, priority: int, cpu: str = "64", members: int = 2) -> lis
 
 
 async def crowded(stage: Stage, count: int) -> Searches:
-    """So many gangs of high priority wait, and the planner has looked at all of them."""
+    """`count` gangs of high priority wait, and the planner has looked at all of them."""
     await stage.settle()
     searches = Searches(stage)
     for number in range(count):

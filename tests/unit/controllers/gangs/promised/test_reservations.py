@@ -31,7 +31,7 @@ def hold(
 
 
 def claimed(group: tuple[str, str] = GANG, /, **nodes: int) -> dict[str, Claim]:
-    """Claims of so many milli cpu on the node named; the member's UID is group and node."""
+    """Claims of milli cpu on the nodes named; the member's UID is group and node."""
     return {f"{group[1]}-{node}": Claim(node, {"cpu": cpu, "pods": 1}) for node, cpu in nodes.items()}
 
 

@@ -65,7 +65,7 @@ UNKNOWN = [
     (candidate("x"), EVICTING, "other victims than the plan's"),
     (candidate("v", "x"), EVICTING, "other victims than the plan's"),
     (candidate("w"), LEAVING, "other victims than the plan's"),
-    # On a node where nobody goes, only filter confirms.
+    # On a node without victims, only filter confirms.
     (candidate("w"), replace(FREE, victims={"w"}), "pods would have to be evicted"),
     (candidate(), FREE, "pods would have to be evicted"),
     (ABSENT, replace(FREE, never=True), "preemptionPolicy is Never"),

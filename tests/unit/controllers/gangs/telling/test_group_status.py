@@ -28,7 +28,7 @@ def full(count: int) -> list[Any]:
 
 
 async def later(stage: Stage, seconds: float = 1.1) -> None:
-    """So much later something is looked at, and a little later it is written."""
+    """Something is looked at `seconds` later, and written a little after that."""
     stage.clock += seconds
     await stage.settle()
     stage.clock += LITTLE

@@ -1,4 +1,4 @@
-"""Members are brought back in the way that works for each of them, and the gang is told once all of them are."""
+"""Members are brought back in the way that works for each of them, and the gang learns it once all of them are."""
 
 from __future__ import annotations
 

@@ -334,7 +334,7 @@ class World:
 
 
 async def spin() -> None:
-    """Let everybody go on who can."""
+    """Let each task continue that can."""
     for _ in range(50):
         await asyncio.sleep(0)
 

@@ -17,7 +17,7 @@ PLAN = ("team", "gang")
 
 
 class World:
-    """Nodes of two CPUs, on each of which a plan claims one."""
+    """Nodes of two CPUs. A plan claims one on each."""
 
     def __init__(self, *names: str) -> None:
         self.clock, self.tables = ManualClock(), Tables()

@@ -81,7 +81,7 @@ async def test_nominations_of_those_whom_the_scheduler_preempts_for_stay(labelle
 
 
 async def test_a_nomination_that_we_withdraw_is_no_sign_of_a_scheduler() -> None:
-    """A plan withdraws that of a member that it does not place. Nobody goes because of it."""
+    """A plan withdraws that of a member that it does not place. Nothing is evicted because of it."""
     victim = pod("v0", node="n0", requests=BIG, priority=1)
     async with staged(node("n0"), victim, gang(minimum=1), member(0), member(1, nominated="n0")) as stage:
         stage.agrees = False

@@ -1,4 +1,4 @@
-"""Plans and the API server: what is gone on from after a restart, and what happens when a plan cannot be written."""
+"""Plans and the API server: what is resumed after a restart, and what happens when a plan cannot be written."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ async def test_a_plan_that_cannot_be_stored_holds_no_room_and_says_so() -> None:
         assert "being terminated" in stage.api.group_said["gang"]
 
 
-# ---- decisions by which nobody goes
+# ---- decisions by which nothing is evicted
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Who went for a preemptor before keeps away from what goes for it now."""
+"""A former victim of a preemptor keeps away from what is evicted for it now."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def entry(*holders: Workload, head: Workload) -> Entry:
 
 
 def owner_takes_back() -> Entry:
-    """The borrower goes for the owner of the quota."""
+    """The borrower is preempted for the owner of the quota."""
     rest = workload("rest", "guest", 2, priority=20)
     return entry(held(HIGH, 1), held(rest, 0), head=LOW[0])
 

@@ -1,4 +1,4 @@
-"""Plans of the quota plane: stored before anybody goes, followed, ended, and gone on from by the next term."""
+"""Plans of the quota plane: stored before the first eviction, followed, ended, and resumed by the next term."""
 
 from __future__ import annotations
 
@@ -320,7 +320,7 @@ async def test_a_victim_that_has_left_and_got_other_quota_does_not_go_again() ->
 
 
 async def test_nobody_counts_on_the_quota_of_a_victim_that_came_back() -> None:
-    """Another preemptor would take the preemptor's room, as if that victim left. So it would go a second time."""
+    """Another preemptor would take the preemptor's room, as if that victim left. It would be evicted a second time."""
     stage = await staged()
     stage.put(preempted(OWN, NOW, "InClusterQueue"))
     (promise,) = stage.plans.promises()
@@ -482,7 +482,7 @@ async def test_the_end_is_written_until_that_succeeds() -> None:
 
 
 async def test_the_next_plan_of_a_preemptor_takes_the_place_of_the_former_one() -> None:
-    """A head of higher priority has taken what was freed, and somebody else must go."""
+    """A head of higher priority has taken what was freed, and another one is evicted."""
     third = held(workload("third", "b", 1, priority=1), 300)
     queues = (
         cohort("all"),

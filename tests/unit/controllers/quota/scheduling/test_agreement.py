@@ -1,4 +1,4 @@
-"""Nobody goes for a Workload whose pods would find no node."""
+"""Nothing is evicted for a Workload whose pods would find no node."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Stage:
         return entry
 
     async def answer(self) -> tuple[Answer, list[str]]:
-        """The answer that the cycles come to, and who would go."""
+        """The answer that the cycles come to, and the victims."""
         for _ in range(10):
             entry = self.decide()
             answer = self.agreement.answer(entry, self.snapshot)

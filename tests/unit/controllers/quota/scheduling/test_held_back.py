@@ -63,7 +63,7 @@ class Term:
         return self._held_back.entry(entry, SNAPSHOT)
 
     def evicted_for_its_victim(self) -> None:
-        """The preemptor went for the Workload that it would evict now."""
+        """The preemptor was evicted for the Workload that it would evict now."""
         (entry,) = cycle(SNAPSHOT, [HIGH], NOW, Options())
         assert entry.decision is not None
         (target,) = entry.decision.targets

@@ -1,4 +1,4 @@
-"""Plans for gangs whose members mount claims: where they go, who goes for them, and what is named."""
+"""Plans for gangs whose members mount claims: their nodes, their victims, and what is named."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def claim(name: str = "c", *, volume: str = "", storage_class: str = "", **field
 
 
 def volume(name: str, *, on: str = "", labels: Json | None = None, free: bool = False, **fields: Any) -> Json:
-    """A PersistentVolume, of which one node can use it; `free`: claims of the class `local` may get it."""
+    """A PersistentVolume that the node `on` can use; `free`: claims of the class `local` may get it."""
     spec: Json = {"capacity": {"storage": "5Gi"}, "accessModes": ["ReadWriteOnce"], **fields}
     if on:
         where = {"key": "kubernetes.io/hostname", "operator": "In", "values": [on]}
@@ -204,7 +204,7 @@ def test_other_in_tree_volumes_are_no_matter(source: Json) -> None:
 
 
 def test_a_claim_is_free_once_its_pod_is_gone() -> None:
-    """ReadWriteOncePod: the room on n1 is free, and yet the pod on n0 must go."""
+    """ReadWriteOncePod: the room on n1 is free, and yet the pod on n0 is evicted."""
     storage = claim(volume="pv", accessModes=["ReadWriteOncePod"]), volume("pv")
     plan = planned(gang(minimum=1), *nodes(2), user("user", "n0", "c", 1), member("m", "c"), *storage)
     assert plan.outcome == "Preempts"
