@@ -63,12 +63,19 @@ def ended(name: str, group: str, created: str) -> Pod:
     )
 
 
+def controlled(pod: Object, data: st.DataObject) -> Object:
+    """The pod with one of a few controllers, or with none."""
+    name = data.draw(st.sampled_from(("", "one", "two")))
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": name, "controller": True}
+    return {**pod, "metadata": {**pod["metadata"], "ownerReferences": [owner] if name else []}}
+
+
 def tables_of(objects: list[Object], data: st.DataObject) -> Tables:
     tables = Tables()
     for each in data.draw(st.lists(st.sampled_from(CLASSES), unique_by=id)):
         tables.upsert_priority_class(msgspec.convert(each, PriorityClass))
     for item in objects:
-        upsert(tables, item)
+        upsert(tables, controlled(item, data) if item["kind"] == "Pod" else item)
     for number in range(data.draw(st.integers(0, 3))):
         group = data.draw(st.sampled_from(("hero", "g0", "new")))
         tables.upsert_pod(ended(f"ended-{number}", group, data.draw(TIMES)))
@@ -127,12 +134,15 @@ def test_later_events_do_not_change_a_picture(objects: list[Object], data: st.Da
     def answers() -> Any:
         keys = [("d", name) for name in ("hero", "g0", "g1", "new")]
         members = [(picture.group(key), picture.members(key)) for key in keys]
-        return said(picture.snapshot), members, [picture.controller_of(uid) for uid in uids]
+        by = [picture.controlled(name) for name in ("one", "two")]
+        return said(picture.snapshot), members, by, [picture.controller_of(uid) for uid in uids]
 
     before = answers()
     for item in data.draw(st.lists(st.sampled_from(objects), max_size=4)):
         if item["kind"] != "PodDisruptionBudget" and data.draw(st.booleans()):
             delete(tables, item)
+        elif item["kind"] == "Pod":
+            upsert(tables, controlled(item, data))
         elif item["kind"] == "PodGroup":
             upsert(tables, data.draw(groups(item["metadata"]["name"])))
     tables.upsert_pod(ended("late", "hero", SINCE[2]))

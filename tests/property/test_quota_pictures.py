@@ -73,7 +73,7 @@ def test_later_events_do_not_change_a_picture(
     state = state_of(*objects)
     if data.draw(st.booleans()):
         state.snapshot()
-    picture = QuotaPicture(state)
+    picture, asked_later = QuotaPicture(state), QuotaPicture(state)
     before = said(picture, options)
     for each in data.draw(st.lists(st.sampled_from(objects), max_size=4)):
         if isinstance(each, Workload) and data.draw(st.booleans()):
@@ -83,3 +83,4 @@ def test_later_events_do_not_change_a_picture(
             state.delete(kind, f"{meta.namespace}/{meta.name}" if kind == "Workload" else meta.name)
     state.snapshot()
     assert said(picture, options) == before
+    assert said(asked_later, options) == before
