@@ -170,7 +170,7 @@ async def two_plans(stage: Stage) -> None:
         node_name, host = f"n{number}", {"kubernetes.io/hostname": f"n{number}"}
         stage.add(node(node_name, cpu="5", labels=host), gang(name, minimum=1))
         stage.add(pod(f"v{number}", node=node_name, requests=BIG, priority=1))
-        stage.add(member(f"m{number}", name, priority=100, nodeSelector=host))
+        stage.add(member(f"m{number}", group=name, priority=100, nodeSelector=host))
     await stage.settle()
     assert stage.phases() == ["Evicting", "Evicting"]
     for number in range(2):
