@@ -8,11 +8,16 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
+from hashlib import sha256
 from html import unescape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import Cython
 import pytest
 
+from hack.controlplane.binaries import cache_root
 from native.codes import PREEMPTS
 from native.nodes._victims import search
 from tests.kit.problems import assemble
@@ -21,24 +26,59 @@ NATIVE = Path(__file__).parents[3] / "native"
 KERNELS = sorted(str(path.relative_to(NATIVE).with_suffix("")) for path in NATIVE.glob("*/*.pyx"))
 LEAST_CHECKED = {"nodes/_changes": 40, "quota/_quota": 0, "quota/_holders": 15}
 """Lines without Python, in short kernels and in those that are mostly about letting Python in."""
+SOURCES = {".pyx", ".pxd", ".pyi", ".py"}
 LINE = re.compile(r'<pre class="cython line score-(\d+)".*?<span class="">(\d+)</span>: ?(.*?)</pre>')
+
+
+def identity(root: Path) -> str:
+    """A hash of all that an annotation depends on: Cython itself, and what it reads."""
+    digest = sha256(f"{Cython.__version__} {sys.version_info[:2]}".encode())
+    for path in sorted(path for path in root.rglob("*") if path.suffix in SOURCES):
+        text = path.read_bytes()
+        digest.update(f"\0{path.relative_to(root)}\0{len(text)}\0".encode() + text)
+    return digest.hexdigest()[:16]
 
 
 @pytest.fixture(scope="module")
 def listings(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with Cython's annotation of each kernel."""
+    """The folder with Cython's annotation of each kernel. It takes half a minute, so it is kept for these sources."""
+    home = cache_root().parent / "annotations"
+    kept = home / identity(NATIVE)
+    if kept.is_dir():
+        return kept
     scratch = tmp_path_factory.mktemp("annotations")
     shutil.copytree(NATIVE, scratch / "native", ignore=shutil.ignore_patterns("*.so", "*.c"))
     sources = [f"native/{kernel}.pyx" for kernel in KERNELS]
     command = [sys.executable, "-m", "cython", "-3", "--annotate", *sources]
     subprocess.run(command, cwd=scratch, check=True, capture_output=True)
-    return scratch / "native"
+    home.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=home) as folder:
+        for kernel in KERNELS:
+            (Path(folder, "new", kernel).parent).mkdir(parents=True, exist_ok=True)
+            shutil.copy(scratch / "native" / f"{kernel}.html", Path(folder, "new", f"{kernel}.html"))
+        with suppress(OSError):  # another process was faster
+            Path(folder, "new").rename(kept)
+    return kept
 
 
 def annotated(kernel: str, listings: Path) -> list[tuple[int, str]]:
     """Each line of the kernel with its weight: how much of Python it needs."""
     html = (listings / f"{kernel}.html").read_text()
     return [(int(score), unescape(re.sub("<[^>]*>", "", text))) for score, _, text in LINE.findall(html)]
+
+
+@pytest.mark.parametrize("name", ["_a.pyx", "_a.pxd", "_a.pyi", "inner.py"])
+def test_annotations_are_kept_only_for_the_same_sources(tmp_path: Path, name: str) -> None:
+    for each in ("_a.pyx", "_a.pxd", "_a.pyi", "inner.py"):
+        (tmp_path / each).write_text("x")
+    before = identity(tmp_path)
+    (tmp_path / "_a.c").write_text("made from it")
+    assert identity(tmp_path) == before
+    (tmp_path / name).write_text("y")
+    changed = identity(tmp_path)
+    assert changed != before
+    (tmp_path / name).rename(tmp_path / f"other{name}")
+    assert identity(tmp_path) not in {before, changed}
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
