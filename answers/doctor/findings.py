@@ -80,7 +80,7 @@ FAULTS: Final[dict[str, Fault]] = {
     ),
     "RightsMissing": Fault("Error", "Apply manifests/base/rbac.yaml."),
     "WebhookDown": Fault("Error", "Look at the pods behind that Service and at their logs."),
-    "PlansOld": Fault("Warning", "Look at the logs of the replica that leads: it does not end these plans."),
+    "PlansOld": Fault("Warning", "Look at the logs of the leader: it does not end these plans."),
     "PlansExpired": Fault(
         "Warning", "Look at the messages of these plans, and at those of the pods they are for."
     ),

@@ -56,7 +56,7 @@ def process(seen: Seen, now: float) -> list[Finding]:
         ]
     spec = lease.spec if lease is not None else None
     if spec is None or not spec.holder_identity or not spec.renew_time:
-        return [fault("process", "NobodyLeads", f"nobody holds the Lease {NAMESPACE}/{PROCESS}")]
+        return [fault("process", "NobodyLeads", f"no replica holds the Lease {NAMESPACE}/{PROCESS}")]
     age = now - parse_rfc3339(spec.renew_time, "spec.renewTime")
     if age > (spec.lease_duration_seconds or 0):
         return [fault("process", "NobodyLeads", f"{spec.holder_identity} renewed the Lease {age:.0f} s ago")]

@@ -36,7 +36,7 @@ def calls(seen: Seen, now: float) -> list[Finding]:
     if not called and not _has_scheduled(seen, _led_since(seen)):
         return [note("calls", "no scheduler has looked at a new pod since this process leads")]
     if not called:
-        message = "schedulers look at pods, and none has called the process that leads since it leads"
+        message = "schedulers look at pods, and none has called the leader during this term"
         return [fault("calls", "SchedulerDoesNotCall", message)]
     ago = {name: now - parse_rfc3339(at, name) for name, at in called.items()}
     return [

@@ -65,7 +65,7 @@ class Seen:
         return next((each for each in found if each.metadata.namespace in ("", NAMESPACE)), None)
 
     def published(self) -> dict[str, str]:
-        """What the process that leads says of itself: the annotations of its Lease."""
+        """What the leader says of itself: the annotations of its Lease."""
         lease = self.ours(Lease)
         return (lease.metadata.annotations or {}) if lease is not None else {}
 

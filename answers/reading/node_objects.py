@@ -107,7 +107,7 @@ class NodeObjects(Reader):
     matter: ClassVar[str] = "preemption"
 
     def __init__(self, costs: CostRules | None = None, by_owner: ByOwner | None = None) -> None:
-        """`by_owner`: `groups.byOwner`. By default as the process that leads says on its Lease, else Victims."""
+        """`by_owner`: `groups.byOwner`. By default as the leader says on its Lease, else Victims."""
         super().__init__()
         self.tables = Tables(costs) if by_owner is None else Tables(costs, by_owner=by_owner)
         self.asks_lease = by_owner is None

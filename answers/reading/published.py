@@ -1,4 +1,4 @@
-"""The Lease of the process that leads, for commands that decide as it would. It is one object among many Leases."""
+"""The Lease of the leader, for commands that decide as it would. It is one object among many Leases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands do what the process that leads does: its Lease says `groups.byOwner`, wherever it stands in a dump."""
+"""The commands do what the leader does: its Lease says `groups.byOwner`, wherever it stands in a dump."""
 
 from __future__ import annotations
 
