@@ -11,10 +11,10 @@ import time
 from contextlib import suppress
 from hashlib import sha256
 from html import unescape
+from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import Cython
 import pytest
 
 from hack.controlplane.binaries import cache_root
@@ -32,7 +32,7 @@ LINE = re.compile(r'<pre class="cython line score-(\d+)".*?<span class="">(\d+)<
 
 def identity(root: Path) -> str:
     """A hash of all that an annotation depends on: Cython itself, and what it reads."""
-    digest = sha256(f"{Cython.__version__} {sys.version_info[:2]}".encode())
+    digest = sha256(f"{metadata.version('cython')} {sys.version_info[:2]}".encode())
     for path in sorted(path for path in root.rglob("*") if path.suffix in SOURCES):
         text = path.read_bytes()
         digest.update(f"\0{path.relative_to(root)}\0{len(text)}\0".encode() + text)
