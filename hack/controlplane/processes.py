@@ -146,7 +146,7 @@ def _is_stopped(task: Path) -> bool:
 def pause(waited: float, least: float = POLL_SECONDS) -> float:
     """Seconds until the next look, after `waited` seconds of looking: a tenth of them, within bounds.
 
-    A look is a request. Where many processes wait on few processors, looks slow down what is waited for.
+    A look is often a request to the API server, so a long wait makes few of them.
     """
     return min(max(waited / 10, least), MOST_POLL_SECONDS)
 
