@@ -16,7 +16,6 @@ from controllers.jobs.batch.controller import JobController
 from controllers.jobs.pod_groups.controller import GroupController
 from controllers.quota.configuration import search_options
 from controllers.quota.controller import QuotaController
-from controllers.quota.engine import Engine
 from controllers.quota.observing import QuotaObserver
 from extender.callers import Callers
 from extender.configuration import ExtenderConfiguration, own_address
@@ -34,6 +33,7 @@ from runtime.terms.controller import Controller
 from runtime.terms.election import LeaseTerms, new_identity
 from runtime.terms.process import Part, run_process
 from runtime.terms.term import EternalTerms
+from runtime.work.search_thread import SearchThread
 from serving.garbage import collect_seldom
 from webhooks.configuration import WebhooksConfiguration
 from webhooks.service import WebhookService
@@ -128,13 +128,13 @@ class _Services:
         settings, jobs = self._configuration.quota, self._configuration.jobs
         client, views, clock = self._client, self._views, self._clock
         time_based = self._configuration.feature_gates[TIME_BASED_PREEMPTION]
-        engine = Engine(search_options(settings, time_based=time_based), self._thread("cycle"))
+        search = SearchThread(search_options(settings, time_based=time_based), self._thread("cycle"))
         if settings.mode == "Observe":
-            self.controllers.append(QuotaObserver(engine, client, views, clock))
+            self.controllers.append(QuotaObserver(search, client, views, clock))
             return
         reports = WorkloadReports()
         self.controllers += [
-            QuotaController(settings, engine, client, views, clock, reports, self._placements),
+            QuotaController(settings, search, client, views, clock, reports, self._placements),
             JobController(jobs, client, views, reports, settings.overdue_seconds, clock, self._stops),
             CheckController(client, views, clock),
         ]

@@ -15,7 +15,6 @@ from controllers.gangs.leading import Leading
 from controllers.gangs.lifecycle.life import GroupKey
 from controllers.gangs.pod_events import PodEvents
 from controllers.gangs.promised.workload_places import WorkloadPlaces
-from controllers.gangs.searching import SearchThread
 from controllers.gangs.waking.waking import Waking
 from kube.client import ApiClient
 from nodes.state.snapshot import Snapshot
@@ -23,6 +22,7 @@ from runtime.exchange.quota_plane import QuotaPlane
 from runtime.mirror.freshness import catch_up
 from runtime.mirror.views import Views
 from runtime.terms.term import Term
+from runtime.work.search_thread import SearchThread
 from serving.ops import Check
 
 __all__ = ["GangController"]
@@ -50,7 +50,7 @@ class GangController:
         self._configuration, self._client, self._clock = configuration, client, clock
         self.known: Final = Known(configuration, groups or GroupsConfiguration(), views, clock)
         self.quota: Final = quota or QuotaPlane()
-        self._search = SearchThread(executor, configuration.limits())
+        self._search = SearchThread(configuration.limits(), executor)
         mirror, promises = self.known.mirror, self.known.promises
         self.places: Final = WorkloadPlaces(
             mirror.tables,

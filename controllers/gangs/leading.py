@@ -24,15 +24,16 @@ from controllers.gangs.planning.stopped_gangs import StoppedGangs
 from controllers.gangs.planning.turns import Waits
 from controllers.gangs.pod_events import Hear
 from controllers.gangs.scheduler.callers import Callers
-from controllers.gangs.searching import SearchThread
 from controllers.gangs.timekeeping import Timekeeper
 from controllers.gangs.writing.plan_store import PlanStore
 from controllers.gangs.writing.writer import Writer
 from controllers.gangs.writing.writes import Writes
 from kube.client import ApiClient
 from kube.sender import Sender
+from nodes.search.decision import Limits
 from runtime.exchange.quota_plane import QuotaPlane
 from runtime.terms.term import Term
+from runtime.work.search_thread import SearchThread
 
 __all__ = ["Leading"]
 
@@ -45,7 +46,7 @@ class Leading:
         known: Known,
         configuration: PlanningConfiguration,
         client: ApiClient,
-        search: SearchThread,
+        search: SearchThread[Limits],
         quota: QuotaPlane,
         term: Term,
     ) -> None:
@@ -84,7 +85,7 @@ class Leading:
         pieces = planning.partial_gangs(known, inquiry, rule, gangs, self.waking, self.writes)
         self.planner = self._planner(search, pieces)
 
-    def _planner(self, search: SearchThread, pieces: PartialGangs) -> Planner:
+    def _planner(self, search: SearchThread[Limits], pieces: PartialGangs) -> Planner:
         """The loop over all of these."""
         known, gangs, lessons, verdicts = self._known, self.gangs, self.lessons, self._verdicts
         evidence, singles, groups = self.evidence, self.lone.singles, self._quota.groups

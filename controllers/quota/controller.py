@@ -9,7 +9,6 @@ from typing import Final
 from api.clock import Clock
 from api.workloads import Workload
 from controllers.quota.configuration import QuotaConfiguration
-from controllers.quota.engine import Engine
 from controllers.quota.kueue_lease import Alone
 from controllers.quota.leading import Known, Leading
 from controllers.quota.metrics import export_kueues
@@ -19,6 +18,7 @@ from controllers.quota.scheduling.promised_places import PromisedPlaces
 from kube.client import ApiClient
 from kube.recorder import EventRecorder
 from kube.sender import Sender
+from quota.search.decision import Options
 from quota.state.remains import Remains
 from quota.state.statuses import Tally
 from runtime.exchange.placements import Placements
@@ -30,6 +30,7 @@ from runtime.mirror.resources import PLANS
 from runtime.mirror.views import Views
 from runtime.mirror.watched_quota import WatchedQuota
 from runtime.terms.term import Term
+from runtime.work.search_thread import SearchThread
 from serving.ops import Check
 
 __all__ = ["QuotaController"]
@@ -43,7 +44,7 @@ class QuotaController:
     def __init__(
         self,
         settings: QuotaConfiguration,
-        engine: Engine,
+        search: SearchThread[Options],
         client: ApiClient,
         views: Views,
         clock: Clock,
@@ -53,7 +54,7 @@ class QuotaController:
         """`reports`: of those who run the pods of Workloads. `placements`: the nodes plane; None if it is not in this
         process."""
         export_kueues()
-        self._settings, self._engine, self._client, self._clock = settings, engine, client, clock
+        self._settings, self._search, self._client, self._clock = settings, search, client, clock
         quota = WatchedQuota(views)
         tally = Tally(self._count_changed)
         self._queues = QueueViews(views)
@@ -102,7 +103,7 @@ class QuotaController:
         leading = self._leading = Leading(
             self._known,
             self._settings,
-            self._engine,
+            self._search,
             self._client,
             term,
             self._clock,

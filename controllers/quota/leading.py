@@ -11,7 +11,6 @@ from api.clock import Clock
 from api.plans import PreemptionPlan
 from api.workloads import Workload
 from controllers.quota.configuration import QuotaConfiguration
-from controllers.quota.engine import Engine
 from controllers.quota.life.draft import Step
 from controllers.quota.life.life import Limits
 from controllers.quota.plans.passers import Passers
@@ -35,6 +34,7 @@ from kube.client import ApiClient
 from kube.conditions import ConditionWriter
 from kube.recorder import EventRecorder
 from kube.sender import Sender
+from quota.search.decision import Options
 from quota.state.statuses import Tally
 from quota.state.workloads import holds_quota, key_of
 from runtime.exchange.placements import Placements
@@ -46,6 +46,7 @@ from runtime.plans.plan_writer import PlanWriter
 from runtime.terms.term import Term
 from runtime.work.queue import KeyedQueue
 from runtime.work.ranked_slots import RankedSlots
+from runtime.work.search_thread import SearchThread
 
 __all__ = ["Known", "Leading"]
 
@@ -78,14 +79,14 @@ class Leading:
         self,
         known: Known,
         settings: QuotaConfiguration,
-        engine: Engine,
+        search: SearchThread[Options],
         client: ApiClient,
         term: Term,
         clock: Clock,
         admitted_by_others: Callable[[Workload], None],
     ) -> None:
         """`admitted_by_others` is called for a Workload that got quota, and not from us."""
-        quota, state, options = known.quota, known.quota.state, engine.options
+        quota, state, options = known.quota, known.quota.state, search.settings
         self._known, self._clock, self._admitted_by_others = known, clock, admitted_by_others
         sender, once = Sender(client, fence=term), Sender(client, attempts=1, fence=term)
         self._recorder = EventRecorder(sender, clock=clock)
@@ -121,7 +122,7 @@ class Leading:
             known.nodes_changed,
             clock,
         )
-        self._scheduling = self._scheduler(engine)
+        self._scheduling = self._scheduler(search)
         self._statuses = QueueStatuses(
             state,
             known.tally,
@@ -133,14 +134,14 @@ class Leading:
         )
         self._finalizers = QueueFinalizers(state, known.tally, known.queues.changes, sender, clock)
 
-    def _scheduler(self, engine: Engine) -> Scheduling:
+    def _scheduler(self, search: SearchThread[Options]) -> Scheduling:
         """The cycles, over all that was made before."""
         quota, following, writer = self._known.quota, self._following, self._writer
         texts = Texts(self._facts, writer, self._look.add)
         preemptions = Preemptions(quota.state, self._plans, self._passers, self._agreement, self.now)
         return Scheduling(
             following,
-            Cycles(quota, following.pending, preemptions, writer.is_busy, engine, self.now),
+            Cycles(quota, following.pending, preemptions, writer.is_busy, search, self.now),
             Consequences(quota.state, following, preemptions, texts, writer, self.now),
             texts,
             self._stirred,

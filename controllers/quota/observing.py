@@ -24,10 +24,10 @@ from controllers.quota.comparing import (
     is_comparable,
     preemptor_written,
 )
-from controllers.quota.engine import Engine
 from controllers.quota.metrics import OBSERVED, Agrees, export_observed
 from kube.client import ApiClient
 from quota.cycle.queues import is_queued
+from quota.search.decision import Options
 from quota.state.amounts import QuotaError
 from quota.state.workloads import (
     has_closed_preemption_gate,
@@ -41,6 +41,7 @@ from runtime.mirror.readiness import not_synced
 from runtime.mirror.views import Views
 from runtime.mirror.watched_quota import WatchedQuota
 from runtime.terms.term import Term
+from runtime.work.search_thread import SearchThread
 from serving.ops import Check
 
 __all__ = ["Observing", "QuotaObserver"]
@@ -61,9 +62,9 @@ class QuotaObserver:
 
     name: Final = "quota"
 
-    def __init__(self, engine: Engine, client: ApiClient, views: Views, clock: Clock) -> None:
+    def __init__(self, search: SearchThread[Options], client: ApiClient, views: Views, clock: Clock) -> None:
         export_observed()
-        self._engine, self._client, self._clock = engine, client, clock
+        self._search, self._client, self._clock = search, client, clock
         self._quota = WatchedQuota(views)
         self._not_synced = not_synced(self._quota.views)
         self._leading: Observing | None = None
@@ -79,7 +80,7 @@ class QuotaObserver:
         """See `runtime.terms.controller.Controller`. One process compares, so each decision is counted once."""
         del term  # nothing is written
         await self._quota.wait_synced()
-        leading = self._leading = Observing(self._quota, self._engine, self._clock, self._catch_up)
+        leading = self._leading = Observing(self._quota, self._search, self._clock, self._catch_up)
         log.info("decisions of others are compared")
         try:
             await leading.run()
@@ -131,13 +132,13 @@ class Observing:
     def __init__(
         self,
         quota: WatchedQuota,
-        engine: Engine,
+        search: SearchThread[Options],
         clock: Clock,
         catch_up: Callable[[], Awaitable[None]],
         rest: float = REST_SECONDS,
     ) -> None:
         """`catch_up` waits until the views are as new as the API server. `rest`: see REST_SECONDS."""
-        self._quota, self._engine, self._clock = quota, engine, clock
+        self._quota, self._search, self._clock = quota, search, clock
         self._catch_up, self._rest = catch_up, rest
         self._catching_up = asyncio.Lock()
         self._caught_up = float("-inf")
@@ -267,7 +268,7 @@ class Observing:
         if case.before is None:
             return "unknown"
         written = Written(case.admission, frozenset(case.victims))
-        found = await self._engine.run(partial(compare, case.before, written))
+        found = await self._search.run(partial(compare, case.before, written))
         if found.agrees:
             return "true"
         await self._until_rest(case)

@@ -14,7 +14,6 @@ from api.backoff import Backoff
 from api.clock import SYSTEM_CLOCK
 from controllers.quota.configuration import QuotaConfiguration
 from controllers.quota.controller import QuotaController
-from controllers.quota.engine import Engine
 from controllers.quota.plans.resuming import FENCED
 from hack.controlplane.client import ApiError, Client, Json
 from hack.controlplane.plane import ControlPlane
@@ -24,6 +23,7 @@ from runtime.exchange.workload_reports import WorkloadReports
 from runtime.failpoints import configure
 from runtime.mirror.views import Views
 from runtime.terms.term import Term
+from runtime.work.search_thread import SearchThread
 from tests.e2e.support import REPRIEVE, condition
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.connected import connected
@@ -39,9 +39,9 @@ async def leading(plane: ControlPlane, number: int) -> AsyncIterator[QuotaContro
     async with connected(plane.kubeconfig) as client:
         views = Views(client, timing=TIMING)
         with ThreadPoolExecutor(1) as executor:
-            engine = Engine(Options(), executor)
+            search = SearchThread(Options(), executor)
             controller = QuotaController(
-                QuotaConfiguration(), engine, client, views, SYSTEM_CLOCK, WorkloadReports()
+                QuotaConfiguration(), search, client, views, SYSTEM_CLOCK, WorkloadReports()
             )
             term = Term(number, SYSTEM_CLOCK, holder=f"holder-{number}")
             tasks = [asyncio.create_task(each) for each in (views.run(), controller.lead(term))]

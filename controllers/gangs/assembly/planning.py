@@ -32,7 +32,6 @@ from controllers.gangs.planning.turns import Turns
 from controllers.gangs.planning.verdicts import Verdicts
 from controllers.gangs.promised.promising import Promising
 from controllers.gangs.scheduler.callers import Callers
-from controllers.gangs.searching import SearchThread
 from controllers.gangs.telling.events import Reporter
 from controllers.gangs.telling.telling import Telling
 from controllers.gangs.waking.asking import Asking
@@ -40,7 +39,9 @@ from controllers.gangs.waking.waking import Waking
 from controllers.gangs.writing.plan_store import PlanStore
 from controllers.gangs.writing.writes import Writes
 from kube.client import ApiClient
+from nodes.search.decision import Limits
 from nodes.state.slots import Slots
+from runtime.work.search_thread import SearchThread
 
 __all__ = [
     "decider",
@@ -76,7 +77,7 @@ def verdicts(known: Known, store: PlanStore, lessons: Lessons, arrivals: Arrival
 
 
 def decider(
-    known: Known, lessons: Lessons, evidence: Evidence, singles: Singles, search: SearchThread
+    known: Known, lessons: Lessons, evidence: Evidence, singles: Singles, search: SearchThread[Limits]
 ) -> Decider:
     """Runs the search."""
     reservations, gated = known.promises.reservations, known.waiters.gated

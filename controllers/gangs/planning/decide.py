@@ -21,11 +21,11 @@ from controllers.gangs.planning.lessons import Lessons
 from controllers.gangs.planning.singles import Singles
 from controllers.gangs.promised.account import asks_with, subtract
 from controllers.gangs.promised.reservations import Reservations
-from controllers.gangs.searching import SearchThread
 from nodes.search.decision import Decision, DecisionError, Limits, group_decision, pod_decision
 from nodes.state.potential import NOBODY
 from nodes.state.snapshot import Snapshot
 from runtime.failpoints import failpoint
+from runtime.work.search_thread import SearchThread
 
 __all__ = ["Decider"]
 
@@ -43,7 +43,7 @@ class Decider:
         evidence: Evidence,
         singles: Singles,
         gated: Container[str],
-        search: SearchThread,
+        search: SearchThread[Limits],
     ) -> None:
         """`gated`: the pods (UIDs) that have our scheduling gate."""
         self._tables, self._roster, self._reservations = mirror.tables, mirror.roster, reservations

@@ -21,7 +21,6 @@ from controllers.gangs.mirror.group_members import Claim
 from controllers.gangs.promised.account import subtract
 from controllers.gangs.promised.reservations import Reservations
 from controllers.gangs.promised.workload_claims import WorkloadClaims
-from controllers.gangs.searching import SearchThread
 from nodes.search.decision import Decision, DecisionError, Limits, workload_decision
 from nodes.search.preemptors.supposed import SupposedPods, WorkloadName, leaving_with, priority_of
 from nodes.search.unmodelled import why_blocked
@@ -30,6 +29,7 @@ from nodes.state.columns.flags import GATED, TERMINATING
 from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
 from runtime.exchange.placements import Answer, Asking, NoPlace, Owner, Place, Placed
+from runtime.work.search_thread import SearchThread
 
 __all__ = ["WorkloadPlaces"]
 
@@ -46,7 +46,7 @@ class WorkloadPlaces:
         self,
         tables: Tables,
         reservations: Reservations,
-        search: SearchThread,
+        search: SearchThread[Limits],
         prepared: Callable[[Snapshot, str], Snapshot | None],
         claims: WorkloadClaims,
         nudge: Callable[[], None],

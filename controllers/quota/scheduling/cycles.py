@@ -7,15 +7,16 @@ from functools import partial
 from typing import NamedTuple
 
 from api.workloads import Workload
-from controllers.quota.engine import Engine
 from controllers.quota.scheduling.held_back import cycle_without
 from controllers.quota.scheduling.preemptions import Preemptions
 from quota.cycle.cycle import cycle
 from quota.cycle.entries import Entry
 from quota.cycle.pending import PendingQueues
+from quota.search.decision import Options
 from quota.state.snapshot import QuotaSnapshot
 from quota.state.workloads import key_of
 from runtime.mirror.watched_quota import WatchedQuota
+from runtime.work.search_thread import SearchThread
 
 __all__ = ["Cycles", "Decided"]
 
@@ -29,7 +30,7 @@ class Decided(NamedTuple):
 
 
 class Cycles:
-    """The cycles of one term. Each runs in the thread of the engine."""
+    """The cycles of one term. Each runs on the search thread."""
 
     def __init__(
         self,
@@ -37,12 +38,12 @@ class Cycles:
         pending: PendingQueues,
         preemptions: Preemptions,
         is_busy: Callable[[str], bool],
-        engine: Engine,
+        search: SearchThread[Options],
         now: Callable[[], int],
     ) -> None:
         """`is_busy`: whether a Workload (key) is being written. `now`: in microseconds since 1970."""
         self._quota, self._pending, self._preemptions = quota, pending, preemptions
-        self._is_busy, self._engine, self._now = is_busy, engine, now
+        self._is_busy, self._search, self._now = is_busy, search, now
 
     async def next(self) -> Decided | None:
         """Decide the heads that wait for nothing else. None if there are none."""
@@ -69,7 +70,7 @@ class Cycles:
             promises=self._preemptions.promises(),
             preferred=self._preemptions.preferred,
         )
-        return await self._engine.run(work)
+        return await self._search.run(work)
 
     def _is_free(self, key: str) -> bool:
         return not (self._is_busy(key) or self._preemptions.waits(key))

@@ -14,10 +14,10 @@ from prometheus_client import REGISTRY
 from api.clock import SYSTEM_CLOCK
 from api.workloads import Workload
 from controllers.quota import observing
-from controllers.quota.engine import Engine
 from controllers.quota.observing import Observing
 from quota.search.decision import Options
 from runtime.mirror.watched_quota import WatchedQuota
+from runtime.work.search_thread import SearchThread
 from tests.kit.quota.objects import Object, cluster_queue, completed, condition, cpu, evicted, held, workload
 from tests.kit.views import unconnected
 from tests.kit.waiting import beside, until
@@ -67,7 +67,7 @@ class Stage:
     @asynccontextmanager
     async def observing(self) -> AsyncIterator[None]:
         with ThreadPoolExecutor(1) as executor:
-            made = Observing(self.quota, Engine(Options(), executor), SYSTEM_CLOCK, self.catch_up, REST)
+            made = Observing(self.quota, SearchThread(Options(), executor), SYSTEM_CLOCK, self.catch_up, REST)
             self.quota.before_workload(made.about_to_change)
             self.quota.on_workload(made.workload_changed)
             self.quota.on_object(lambda _kind, _key: made.object_changed())

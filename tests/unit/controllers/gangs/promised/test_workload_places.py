@@ -14,10 +14,10 @@ from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.promised.reservations import Reservations
 from controllers.gangs.promised.workload_claims import WorkloadClaims
 from controllers.gangs.promised.workload_places import WorkloadPlaces
-from controllers.gangs.searching import SearchThread
 from nodes.search.decision import Limits
 from nodes.state.tables import Tables
 from runtime.exchange.placements import Asking, NoPlace, Owner, Place, Placed, PodsOfSet
+from runtime.work.search_thread import SearchThread
 from tests.kit.clock import ManualClock
 from tests.kit.objects import node, pod, priority_class
 
@@ -39,7 +39,7 @@ class Stage:
         self.places = WorkloadPlaces(
             self.tables,
             self.reservations,
-            SearchThread(self.executor, Limits(budget=10_000)),
+            SearchThread(Limits(budget=10_000), self.executor),
             lambda snapshot, _: snapshot,
             self.claims,
             lambda: None,
