@@ -26,6 +26,7 @@ from controllers.gangs.telling.events import Reporter
 from controllers.gangs.writing.plan_store import PlanStore
 from kube.client import ApiError
 from runtime.plans.plan_objects import PlanNotStoredError
+from runtime.work.background import stop_all
 
 __all__ = ["Evictions"]
 
@@ -69,10 +70,7 @@ class Evictions:
 
     async def close(self) -> None:
         """Stop, wherever that is; the next term goes on."""
-        tasks = [*self._tasks.values(), *self._rehearsals, *self._notices.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await stop_all([*self._tasks.values(), *self._rehearsals, *self._notices.values()])
 
     def rehearse(self, gang: Gang, plan: ActivePlan) -> None:
         """Have the API server check the plan's evictions. Observed as Rehearsed."""

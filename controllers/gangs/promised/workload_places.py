@@ -5,8 +5,7 @@ See `runtime.exchange.placements`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -29,6 +28,7 @@ from nodes.state.columns.flags import GATED, TERMINATING
 from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
 from runtime.exchange.placements import Answer, Asking, NoPlace, Owner, Place, Placed
+from runtime.listeners import Listenable
 from runtime.work.search_thread import SearchThread
 
 __all__ = ["WorkloadPlaces"]
@@ -39,7 +39,7 @@ TRIES: Final = 3
 """Searches for one answer, if nodes and pods change meanwhile. The last one counts."""
 
 
-class WorkloadPlaces:
+class WorkloadPlaces(Listenable[[]]):
     """Implements `runtime.exchange.placements.Placements`."""
 
     def __init__(
@@ -56,30 +56,20 @@ class WorkloadPlaces:
 
         `nudge`: have the planner look again. `synced`: whether nodes and pods are known.
         """
+        super().__init__()
         self._claims, self._nudge, self._synced = claims, nudge, synced
         self._tables, self._reservations, self._search = tables, reservations, search
         self._prepared = prepared
         self._promises = 0
-        self._listeners: list[Callable[[], None]] = []
 
     @property
     def changes(self) -> int:
         """See `Placements`."""
         return self._tables.version + self._promises
 
-    @contextmanager
-    def told(self, listener: Callable[[], None]) -> Iterator[None]:
-        """See `Placements`."""
-        self._listeners.append(listener)
-        try:
-            yield
-        finally:
-            self._listeners.remove(listener)
-
     def changed(self) -> None:
         """Nodes, pods or the right to evict may have changed."""
-        for listener in list(self._listeners):
-            listener()
+        self._tell()
 
     def taken_over(self) -> None:
         """This process may evict from now on."""

@@ -12,6 +12,8 @@ from typing import Final
 
 import structlog
 
+from runtime.work.background import stop_all
+
 __all__ = ["Key", "Work", "Writes"]
 
 log = structlog.get_logger(__name__)
@@ -55,10 +57,7 @@ class Writes:
 
     async def close(self) -> None:
         """Stop, wherever that is."""
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await stop_all(self._tasks.values())
 
     async def _run(self, key: Key, queue: deque[Work]) -> None:
         slots = self._slots.setdefault(key[0], asyncio.Semaphore(self._at_once))
