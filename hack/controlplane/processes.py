@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
 
-__all__ = ["Process", "ProcessFailedError", "Record", "pause", "stop_recorded", "wait_until", "write_records"]
+__all__ = ["Process", "ProcessFailedError", "Record", "stop_recorded", "wait_until", "write_records"]
 
 LAUNCHER: Final = Path(__file__).with_name("launch.py")
-POLL_SECONDS: Final = 0.02
-MOST_POLL_SECONDS: Final = 0.25
+POLL_SECONDS: Final = 0.01
 TAIL_LINES: Final = 25
 STOP_SECONDS: Final = 10.0
 
@@ -143,22 +142,13 @@ def _is_stopped(task: Path) -> bool:
     return stat.rpartition(")")[2].split()[0] == "T"
 
 
-def pause(waited: float, least: float = POLL_SECONDS) -> float:
-    """Seconds until the next look, after `waited` seconds of looking: a tenth of them, within bounds.
-
-    A look is often a request to the API server, so a long wait makes few of them.
-    """
-    return min(max(waited / 10, least), MOST_POLL_SECONDS)
-
-
 def wait_until(check: Callable[[], bool], seconds: float, complaint: Callable[[], str]) -> None:
     """Poll until the check passes. Raises ProcessFailedError with the complaint after `seconds`."""
-    began = time.monotonic()
+    deadline = time.monotonic() + seconds
     while not check():
-        waited = time.monotonic() - began
-        if waited > seconds:
+        if time.monotonic() > deadline:
             raise ProcessFailedError(f"{complaint()}\n(waited {seconds} s)")
-        time.sleep(pause(waited))
+        time.sleep(POLL_SECONDS)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from hack.controlplane import objects
 from hack.controlplane.client import ApiError, Client, Json, Watch
 from hack.controlplane.nodes import wait_for_nodes
 from hack.controlplane.plane import ControlPlane
-from hack.controlplane.processes import ProcessFailedError, pause
+from hack.controlplane.processes import ProcessFailedError
 from tests.kit.clock import PATIENCE_SECONDS
 
 __all__ = [
@@ -58,12 +58,11 @@ def wait_for(
     what: str | Callable[[], object] = "it does not happen",
 ) -> T:
     """Look until what is seen is true, and return it. Fails the test with `what` after the given time."""
-    began = time.monotonic()
+    deadline = time.monotonic() + seconds
     while not (seen := look()):
-        waited = time.monotonic() - began
-        if waited > seconds:
+        if time.monotonic() > deadline:
             pytest.fail(f"{what() if callable(what) else what} (waited {seconds} s)")
-        time.sleep(pause(waited, POLL_SECONDS))
+        time.sleep(POLL_SECONDS)
     return seen
 
 
