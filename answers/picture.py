@@ -40,7 +40,7 @@ class Picture:
     without_quota: str = ""
     """Which rights are missing to ask about quota; empty if none is."""
     looked: NodesPicture | None = None
-    """None if there is none: see `nodes`."""
+    """None if nodes could not be looked at: see `nodes`."""
     why_not: str = ""
     """Why `looked` is None."""
 

@@ -37,14 +37,14 @@ class _About(NamedTuple):
 def why(picture: Picture, details: Details, kind: WhyKind, name: str) -> Wait:
     """The answer for an object of the namespace of `details`.
 
-    Raises InputError if there is none of this name, or if several groups have it, and UnreadError if objects of its
-    kind could not be read.
+    Raises InputError if no object or several groups have this name. Raises UnreadError if objects of its kind could
+    not be read.
     """
     return _QUESTIONS[kind](_About(picture, details), details.namespace, name)
 
 
 def _about_pod(about: _About, namespace: str, name: str) -> Wait:
-    """The answer for a pod. Raises InputError if there is none of this name."""
+    """The answer for a pod. Raises InputError if no pod has this name."""
     pod = about.details.pods.get(name)
     if pod is None:
         raise InputError(f"there is no Pod {namespace}/{name}")
@@ -61,7 +61,7 @@ def _about_pod(about: _About, namespace: str, name: str) -> Wait:
 def _about_group(about: _About, namespace: str, name: str) -> Wait:
     """The answer for a group: a PodGroup of ours, or one of another kind that pods belong to.
 
-    Raises InputError if there is none of this name, or several, and UnreadError if PodGroups cannot be read.
+    Raises InputError if no group or several groups have this name. Raises UnreadError if PodGroups cannot be read.
     """
     if problem := about.picture.refused.get(POD_GROUP):
         raise UnreadError(problem)

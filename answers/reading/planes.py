@@ -28,7 +28,7 @@ QUOTA_KINDS: Final[Mapping[tuple[str, str], Kind]] = {
 }
 QUOTA: Final = tuple(kind.struct for kind in QUOTA_KINDS.values())
 MOST: Final = 5
-"""NodeObjects that cannot be used and are named."""
+"""The number of unusable objects that are named."""
 
 
 class Planes(Reader):

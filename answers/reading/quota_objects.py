@@ -73,14 +73,14 @@ class QuotaObjects(Reader):
         return f"{version} is not read, only {wanted}: kubectl get {kind.lower()}s.{wanted}.{ours} prints it"
 
     def stray_notes(self) -> list[str]:
-        """A line that names the holders whose quota counts nowhere; none if there are none."""
+        """A line that names the holders whose quota counts nowhere. No line without such holders."""
         strays = [f"{holder.key} (ClusterQueue {holder.queue})" for holder in self._state.strays()]
         if not strays:
             return []
         return [f"Not counted, because the ClusterQueue does not exist: {some(strays)}"]
 
     def check_notes(self) -> list[str]:
-        """A line about AdmissionChecks that are taken as active, because there is none among the objects."""
+        """A line about AdmissionChecks that count as active, because the objects contain no AdmissionCheck."""
         named = {name for queue in self._state.cluster_queues.values() for name in named_checks(queue.spec)}
         if not named or self._state.checks:
             return []

@@ -39,7 +39,7 @@ __all__ = ["ClusterObjects", "SubmissionReader"]
 
 GROUPS_OF_OTHERS = ((NATIVE, "PodGroup"), (COSCHEDULING, "PodGroup"), (VOLCANO, "PodGroup"))
 UIDS = UUID("abe7076f-9e27-4a98-89cc-e905f81f36fb")
-"""NodeObjects that are submitted have UIDs that come from their names, so that answers are the same each time."""
+"""Objects that are submitted have UIDs that come from their names, so that answers are the same each time."""
 OWNER_KINDS = {(each.api_version, each.kind): each for each in OWNERS.values()}
 CLASS = (QUOTA_VERSION, "WorkloadPriorityClass")
 RUNTIMES: Mapping[tuple[str, str], Kind] = {
@@ -87,7 +87,7 @@ class ClusterObjects(Planes):
 
 
 class SubmissionReader(Reader):
-    """NodeObjects that make pods, and PodGroups. Others do not matter."""
+    """Objects that make pods, and PodGroups. Others do not matter."""
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
         **dict.fromkeys(VERSIONS, Kind(Written, True)),

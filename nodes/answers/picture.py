@@ -73,17 +73,22 @@ class NodesPicture:
 
     def group(self, key: GroupKey) -> PodGroup | None:
         """The group of this key, if it exists."""
-        keys = self.snapshot.group_keys
-        return self.snapshot.groups[keys.index(key)] if key in keys else None
+        row = self._row(key)
+        return self.snapshot.groups[row] if row is not None else None
 
     def members(self, key: GroupKey) -> list[int]:
         """Rows of the pods that belong to the group, which need not exist."""
-        snapshot = self.snapshot
-        if key not in snapshot.group_keys:
+        row, snapshot = self._row(key), self.snapshot
+        if row is None:
             return []
-        of_it = snapshot.pod_live & (snapshot.pod_group == snapshot.group_keys.index(key))
-        found: list[int] = np.flatnonzero(of_it).tolist()
+        found: list[int] = np.flatnonzero(snapshot.pod_live & (snapshot.pod_group == row)).tolist()
         return found
+
+    def _row(self, key: GroupKey) -> int | None:
+        try:
+            return self.snapshot.group_keys.index(key)
+        except ValueError:
+            return None
 
     def controlled(self, uid: str) -> list[int]:
         """Rows of the pods whose controller has this UID."""

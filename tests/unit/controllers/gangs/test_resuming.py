@@ -200,20 +200,3 @@ async def test_a_plan_with_a_time_that_cannot_be_read_holds_up_nobody() -> None:
         assert again.controller.leading is not None
         assert again.api.plans[name]["status"]["phase"] == "Evicting"
         await again.close()
-
-
-async def test_a_plan_with_a_time_that_cannot_be_read_holds_up_no_other_plan() -> None:
-    """Anybody who may write the status of plans could have written it."""
-    objects = [*singles(3), *hero(3)]
-    async with staged(*objects) as stage:
-        await planned(stage)
-        odd = orjson.loads(orjson.dumps(the_plan(stage)))
-        odd["metadata"] |= {"name": "odd", "uid": "odd", "creationTimestamp": "yesterday"}
-        odd["spec"]["preemptor"]["name"] = "odd"
-        odd["status"]["conditions"][0]["lastTransitionTime"] = "soon"
-        again = following(stage, objects)
-        again.api.plans["odd"] = odd
-        await again.settle()
-        assert again.controller.leading is not None
-        phases = {name: plan["status"]["phase"] for name, plan in again.api.plans.items() if name != "odd"}
-        assert list(phases.values()) == ["Evicting"]
