@@ -21,6 +21,7 @@ from nodes.search.cascade import Cascade
 from nodes.search.cells import dealt, place_all
 from nodes.search.cluster import Cluster, MisplacedError, lay_out
 from nodes.search.comparison import Comparison, compare
+from nodes.search.devices import with_devices
 from nodes.search.excluded import list_excluded
 from nodes.search.free_room import bound_already, fill, without_victims
 from nodes.search.others import TRIES, others
@@ -180,6 +181,17 @@ def _barred(preemptor: Preemptor, why: str) -> Preemptor:
 
 
 def _decide(snapshot: Snapshot, preemptor: Preemptor, limits: Limits, strict: bool) -> Decision:
+    """The decision on the nodes that count what members request, or else with the devices that nodes may have."""
+    decision = _decide_with_budgets(snapshot, preemptor, limits, strict)
+    if decision.spec.outcome in ("Fits", "Preempts"):
+        return decision
+    offered = with_devices(snapshot, preemptor)
+    return decision if offered is None else _decide_with_budgets(offered, preemptor, limits, strict)
+
+
+def _decide_with_budgets(
+    snapshot: Snapshot, preemptor: Preemptor, limits: Limits, strict: bool
+) -> Decision:
     """The decision with budgets as the preemptor's policy says. If they stop it, the plan names them."""
     decision = _decide_under(under(snapshot, preemptor.budgets), preemptor, limits, strict)
     if may_be_stopped(preemptor, decision.spec):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from api import plans
+from nodes.search.devices import Devices
 from nodes.search.preemptors.preemptor import Preemptor
 from nodes.state.snapshot import Snapshot
 
@@ -32,9 +33,11 @@ def placements(
     snapshot: Snapshot, placed: list[tuple[int, int]], *, beyond_min_count: bool
 ) -> list[plans.Placement]:
     """The placements of pairs of (pod, node). Both are rows of the snapshot."""
-    pods = [pod for pod, _ in placed]
+    pods, devices = [pod for pod, _ in placed], Devices(snapshot)
     named = zip(placed, snapshot.pod_names.at(pods), snapshot.pod_uids.at(pods), strict=True)
     return [
-        plans.Placement(name, snapshot.node_names[node], uid, beyond_min_count)
-        for (_, node), name, uid in named
+        plans.Placement(
+            name, snapshot.node_names[node], uid, beyond_min_count, devices.needed(pod, node)
+        )
+        for (pod, node), name, uid in named
     ]

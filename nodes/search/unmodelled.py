@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from api.plans import PreemptionPlanSpec
-from nodes.filters.dynamic_resources import DynamicResources
 from nodes.filters.registry import FILTERS, LOCAL, POD_FILTERS, STRICTER
 from nodes.search.cluster import Cluster
+from nodes.search.devices import Devices
 from nodes.search.neighbours.kinds import Kinds, on_nodes
 from nodes.search.neighbours.tokens import interested
 from nodes.search.neighbours.volume_claims import unmodelled_claims
@@ -52,9 +52,9 @@ def not_modelled(
     if placed is not None:
         names -= STRICTER
     names.update(_between(cluster, members, gone, placed))
-    if placed is None:  # a planned node counts in its allocatable what members request
-        resources = {name for row in classes if (each := snapshot.classes[row]) for name in each.resources}
-        names.update(DynamicResources.backed(resources, snapshot.backed_by_devices))
+    devices = Devices(snapshot)
+    for pod, node in (placed or {}).items() if devices.columns else ():
+        names.update(devices.named(pod, node))
     names.update(unmodelled_claims(snapshot, members, gone, placed))
     names.update(_unnoticed(snapshot, members, gone))
     names.update(_in_unknown_namespaces(snapshot, members))
