@@ -12,6 +12,7 @@ from controllers.gangs.answering import (
     ROOM_IS_RESERVED,
     UNKNOWN_VICTIM,
     VICTIM_LEAVES,
+    AnyOf,
     BoundPod,
     Hold,
     Offer,
@@ -64,7 +65,7 @@ class Face(Protocol):
     def answered_in_vain(self, pod: Pod) -> None:
         """The pod was answered by a process that does not decide: it must be brought back later."""
 
-    def verdict(self, pod: Pod) -> Hold | Offer | Within | None:
+    def verdict(self, pod: Pod) -> Hold | Offer | AnyOf | Within | None:
         """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
 
     def offered(self, pod: Pod, *, among: bool) -> None:
@@ -125,6 +126,10 @@ class Verbs:
         verdict = self._face.verdict(args.pod)
         if verdict is None:
             return self._filter_ordinary(args)
+        if isinstance(verdict, AnyOf):
+            self._face.filter_called(args.pod, names_decoder.decode(args.node_names) or [])
+            within = Within(verdict.nodes) if verdict.nodes is not None else None
+            return self._filter_ordinary(args) if within is None else self._filter_within(args, within)
         if isinstance(verdict, Within):
             return self._filter_within(args, verdict)
         names = names_decoder.decode(args.node_names) or []

@@ -14,7 +14,8 @@ import msgspec
 
 from api.core import Pod
 from controllers.gangs.controller import GangController
-from controllers.gangs.lifecycle.life import ActivePlan, GroupKey, hold_text
+from controllers.gangs.keys import lone_pod
+from controllers.gangs.lifecycle.life import ActivePlan, GroupKey, PlannedPod, hold_text
 from controllers.gangs.lifecycle.observations import NotOffered, Observation, Offered, PreemptCalled
 from controllers.gangs.metrics import PARKED
 from controllers.gangs.promised.account import pod_asks_with
@@ -29,6 +30,7 @@ __all__ = [
     "UNKNOWN_VICTIM",
     "VICTIM_LEAVES",
     "Answering",
+    "AnyOf",
     "BoundPod",
     "Hold",
     "Offer",
@@ -63,6 +65,14 @@ class Within:
     """These nodes only; there the pod is treated as an ordinary one."""
 
     nodes: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """The scheduler chooses one of these nodes. The pod's devices are not modelled, and nothing is evicted for it."""
+
+    nodes: Collection[str] | None
+    """None: of all nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +121,14 @@ class Answering:
 
     # ---- filter
 
-    def verdict(self, pod: Pod) -> Hold | Offer | Within | None:
+    def verdict(self, pod: Pod) -> Hold | Offer | AnyOf | Within | None:
         """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
         key, deciding = self._roster.gang_of(pod), self._controller.deciding
         if deciding is not None:
             deciding.called(pod)
         plan = deciding.lone.plan_of(pod) if deciding is not None else None
         if plan is not None:
-            return _by_plan(plan, pod)
+            return self._by_plan(plan, pod)
         if why := self._controller.quota.why_waits(pod):
             return Hold(f"{HOLD_MARK}{why}")
         if deciding is None:
@@ -134,7 +144,7 @@ class Answering:
             return None
         life = deciding.gangs.gather(key).life
         if life.plan is not None:
-            return _by_plan(life.plan, pod)
+            return self._by_plan(life.plan, pod)
         runs = self._roster.count(key).runs
         return self._beside_the_gang(key) if runs else Hold(hold_text(key, life.phase))
 
@@ -158,6 +168,33 @@ class Answering:
             return None
         what = "the owner of pod group" if is_owned(key[1]) else "the object of pod group"
         return Hold(f"{HOLD_MARK}{what} {key[0]}/{short_name(key[1])} is not known yet")
+
+    def _by_plan(self, plan: ActivePlan, pod: Pod) -> Hold | Offer | AnyOf:
+        """What to do with a pod of a gang that has this plan."""
+        member = plan.members.get(pod.metadata.uid)
+        if plan.phase != "Ready" or member is None:
+            return Hold(hold_text(plan.group, "Gathering" if plan.releases else plan.phase))
+        return self._by_scheduler(plan, member) if member.any_node else Offer(member.node)
+
+    def _by_scheduler(self, plan: ActivePlan, member: PlannedPod) -> Hold | AnyOf:
+        """What to do with a planned pod whose devices are not modelled (docs/decisions/0093).
+
+        In a gang with a topology key, its first member finds the domain for all, if they may be in any.
+        """
+        key, domains = plan.spec.domain.topology_key if plan.spec.domain else None, self._roster.domains
+        if key is None or lone_pod(plan.group) is not None:
+            return AnyOf(None)
+        bound = domains.nodes(plan.group)
+        if bound is not None:
+            return AnyOf(bound)
+        value = plan.spec.domain.value if plan.spec.domain else None
+        if value is not None and not all(each.any_node for each in plan.members.values()):
+            return AnyOf(domains.within(key, value))
+        if member.uid != next(iter(self._roster.waiting(plan)), ""):
+            return Hold(hold_text(plan.group, plan.phase))
+        return AnyOf(
+            domains.outside(key, {each.value for each in plan.spec.domains if each.outcome != "Fits"})
+        )
 
     def _beside_the_gang(self, key: GroupKey) -> Within | None:
         nodes = self._roster.domains.nodes(key)
@@ -308,11 +345,3 @@ class Answering:
     def _report(self, pod: Pod, observation: Observation) -> None:
         if (leading := self._controller.leading) is not None:
             leading.report(pod, observation)
-
-
-def _by_plan(plan: ActivePlan, pod: Pod) -> Hold | Offer:
-    """What to do with a pod of a gang that has this plan."""
-    member = plan.members.get(pod.metadata.uid)
-    if plan.phase == "Ready" and member is not None:
-        return Offer(member.node)
-    return Hold(hold_text(plan.group, "Gathering" if plan.releases else plan.phase))

@@ -189,9 +189,7 @@ def _decide(snapshot: Snapshot, preemptor: Preemptor, limits: Limits, strict: bo
     return decision if offered is None else _decide_with_budgets(offered, preemptor, limits, strict)
 
 
-def _decide_with_budgets(
-    snapshot: Snapshot, preemptor: Preemptor, limits: Limits, strict: bool
-) -> Decision:
+def _decide_with_budgets(snapshot: Snapshot, preemptor: Preemptor, limits: Limits, strict: bool) -> Decision:
     """The decision with budgets as the preemptor's policy says. If they stop it, the plan names them."""
     decision = _decide_under(under(snapshot, preemptor.budgets), preemptor, limits, strict)
     if may_be_stopped(preemptor, decision.spec):

@@ -58,8 +58,8 @@ def with_devices(snapshot: Snapshot, preemptor: Preemptor) -> Snapshot | None:
     unbound member requests such a resource, or if all nodes count it.
     """
     classes = np.unique(snapshot.pod_class[list(preemptor.unbound)])
-    asked = (snapshot.class_requests[classes] > 0).any(axis=0)
-    columns = [column for column in Devices(snapshot).columns if asked[column]]
+    asked = np.flatnonzero((snapshot.class_requests[classes] > 0).any(axis=0))
+    columns = sorted({*Devices(snapshot).columns} & {*asked.tolist()})
     offers = np.zeros(snapshot.allocatable.shape, np.bool_)
     offers[:, columns] = snapshot.node_live[:, None] & (snapshot.allocatable[:, columns] == 0)
     if not offers.any():

@@ -36,8 +36,6 @@ def placements(
     pods, devices = [pod for pod, _ in placed], Devices(snapshot)
     named = zip(placed, snapshot.pod_names.at(pods), snapshot.pod_uids.at(pods), strict=True)
     return [
-        plans.Placement(
-            name, snapshot.node_names[node], uid, beyond_min_count, devices.needed(pod, node)
-        )
+        plans.Placement(name, snapshot.node_names[node], uid, beyond_min_count, devices.needed(pod, node))
         for (pod, node), name, uid in named
     ]

@@ -8,7 +8,7 @@ from typing import Any
 
 from api.clock import SYSTEM_CLOCK
 from api.core import Pod
-from controllers.gangs.answering import BoundPod, Hold, Offer, Within
+from controllers.gangs.answering import AnyOf, BoundPod, Hold, Offer, Within
 from controllers.gangs.promised.reservations import Reservations
 from hack.controlplane import objects
 
@@ -19,7 +19,7 @@ __all__ = ["StillWorld", "pod"]
 class StillWorld:
     """A world that stands still, and notes the calls."""
 
-    answer: Hold | Offer | Within | None = None
+    answer: Hold | Offer | AnyOf | Within | None = None
     full: Collection[str] = ()
     """Nodes whose room is reserved."""
     pods: dict[str, BoundPod] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class StillWorld:
     def is_awaited(self, uid: str, *, at_least: int | None = None) -> bool:
         return self.reservations.awaits(uid, at_least=at_least)
 
-    def verdict(self, pod: Pod) -> Hold | Offer | Within | None:
+    def verdict(self, pod: Pod) -> Hold | Offer | AnyOf | Within | None:
         return self.answer
 
     def offered(self, pod: Pod, *, among: bool) -> None:

@@ -52,6 +52,9 @@ class PlannedPod:
     node: str
     requests: Mapping[str, int]
     """By resource, in the scheduler's integers (cpu in milli), `pods` included."""
+    any_node: bool = False
+    """The scheduler chooses the node, because the pod uses devices and the plan does not know where they are. No room
+    is claimed on `node`, which has room for the rest of the pod."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,6 +133,8 @@ def member_differs(planned: PlannedPod, member: MemberView | None, roster: Roste
         return f"pod {planned.name} is bound already"
     if member.requests != planned.requests:
         return f"pod {planned.name} requests something else now"
+    if planned.any_node:
+        return ""
     if not roster.has_node(planned.node):
         return f"node {planned.node} is gone"
     return _refused(planned, roster)
@@ -142,7 +144,8 @@ def member_strays(planned: PlannedPod, roster: Roster) -> str:
     """Why a planned pod that waits cannot use its node any longer; empty if it can. The node may be gone."""
     if roster.waiting_requests(planned.uid) != planned.requests:
         return f"pod {planned.name} requests something else now"
-    return _refused(planned, roster) if roster.has_node(planned.node) else ""
+    asks = roster.has_node(planned.node) and not planned.any_node
+    return _refused(planned, roster) if asks else ""
 
 
 def _refused(planned: PlannedPod, roster: Roster) -> str:

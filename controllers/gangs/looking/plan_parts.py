@@ -15,11 +15,12 @@ from controllers.gangs.scheduler.rejections import is_ours
 __all__ = ["Faults", "MemberParts", "MessageParts", "NodeParts", "VictimParts", "planned_on"]
 
 
-def planned_on(plan: ActivePlan) -> dict[str, list[PlannedPod]]:
-    """The planned members by node."""
+def planned_on(plan: ActivePlan, *, claimed: bool = False) -> dict[str, list[PlannedPod]]:
+    """The planned members by node. `claimed`: only those for which the plan claims room there."""
     found: defaultdict[str, list[PlannedPod]] = defaultdict(list)
     for member in plan.members.values():
-        found[member.node].append(member)
+        if not (claimed and member.any_node):
+            found[member.node].append(member)
     return dict(found)
 
 
@@ -121,7 +122,7 @@ class NodeParts:
 
     def __init__(self, plan: ActivePlan, roster: Roster, account: Account) -> None:
         self._group, self._roster, self._account = plan.group, roster, account
-        self._planned = planned_on(plan)
+        self._planned = planned_on(plan, claimed=True)
         self._taken: dict[str, str] = {}
         self._not_free: set[str] = set()
         self._takers: dict[str, Set[GroupKey]] = {}

@@ -5,6 +5,8 @@ Verbs ask on every call, so nothing here walks over members or nodes unless the 
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from controllers.gangs.lifecycle.life import GroupKey
 from nodes.search.preemptors.gangs import BoundDomain, bound_domain, topology_key_of
 from nodes.state.columns.flags import TERMINATING
@@ -34,12 +36,28 @@ class BoundDomains:
     def nodes(self, key: GroupKey) -> frozenset[str] | None:
         """Names of the nodes of this domain; None if there is none, so that members may be on any node."""
         domain, topology_key = self.of(key), self._topology_key(key)
-        if domain is None or topology_key is None:
-            return None
-        found = self._nodes.get((topology_key, domain.value))
+        return None if domain is None or topology_key is None else self.within(topology_key, domain.value)
+
+    def within(self, topology_key: str, value: str) -> frozenset[str]:
+        """Names of the nodes whose label `topology_key` has this value."""
+        self._follow_nodes()
+        found = self._nodes.get((topology_key, value))
         if found is None:
-            found = self._nodes[topology_key, domain.value] = self._nodes_of(topology_key, domain.value)
+            found = self._nodes[topology_key, value] = self._nodes_of(topology_key, value)
         return found
+
+    def outside(self, topology_key: str, values: Container[str | None]) -> frozenset[str]:
+        """Names of the nodes that have the label, with none of these values."""
+        nodes = self._tables.nodes
+        named = zip(nodes.names.keys, nodes.shapes, strict=True)
+        return frozenset(
+            name
+            for name, shape in named
+            if name is not None
+            and shape is not None
+            and topology_key in shape.labels
+            and shape.labels[topology_key] not in values
+        )
 
     def forget(self, key: GroupKey) -> None:
         """The group is gone."""

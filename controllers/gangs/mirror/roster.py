@@ -200,7 +200,11 @@ class Roster:
         """The pods that the plan is for, by UID: those that minCount needs. A pod that is gone requests nothing."""
         return {
             placement.uid: PlannedPod(
-                placement.uid, placement.pod, placement.node, self.waiting_requests(placement.uid) or {}
+                placement.uid,
+                placement.pod,
+                placement.node,
+                self.waiting_requests(placement.uid) or {},
+                placement.any_node,
             )
             for placement in spec.placements
             if not placement.beyond_min_count

@@ -113,7 +113,7 @@ class Claims:
         self._release(owner)
         current = self._current[owner] = _Current(key, spec)
         for placement in spec.placements:
-            if not placement.beyond_min_count:
+            if not (placement.beyond_min_count or placement.any_node):
                 current.nodes[placement.uid] = placement.node
         current.victims.update(pod.uid for victim in spec.victims for pod in victim.pods)
         for uid in current.nodes.keys() | current.victims:

@@ -114,9 +114,20 @@ def _of_plan(plan: ActivePlan, seen: PlanNumbers) -> Said:
         case "Ready":
             bound = len(plan.members) - seen.members
             message = f"the room is free; {bound} of {counted(len(plan.members), 'planned member')} are bound"
-            return Said("False", "Ready", f"{message} {of_plan}")
+            return Said("False", "Ready", f"{message}{_chosen_by_scheduler(plan)} {of_plan}")
         case _:
             return Said("False", "FreeingRoom", f"room is being freed, {_gone(plan, seen)} {of_plan}")
+
+
+def _chosen_by_scheduler(plan: ActivePlan) -> str:
+    """What is said of the members whose devices are not modelled; empty if there are none."""
+    free = sum(member.any_node for member in plan.members.values())
+    if not free:
+        return ""
+    return (
+        f"; devices are not modelled, so the scheduler chooses the {'node' if free == 1 else 'nodes'} of "
+        f"{counted(free, 'member')}, and nothing is evicted for {'it' if free == 1 else 'them'}"
+    )
 
 
 def _gone(plan: ActivePlan, seen: PlanNumbers) -> str:

@@ -34,6 +34,9 @@ AT_ONCE: Final = 16
 
 RETRIES: Final = "missed wakes"
 """What a namespace's writes of pods that were missed are called. No object has such a name."""
+FREE: Final = "its room is free"
+CHOOSES: Final = "the scheduler chooses its node, because its devices are not modelled"
+
 KEPT_OUT: Final = "kept out"
 """The same of pods that were kept out of promised room."""
 
@@ -182,11 +185,17 @@ class Waker:
         await self._write([wake for wake in self._missed if wake.namespace == namespace])
 
     def _members(self, plan: ActivePlan, *, nominate: bool) -> list[Wake]:
-        text = f"its room is free (plan {plan.name})"
+        waiting = {uid: each for uid, each in self._roster.waiting(plan).items() if uid not in self._gated}
         return [
-            Wake(uid, plan.namespace, member.name, "Ready", text, member.node if nominate else None)
-            for uid, member in self._roster.waiting(plan).items()
-            if uid not in self._gated
+            Wake(
+                uid,
+                plan.namespace,
+                member.name,
+                "Ready",
+                f"{CHOOSES if member.any_node else FREE} (plan {plan.name})",
+                member.node if nominate and not member.any_node else None,
+            )
+            for uid, member in waiting.items()
         ]
 
     async def _write(self, wakes: Iterable[Wake]) -> None:

@@ -121,10 +121,11 @@ def _is_free(plan: ActivePlan, roster: Roster, account: Account, priority: int) 
 
 
 def _needs(plan: ActivePlan, roster: Roster) -> Counter[tuple[str, str]]:
-    """What the unbound members need, by (node, resource)."""
+    """What the unbound members need, by (node, resource). For some of them the scheduler chooses the node."""
     needs: Counter[tuple[str, str]] = Counter()
     for member in roster.waiting(plan).values():
-        needs.update({(member.node, resource): amount for resource, amount in member.requests.items()})
+        amounts = {} if member.any_node else member.requests
+        needs.update({(member.node, resource): amount for resource, amount in amounts.items()})
     return needs
 
 

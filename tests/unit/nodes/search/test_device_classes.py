@@ -16,6 +16,8 @@ from tests.kit.objects import GANG, gang, make, node, pod, tables
 
 GPU = "example.com/gpu"
 NAMED = f"{GPU} (DRA extended resource)"
+RESOURCES: Any = {"example.com__gpu": "1"}
+COUNTING = node("n2", **RESOURCES)
 
 
 def device_class(name: str, resource: str | None) -> DeviceClass:
@@ -54,7 +56,7 @@ def test_where_a_node_counts_it_the_scheduler_counts_too() -> None:
 
 def test_nodes_that_count_it_come_first() -> None:
     found = cluster()
-    found.upsert_node(node("n2", **{"example.com__gpu": "1"}))
+    found.upsert_node(COUNTING)
     assert decided(found) == ("Fits", [])
     found.upsert_pod(pod("x", node="n2", requests={GPU: "1"}, priority=1000))
     assert decided(found) == ("Fits", [NAMED])
@@ -63,7 +65,7 @@ def test_nodes_that_count_it_come_first() -> None:
 
 def test_who_is_evicted_where_nodes_count_it_is_evicted_whatever_devices_others_have() -> None:
     found = cluster()
-    found.upsert_node(node("n2", **{"example.com__gpu": "1"}))
+    found.upsert_node(COUNTING)
     found.upsert_pod(pod("low", node="n2", requests={GPU: "1"}, priority=-1))
     assert decided(found) == ("Preempts", [])
 
@@ -94,7 +96,7 @@ def test_a_node_that_counts_it_and_has_too_little_is_short_of_it() -> None:
 
 @pytest.mark.parametrize("claims", [True, False])
 def test_a_pod_with_claims_may_be_put_on_any_node(claims: bool) -> None:
-    fields = {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "t"}]} if claims else {}
+    fields: Any = {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "t"}]} if claims else {}
     spec = plan(tables(node("n1"), gang(minimum=1), pod("m", group=GANG, **fields)))
     assert [each.any_node for each in spec.placements] == [claims]
 
