@@ -44,6 +44,7 @@ CONTROLLERS: Final = (
     "pod-garbage-collector-controller",
     "podgroup-protection-controller",
     "replicaset-controller",
+    "resourceclaim-controller",
     "root-ca-certificate-publisher-controller",
     "serviceaccount-controller",
     "taint-eviction-controller",

@@ -25,15 +25,15 @@ class DynamicResources(Filter[Any]):
         return (CLAIMS,) if pod.spec.resource_claims else ()
 
     @staticmethod
-    def is_backed(resource: str, by_devices: Collection[str]) -> bool:
-        """Whether a DeviceClass backs the extended resource. `by_devices`: those with a name of their own.
+    def backed(resources: Iterable[str], by_devices: Collection[str]) -> Iterable[str]:
+        """Name the extended resources that a DeviceClass backs. `by_devices`: those with a name of their own.
 
         On a node with the resource in its allocatable, NodeResourcesFit counts it. On others the devices decide.
         """
-        return resource in by_devices or resource.startswith(DEVICE_CLASS_PREFIX)
+        found = (each for each in resources if DynamicResources.provides(each, by_devices))
+        return [f"{each} (DRA extended resource)" for each in found]
 
     @staticmethod
-    def backed(resources: Iterable[str], by_devices: Collection[str]) -> Iterable[str]:
-        """Name those of the resources that a DeviceClass backs."""
-        found = (each for each in resources if DynamicResources.is_backed(each, by_devices))
-        return [f"{each} (DRA extended resource)" for each in found]
+    def provides(resource: str, by_devices: Collection[str]) -> bool:
+        """Whether devices may provide the resource: a DeviceClass backs it. `by_devices` as in `backed`."""
+        return resource in by_devices or resource.startswith(DEVICE_CLASS_PREFIX)

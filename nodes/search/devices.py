@@ -29,7 +29,7 @@ class Devices:
         self.columns = [
             column
             for column, resource in enumerate(snapshot.resources)
-            if DynamicResources.is_backed(resource, snapshot.backed_by_devices)
+            if DynamicResources.provides(resource, snapshot.backed_by_devices)
         ]
         """Of the resources that a DeviceClass backs."""
 

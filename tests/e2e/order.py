@@ -14,6 +14,7 @@ SHARING: Final = {
         "gangs",
         "contention",
         "cycles",
+        "devices",
         "apart",
         "jobs",
         "waits",
