@@ -12,7 +12,7 @@ from typing import Final, Protocol, TypeAlias
 
 import yaml
 
-__all__ = ["Dumper", "Json", "PlainDumper", "YamlError", "documents"]
+__all__ = ["STRING_TAG", "Dumper", "Json", "PlainDumper", "YamlError", "documents"]
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import copy
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 import click
+from click.exceptions import NoArgsIsHelpError
 from click.shell_completion import CompletionItem
 
+from cli.common.printable import guarding, one_line, unguarded
 from cli.common.writing import writing
 
 __all__ = ["PLUGIN", "main", "reprieve"]
@@ -67,6 +72,8 @@ COMMANDS: Final = {
 }
 """By name: the module, and one line of help. The module has the command under this name, with `_` for `-`."""
 
+INTERRUPTED: Final = 130
+"""The exit status after Ctrl-C, as shells have it."""
 PLUGIN: Final = "kubectl reprieve"
 """What the command is called as a plugin of kubectl."""
 EXAMPLE: Final = re.compile(r"(?<=^  )reprieve (?=[a-z])|(?<=\| )reprieve (?=[a-z])", re.MULTILINE)
@@ -81,6 +88,26 @@ Shell completion:
 
 class LazyGroup(click.Group):
     """Lists its commands without importing them."""
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        """As click does it. Whatever a command or click prints can be printed."""
+        with guarding():
+            return super().main(*arguments, **options)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does it. An error is one line, whatever the arguments have in them."""
+        with _one_line_errors():
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """As `parse_args`, for the arguments of commands. An interrupt ends the command with one line."""
+        try:
+            with _one_line_errors():
+                return super().invoke(ctx)
+        except KeyboardInterrupt:
+            begin = "\r" if sys.stderr.isatty() else ""
+            unguarded(sys.stderr).write(f"{begin}Interrupted.\n")
+            ctx.exit(INTERRUPTED)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the order of COMMANDS."""
@@ -123,6 +150,17 @@ class LazyGroup(click.Group):
 @click.version_option(package_name="reprieve", message="%(prog)s %(version)s")
 def reprieve() -> None:
     """Workload-aware preemption for stock Kubernetes."""
+
+
+@contextmanager
+def _one_line_errors() -> Iterator[None]:
+    try:
+        yield
+    except NoArgsIsHelpError:
+        raise
+    except click.ClickException as error:
+        error.message = one_line(error.message)
+        raise
 
 
 def _is_plugin(context: click.Context) -> bool:

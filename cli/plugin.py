@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-import click
 from click.shell_completion import ShellComplete
 
+from cli.common.printable import guarding, one_line, say, say_lines
 from cli.common.writing import writing
 from cli.main import PLUGIN, reprieve
 
@@ -31,9 +31,10 @@ def complete() -> None:
     line says whether the shell may complete files as well.
     """
     *words, begun = sys.argv[1:] or [""]
-    with writing():
+    with writing(), guarding():
         found = ShellComplete(reprieve, {}, PLUGIN, "").get_completions(words, begun)
         for each in found:
             if each.type == "plain":
-                click.echo(f"{each.value}\t{each.help}" if each.help else each.value)
-        click.echo(NO_FILES if all(each.type == "plain" for each in found) else FILES)
+                value = one_line(each.value)
+                say_lines(f"{value}\t{one_line(each.help)}\n" if each.help else f"{value}\n")
+        say(NO_FILES if all(each.type == "plain" for each in found) else FILES)

@@ -12,6 +12,7 @@ from answers.errors import InputError, UnreadError
 from api.validation import FieldError
 from cli.common.cluster import FAILED
 from cli.common.output import BAD_INPUT
+from cli.common.printable import complain
 
 __all__ = ["ending"]
 
@@ -27,7 +28,7 @@ def ending(context: click.Context) -> Iterator[None]:
     try:
         yield
     except (InputError, FieldError, UnreadError) as error:
-        click.echo(f"Error: {error}", err=True)
+        complain(f"Error: {error}")
         context.exit(FAILED if isinstance(error, UnreadError) else BAD_INPUT)
     finally:
         if collects:

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-import click
 import msgspec
 
 from answers.errors import InputError
 from api.meta import Struct
 from api.validation import FieldError, explain
 from cli.common.files import STDIN
+from cli.common.printable import complain, in_json
 
 __all__ = ["answer_each", "answer_file", "read_line"]
 
@@ -41,7 +41,7 @@ def answer_file(path: str, answer: Answer) -> bool:
         with Path(path).open("rb") as lines:
             return answer_each(lines, out, answer)
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
-        click.echo(f"Error: {path}: {error.strerror}", err=True)
+        complain(f"Error: {path}: {error.strerror}")
         return False
 
 
@@ -61,7 +61,7 @@ def answer_each(lines: Iterable[bytes], out: BinaryIO, answer: Answer) -> bool:
             # A fault in one line, even one of ours, must not take away the answers of the other lines.
             log.exception("line failed")
             complete, answered = False, {"id": identifier, "error": f"internal error: {error!r}"}
-        out.write(msgspec.json.encode(answered) + b"\n")
+        out.write(in_json(msgspec.json.encode(answered).decode()).encode() + b"\n")
         out.flush()
     return complete
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import click
+from cli.common.printable import complain
 
 __all__ = ["note"]
 
@@ -12,4 +12,4 @@ __all__ = ["note"]
 def note(lines: Iterable[str]) -> None:
     """Print the lines to standard error."""
     for line in lines:
-        click.echo(line, err=True)
+        complain(line)

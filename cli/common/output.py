@@ -10,15 +10,16 @@ import yaml
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from api.yaml import Dumper
+from api.yaml import STRING_TAG, Dumper
+from cli.common.printable import in_json, in_yaml, on_one_line, one_line, unguarded
 from cli.common.tables import Rows, sentence
 
 __all__ = [
     "BAD_INPUT",
-    "formatted",
     "line",
     "plain_table",
     "show",
+    "show_as",
     "title",
     "with_rest",
 ]
@@ -35,7 +36,8 @@ def show(answer: RenderableType) -> None:
     Colours are used on a terminal only, and only if NO_COLOR is not set.
     """
     if sys.stdout.isatty():
-        Console(highlight=False, markup=False, emoji=False).print(_whole(answer), crop=False)
+        terminal = Console(file=unguarded(sys.stdout), highlight=False, markup=False, emoji=False)
+        terminal.print(_whole(answer), crop=False)
         return
     out = Console(
         width=PIPE_WIDTH,
@@ -53,27 +55,44 @@ def show(answer: RenderableType) -> None:
 
 
 def _whole(answer: RenderableType) -> RenderableType:
-    """The same, with texts that are wrapped between words only."""
+    """The same, with texts that are wrapped between words only. A text is one line."""
     if isinstance(answer, Text):
-        return sentence(answer, 0)
+        return sentence(on_one_line(answer), 0)
     return Group(*map(_whole, answer.renderables)) if isinstance(answer, Group) else answer
 
 
-def formatted(data: dict[str, Any], output: str) -> str:
-    """The data as text in the format `json` or `yaml`."""
+def show_as(data: dict[str, Any], output: str) -> None:
+    """Print the data to standard output, in the format `json` or `yaml`."""
+    sys.stdout.write(_formatted(data, output))
+
+
+def _formatted(data: dict[str, Any], output: str) -> str:
+    """The data as text in the format `json` or `yaml`. What cannot be printed is escaped, and the values stay."""
     if output == "json":
-        return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
-    return yaml.dump(data, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=100)
+        return in_json(msgspec.json.format(msgspec.json.encode(data), indent=2).decode()) + "\n"
+    return in_yaml(yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100))
+
+
+class _Dumper(Dumper):
+    """Quotes texts with characters that cannot be printed. PyYAML has fewer of them."""
+
+
+def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
+    style = None if value.isprintable() else '"'
+    return dumper.represent_scalar(STRING_TAG, value, style)
+
+
+_Dumper.add_representer(str, _text)
 
 
 def title(text: str) -> RenderableType:
     """The heading of a part of the answer."""
-    return Group(Text(), Text(text, "bold"))
+    return Group(Text(), Text(one_line(text), "bold"))
 
 
 def line(text: str, style: str = "") -> RenderableType:
     """A sentence in a part of the answer."""
-    return sentence(Text(text, style), 2)
+    return sentence(Text(one_line(text), style), 2)
 
 
 def plain_table(*columns: str) -> Rows:

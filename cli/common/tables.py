@@ -12,6 +12,8 @@ from rich.console import Console, ConsoleOptions, Group, JustifyMethod, Renderab
 from rich.table import Table
 from rich.text import Text
 
+from cli.common.printable import on_one_line, one_line
+
 __all__ = ["Rows", "sentence"]
 
 NUMBER: Final = ">"
@@ -37,7 +39,9 @@ class Rows:
 
     def add_row(self, *cells: str | Text) -> None:
         """Add one cell for each column."""
-        self.rows.append(tuple(Text(cell) if isinstance(cell, str) else cell for cell in cells))
+        self.rows.append(
+            tuple(Text(one_line(cell)) if isinstance(cell, str) else on_one_line(cell) for cell in cells)
+        )
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """What rich asks for: the table that fits the width."""

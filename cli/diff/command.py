@@ -18,7 +18,7 @@ from cli.common.ending import ending
 from cli.common.files import read_file
 from cli.common.notes import note
 from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT
-from cli.common.output import formatted, show
+from cli.common.output import show, show_as
 from cli.common.sources import Sources, reading_beside
 from cli.diff.render import render
 from quota.search.decision import Options
@@ -92,5 +92,5 @@ def _answer(objects: NowAndThen, options: Options, sources: Sources, output: str
     if output == "text":
         show(render(answer))
     else:
-        click.echo(formatted(answer.plain(), output), nl=False)
+        show_as(answer.plain(), output)
     return DIFFERS if answer.changes else 0

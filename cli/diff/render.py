@@ -44,8 +44,8 @@ def render(answer: DiffAnswer) -> RenderableType:
         for each in of:
             parts += _change(each)
     if answer.renewed:
-        says = f"\n{counted(answer.renewed, 'object')} count as created anew, because their priority class changes."
-        parts.append(Text(says, "dim"))
+        says = f"{counted(answer.renewed, 'object')} count as created anew, because their priority class changes."
+        parts += [Text(), Text(says, "dim")]
     return Group(*parts)
 
 

@@ -12,7 +12,7 @@ from answers.reading.seen import SeenObjects
 from api.clock import SYSTEM_CLOCK
 from cli.common.ending import ending
 from cli.common.options import OUTPUT
-from cli.common.output import formatted, show
+from cli.common.output import show, show_as
 from cli.common.sources import Sources, reading
 from cli.doctor.render import render
 
@@ -61,5 +61,5 @@ def _answer(sources: Sources, output: str) -> int:
     if output == "text":
         show(render(answer.found))
     else:
-        click.echo(formatted(answer.plain(), output), nl=False)
+        show_as(answer.plain(), output)
     return FAULTY if answer.faulty else 0

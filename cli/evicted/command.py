@@ -11,7 +11,7 @@ from answers.reading.plans import Plans
 from cli.common.completion import POD_GROUPS, PODS, WORKLOADS, an_object
 from cli.common.ending import ending
 from cli.common.options import NAMESPACE, OUTPUT
-from cli.common.output import formatted, show
+from cli.common.output import show, show_as
 from cli.common.sources import Sources, reading
 from cli.evicted.render import render
 
@@ -64,5 +64,5 @@ def _answer(key: tuple[str, str], sources: Sources, output: str) -> int:
     if output == "text":
         show(render(answer))
     else:
-        click.echo(formatted(answer.plain(), output), nl=False)
+        show_as(answer.plain(), output)
     return 0 if answer.found else NOBODY

@@ -28,7 +28,8 @@ def render(answer: Evictions) -> RenderableType:
         parts += _eviction(answer.name, each)
     oldest = answer.oldest
     known = f"The oldest plan that was read is of {oldest}." if oldest else "There is no plan."
-    parts.append(Text(f"\n{known} Plans are kept for a time, so earlier evictions are not known.", "dim"))
+    says = f"{known} Plans are kept for a time, so earlier evictions are not known."
+    parts += [Text(), Text(says, "dim")]
     return Group(*parts)
 
 
@@ -51,7 +52,7 @@ def _eviction(key: str, each: Eviction) -> list[RenderableType]:
         ("reason", each.spec.reason),
         ("since then", _end(each)),
     ]
-    return [Text(f"\nPreemptionPlan {each.plan}"), *(line(f"{name:<11}{text}") for name, text in said)]
+    return [Text(), Text(f"PreemptionPlan {each.plan}"), *(line(f"{name:<11}{text}") for name, text in said)]
 
 
 def _end(each: Eviction) -> str:

@@ -11,6 +11,7 @@ from api.integration import ADMISSION_GATE
 from api.words import counted
 from cli.common.cluster import Connection
 from cli.common.options import OUTPUT
+from cli.common.printable import complain
 from cli.common.sources import connecting
 from cli.leaving.running import Tell, run
 from cli.leaving.sweep import Result, Sweep, sweep_all
@@ -95,15 +96,13 @@ async def _sweeps(client: ApiClient, successor: str) -> list[Sweep[Any]]:
 
 async def _warn(client: ApiClient, successor: str) -> None:
     if await mutates(client, "Pod") or await mutates(client, "Job"):
-        click.echo(
+        complain(
             "Warning: the webhooks still hold new pods and Jobs. Remove them first: "
-            "kubectl delete mutatingwebhookconfiguration reprieve",
-            err=True,
+            "kubectl delete mutatingwebhookconfiguration reprieve"
         )
     if successor != "Kueue" and await is_kueue_there(client):
-        click.echo(
-            "Warning: Kueue is installed. It suspends Jobs again, and needs the Workloads. See --to Kueue.",
-            err=True,
+        complain(
+            "Warning: Kueue is installed. It suspends Jobs again, and needs the Workloads. See --to Kueue."
         )
 
 

@@ -11,7 +11,8 @@ import structlog
 
 from answers.errors import InputError
 from cli.common.cluster import FAILED, Connection, checked
-from cli.common.output import BAD_INPUT, formatted
+from cli.common.output import BAD_INPUT, show_as
+from cli.common.printable import complain, safe_event, say, unguarded
 from cli.leaving.sweep import Result
 from kube.client import ApiClient, ApiError
 
@@ -32,25 +33,29 @@ def run(
 
     `output`: text (None), json or yaml. As text, each object is named as soon as it is free.
     """
-    tell: Tell = click.echo if output in (None, "text") else _quiet
+    tell: Tell = say if output in (None, "text") else _quiet
     try:
         files = checked(connection)
     except InputError as error:
-        click.echo(f"Error: {error}", err=True)
+        complain(f"Error: {error}")
         context.exit(BAD_INPUT)
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    *processors, renderer = structlog.get_config()["processors"]
+    structlog.configure(
+        processors=[*processors, safe_event, renderer],
+        logger_factory=structlog.PrintLoggerFactory(unguarded(sys.stderr)),
+    )
     try:
         result = asyncio.run(_on_cluster(files, connection, work, tell))
     except ApiError as error:
-        click.echo(f"Error: {error}", err=True)
+        complain(f"Error: {error}")
         context.exit(FAILED)
     for problem in (*result.errors, *result.left):
-        click.echo(f"Error: {problem}", err=True)
+        complain(f"Error: {problem}")
     if output in (None, "text"):
-        click.echo(summary(result))
+        say(summary(result))
     else:
         data = {"freed": result.freed, "errors": result.errors, "left": result.left}
-        click.echo(formatted(data, str(output)), nl=False)
+        show_as(data, str(output))
     context.exit(FAILED if result.left else 0)
 
 

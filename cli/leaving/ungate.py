@@ -10,6 +10,7 @@ from api.groups import SCHEDULING_GATE
 from api.words import counted
 from cli.common.cluster import Connection
 from cli.common.options import OUTPUT
+from cli.common.printable import complain
 from cli.common.sources import connecting
 from cli.leaving.running import Tell, run
 from cli.leaving.sweep import Result, sweep_all
@@ -56,7 +57,7 @@ def ungate(context: click.Context, connection: Connection, namespace: str | None
 
     async def work(client: ApiClient, tell: Tell) -> Result:
         if await mutates(client, "Pod"):
-            click.echo(WARNING, err=True)
+            complain(WARNING)
         return await sweep_all(client, [gates(SCHEDULING_GATE)], tell, namespace)
 
     run(context, connection, work, _summary, output)

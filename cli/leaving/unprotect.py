@@ -9,6 +9,7 @@ import click
 from api.words import counted
 from cli.common.cluster import Connection
 from cli.common.options import OUTPUT
+from cli.common.printable import complain
 from cli.common.sources import connecting
 from cli.leaving.running import Tell, run
 from cli.leaving.sweep import Result, sweep_all
@@ -52,7 +53,7 @@ def unprotect(context: click.Context, connection: Connection, output: str | None
 
     async def work(client: ApiClient, tell: Tell) -> Result:
         if await is_kueue_there(client):
-            click.echo(WARNING, err=True)
+            complain(WARNING)
         return await sweep_all(client, QUEUE_FINALIZERS, tell)
 
     run(context, connection, work, _summary, output)

@@ -15,7 +15,7 @@ from cli.common.ending import ending
 from cli.common.lines import answer_file
 from cli.common.notes import note
 from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT, for_option, jsonl_option
-from cli.common.output import BAD_INPUT, formatted, show
+from cli.common.output import BAD_INPUT, show, show_as
 from cli.common.sources import Sources, reading
 from cli.plan.asking import ask
 from cli.plan.render import render
@@ -125,5 +125,5 @@ def _plan(sources: Sources, objects: NodeObjects, preemptor: tuple[str, str], po
         note(objects.ignored_notes())
         show(render(answer.spec, answer.snapshot, failing_jobs(nodes, objects.jobs, answer.spec)))
     else:
-        click.echo(formatted(answer.plain(), output), nl=False)
+        show_as(answer.plain(), output)
     return 0 if answer.placed else NOT_PLACED

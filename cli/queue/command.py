@@ -16,7 +16,7 @@ from cli.common.completion import a_namespace, a_queue
 from cli.common.ending import ending
 from cli.common.notes import note
 from cli.common.options import OUTPUT
-from cli.common.output import formatted, show
+from cli.common.output import show, show_as
 from cli.common.sources import Sources, reading
 from cli.queue.render import render, render_queue
 from quota.answers.reclaims import HIGHEST
@@ -93,7 +93,7 @@ def queue(
             note([*objects.ignored_notes(), *objects.stray_notes(), *objects.check_notes()])
         answer = _answer(objects, name, moment, options, priority)
         if output not in (None, "text"):
-            click.echo(formatted(answer.plain(), output), nl=False)
+            show_as(answer.plain(), output)
         elif isinstance(answer, AllQueues):
             show(render(answer.overview, priority))
         else:

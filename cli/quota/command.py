@@ -18,7 +18,7 @@ from cli.common.ending import ending
 from cli.common.lines import answer_file
 from cli.common.notes import note
 from cli.common.options import NAMESPACE, OUTPUT, for_option, jsonl_option
-from cli.common.output import BAD_INPUT, formatted, show
+from cli.common.output import BAD_INPUT, show, show_as
 from cli.common.sources import Sources, reading
 from cli.quota.asking import ask
 from cli.quota.render import render
@@ -114,7 +114,7 @@ def _quota(
     if output == "text":
         show(render(answer))
     else:
-        click.echo(formatted(answer.plain(), output), nl=False)
+        show_as(answer.plain(), output)
     return 0 if answer.decision.mode == "Fit" or answer.decision.targets else NO_QUOTA
 
 

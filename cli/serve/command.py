@@ -14,6 +14,7 @@ import structlog
 
 from api.validation import FieldError
 from cli.common.configuration import Configuration, ConfigurationError, dump, load
+from cli.common.printable import complain, safe_event, say_lines, unguarded
 from cli.serve.process import run
 from kube.client import ApiError
 
@@ -44,13 +45,13 @@ def serve(context: click.Context, path: Path | None, print_config: bool) -> None
     try:
         configuration = load(path) if path is not None else Configuration()
     except ConfigurationError as error:
-        click.echo(f"Error: {error}", err=True)
+        complain(f"Error: {error}")
         context.exit(BAD_INPUT)
     if print_config:
-        click.echo(dump(configuration), nl=False)
+        say_lines(dump(configuration))
         return
     if configuration.kubeconfig is not None and not Path(configuration.kubeconfig).is_file():
-        click.echo(f"Error: {path}: kubeconfig: {configuration.kubeconfig}: no such file", err=True)
+        complain(f"Error: {path}: kubeconfig: {configuration.kubeconfig}: no such file")
         context.exit(BAD_INPUT)
     _configure_logging()
     try:
@@ -59,28 +60,28 @@ def serve(context: click.Context, path: Path | None, print_config: bool) -> None
                 context.exit(1)  # the log has the error
     except FieldError as error:
         # A file that the configuration names is read only now: it is missing, or does not fit the configuration.
-        click.echo(f"Error: {path}: {error}", err=True)
+        complain(f"Error: {path}: {error}")
         context.exit(BAD_INPUT)
     except (OSError, ApiError) as error:
         # A port is taken, or credentials are refused. The operator can mend this; a traceback would not help.
-        click.echo(f"Error: {error}", err=True)
+        complain(f"Error: {error}")
         context.exit(1)
 
 
 def _configure_logging() -> None:
     """One JSON object a line on standard error, or readable lines if that is a terminal."""
-    renderer: Any = structlog.processors.JSONRenderer()
+    renderers: list[Any] = [structlog.processors.JSONRenderer()]
     if sys.stderr.isatty():
-        renderer = structlog.dev.ConsoleRenderer()
+        renderers = [safe_event, structlog.dev.ConsoleRenderer()]
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
-            renderer,
+            *renderers,
         ],
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(unguarded(sys.stderr)),
         cache_logger_on_first_use=True,
     )
 

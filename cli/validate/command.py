@@ -19,7 +19,7 @@ from cli.common.files import STDIN, read_file
 from cli.common.lines import answer_file
 from cli.common.notes import note
 from cli.common.options import FILES, MORE_FILES, OUTPUT, jsonl_option
-from cli.common.output import BAD_INPUT, formatted, line, show
+from cli.common.output import BAD_INPUT, line, show, show_as
 from cli.validate.objects import LocatedObject, Objects, writes
 from cli.validate.stream import judge_line
 from cli.validate.verdicts import Write, verdict
@@ -150,7 +150,7 @@ def _validate(paths: Sequence[str], old: Sequence[str], user: str, output: str) 
         note(ignored.ignored_notes())
         show(_rendered(judged))
     else:
-        click.echo(formatted({"objects": [_plain(*each) for each in judged]}, output), nl=False)
+        show_as({"objects": [_plain(*each) for each in judged]}, output)
     return 0 if all(judgement.allowed for _, _, judgement in judged) else REFUSED
 
 

@@ -17,7 +17,7 @@ from cli.common.ending import ending
 from cli.common.files import read_file
 from cli.common.notes import note
 from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT
-from cli.common.output import formatted, show
+from cli.common.output import show, show_as
 from cli.common.sources import Sources, reading_beside
 from cli.whatif.render import render
 
@@ -81,5 +81,5 @@ def _answer(
     if output == "text":
         show(render(answer.steps))
     else:
-        click.echo(formatted(answer.plain(), output), nl=False)
+        show_as(answer.plain(), output)
     return 0 if answer.all_run else NOT_ALL

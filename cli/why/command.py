@@ -17,7 +17,7 @@ from cli.common.completion import by_kind
 from cli.common.ending import ending
 from cli.common.notes import note
 from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT
-from cli.common.output import formatted, show
+from cli.common.output import show, show_as
 from cli.common.sources import Sources, reading
 from cli.why.render import render
 
@@ -83,5 +83,5 @@ def _answer(kind: WhyKind, name: str, objects: NamespaceObjects, sources: Source
     if output == "text":
         show(render(answer))
     else:
-        click.echo(formatted(answer.plain(), output), nl=False)
+        show_as(answer.plain(), output)
     return WAITS if answer.waits else 0

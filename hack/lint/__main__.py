@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-from hack.lint import constructors, idioms, unused
+from hack.lint import constructors, idioms, printing, unused
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CHECKS: Final[tuple[Callable[[Path], Iterable[str]], ...]] = (
     constructors.faults,
     idioms.faults,
+    printing.faults,
     unused.faults,
 )
 """Each gets the root of the checkout, and gives one line for each fault: FILE:LINE: what is wrong."""
