@@ -10,4 +10,4 @@ class InputError(ValueError):
 
 
 class UnreadError(Exception):
-    """Objects that the answer needs could not be read. The message names a right that is missing."""
+    """Objects that the answer needs were not read. The message names a right that is missing, or their version."""

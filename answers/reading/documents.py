@@ -6,18 +6,28 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple
 
 import msgspec
 
 from answers.errors import InputError
+from answers.reading.strangers import (
+    STATUS,
+    KindName,
+    ReportedStatus,
+    is_table,
+    misspelled,
+    other_version,
+    plural,
+    said,
+)
+from answers.reading.texts import NO_OBJECTS, Document, JsonDocument, parsed
 from api.meta import Struct
-from api.validation import FieldError, convert, explain
-from api.yaml import Json, YamlError, documents
+from api.validation import FieldError
 
 __all__ = [
     "DEFAULT_NAMESPACE",
+    "Document",
     "JsonDocument",
     "Kind",
     "One",
@@ -27,12 +37,8 @@ __all__ = [
     "split_key",
 ]
 
-T = TypeVar("T")
-
 DEFAULT_NAMESPACE: Final = "default"
 MAX_LIST_DEPTH: Final = 8
-PEEK: Final = 1024
-"""Characters at the start of a file that show whether it is JSON."""
 
 UNUSABLE: Final = (ValueError, msgspec.DecodeError, RecursionError)
 """What is raised for an object that cannot be used."""
@@ -63,6 +69,7 @@ class Name(Struct):
     """The metadata that names an object."""
 
     name: str = ""
+    generate_name: str = ""
     namespace: str = ""
 
 
@@ -72,55 +79,6 @@ class Header(Struct):
     api_version: str = ""
     kind: str = ""
     metadata: Name | None = None
-
-
-class Items(Struct, Generic[T]):
-    """The field that every list has. Go writes an empty list as null."""
-
-    items: list[T] | None = None
-
-
-class Document(Protocol):
-    """An object without a type yet. Its methods raise FieldError if a field is wrong."""
-
-    def read(self, kind: type[Any]) -> Any:
-        """The object as this struct."""
-
-    def items(self) -> Iterable[Document]:
-        """The items of a list."""
-
-
-@dataclass(frozen=True, slots=True)
-class JsonDocument:
-    """Bytes that are known to be JSON."""
-
-    raw: msgspec.Raw | bytes
-
-    def read(self, kind: type[Any]) -> Any:
-        """The object as this struct, decoded from the bytes in one step."""
-        try:
-            return msgspec.json.decode(self.raw, type=kind)
-        except msgspec.ValidationError as error:
-            raise explain(error, msgspec.json.decode(self.raw), kind) from None
-
-    def items(self) -> Iterable[Document]:
-        """The items of a list, not decoded yet."""
-        return map(JsonDocument, self.read(Items[msgspec.Raw]).items or ())
-
-
-@dataclass(frozen=True, slots=True)
-class YamlDocument:
-    """A document from YAML, already decoded."""
-
-    value: Json
-
-    def read(self, kind: type[Any]) -> Any:
-        """The object as this struct."""
-        return convert(self.value, kind)
-
-    def items(self) -> Iterable[Document]:
-        """The items of a list."""
-        return map(YamlDocument, self.read(Items[Any]).items or ())
 
 
 class Reader(ABC):
@@ -143,6 +101,8 @@ class Reader(ABC):
         """Of objects that name none."""
         self._places: dict[str, str] = {}
         self._replaced: frozenset[str] = frozenset()
+        self._other_versions: dict[str, str] = {}
+        """What is said of versions that are done without. Kinds of one version need one sentence."""
 
     @abstractmethod
     def keep(self, thing: Any, place: str) -> None:
@@ -156,12 +116,19 @@ class Reader(ABC):
         return ""
 
     def do_without(self, kind: tuple[str, str], problem: str) -> bool:
-        """Whether the command has an answer without the objects of a kind. `problem`: the right that is missing."""
+        """Whether the command has an answer without the objects of a kind.
+
+        `problem`: the right that is missing, or the version that objects in files have.
+        """
         return False
+
+    def unnamed(self, prefix: str) -> str:
+        """The name of an object that has only the prefix of one (`generateName`); "" if such an object is a fault."""
+        return ""
 
     def add_file(self, data: bytes, source: str) -> None:
         """Read every object in a file's UTF-8 text. `source` names the file in messages."""
-        for number, document in enumerate(_parse(data, source), start=1):
+        for number, document in enumerate(parsed(data, source), start=1):
             if document is not None:
                 self.add(document, f"{source}: document {number}")
 
@@ -198,11 +165,33 @@ class Reader(ABC):
             elif (reader := self._kind_of(header)) is not None:
                 self.take(reader, header, document, place)
             else:
-                if problem := self.unusable(header.api_version, header.kind):
-                    raise FieldError("apiVersion", problem)
-                self.ignored[f"{header.api_version} {header.kind}"] += 1
+                self._pass_by(header, document, place)
         except UNUSABLE as error:
             raise _wrong(error, place) from None
+
+    def _pass_by(self, header: Header, document: Document, place: str) -> None:
+        """Ignore an object of another kind. Raises FieldError if it seems to be meant for one of the kinds."""
+        name = header.api_version, header.kind
+        if " ".join(name) in self.ignored:
+            self.ignored[" ".join(name)] += 1
+            return
+        if name == STATUS:
+            raise FieldError("", said(document.read(ReportedStatus)))
+        if is_table(name):
+            raise FieldError("", NO_OBJECTS)
+        if problem := self.unusable(*name):
+            raise FieldError("apiVersion", problem)
+        known = () if name in self.kinds else tuple(self.kinds)
+        if meant := misspelled(name, known):
+            raise FieldError("kind", f"{header.api_version} has no {header.kind}; is {meant} meant?")
+        kind = other_version(name, known)
+        if kind is None:
+            self.ignored[" ".join(name)] += 1
+        else:
+            problem = f"{name[0]} is not read, only {kind[0]}{_printing(kind)}"
+            first = self._other_versions.setdefault(name[0], f"{place}: {problem}")
+            if not self.do_without(kind, first):
+                raise FieldError("apiVersion", problem)
 
     def _kind_of(self, header: Header) -> Kind | None:
         """How the object is read; None if it does not matter."""
@@ -217,18 +206,19 @@ class Reader(ABC):
         """Read an object of one of the kinds, check it and keep it."""
         meta = header.metadata or Name()
         namespace = (meta.namespace or self.namespace) if kind.namespaced else ""
-        key = f"{namespace}/{meta.name}" if namespace else meta.name
+        name = meta.name or (meta.generate_name and self.unnamed(meta.generate_name))
+        key = f"{namespace}/{name}" if namespace else name
         title = kind.title or header.kind
         subject = f"{title} {key}"
         place = f"{place}, {subject}"
         try:
-            if not meta.name:
+            if not name:
                 raise FieldError("metadata.name", "is missing")
             if subject in self._replaced:
                 return
             only(self._places, subject, place, "this object is defined twice, also in")
             thing = document.read(kind.struct)
-            thing.metadata.namespace = namespace
+            thing.metadata.name, thing.metadata.namespace = name, namespace
             thing.metadata.uid = thing.metadata.uid or f"{title}/{key}"
             kind.check(thing)
             self.keep(thing, place)
@@ -251,23 +241,6 @@ def split_key(key: str, field: str) -> tuple[str, str]:
     return namespace, name
 
 
-def _parse(data: bytes, source: str) -> Iterator[Document | None]:
-    """The documents. Text that is not correct JSON is read as YAML, because its error messages are better."""
-    if data[:PEEK].lstrip().startswith(b"{"):
-        try:
-            msgspec.json.decode(data, type=msgspec.Raw)
-        except (msgspec.DecodeError, RecursionError):
-            pass
-        else:
-            yield JsonDocument(data)
-            return
-    try:
-        for value in documents(data.decode()):
-            yield None if value is None else YamlDocument(value)
-    except YamlError as error:
-        raise InputError(f"{source}: {error}") from None
-
-
 def _header(document: Document, default: Header) -> Header:
     header: Header = document.read(Header)
     header.kind = header.kind or default.kind
@@ -277,6 +250,12 @@ def _header(document: Document, default: Header) -> Header:
     if not header.kind:
         raise FieldError("kind", "is missing")
     return header
+
+
+def _printing(kind: KindName) -> str:
+    """The command that prints objects in this version. The core group has only one."""
+    group, slash, version = kind[0].partition("/")
+    return f": kubectl get {plural(kind[1])}.{version}.{group} prints it" if slash else ""
 
 
 def _items(document: Document, depth: int) -> Iterable[Document]:

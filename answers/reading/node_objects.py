@@ -124,8 +124,9 @@ class NodeObjects(Reader):
         """See `Reader`. Pods tell their groups without the objects of their owners."""
         if kind not in HELPFUL:
             return False
-        if kind != LEASE or self.asks_lease:
-            self.notes.append(f"Not read: {problem}")
+        said = f"Not read: {problem}"
+        if (kind != LEASE or self.asks_lease) and said not in self.notes:
+            self.notes.append(said)
         return True
 
     def keep(self, thing: Any, place: str) -> None:

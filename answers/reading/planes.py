@@ -44,7 +44,7 @@ class Planes(Reader):
         self.nodes = NodeObjects(by_owner=by_owner)
         self.quota = QuotaState(partial=True, deactivated_hold=False)
         self.refused: dict[tuple[str, str], str] = {}
-        """Kinds that could not be read, and the right that is missing."""
+        """Kinds that could not be read, and the right that is missing, or the version that is not read."""
         self.unusable_quota: list[str] = []
         """What is wrong with objects of the quota plane that could not be read."""
 
@@ -85,9 +85,9 @@ class Planes(Reader):
         )
 
     def _unread(self, kinds: Iterable[tuple[str, str]] = NodeObjects.kinds) -> str:
-        """Which rights are missing to read these kinds; empty if none is."""
+        """Why objects of these kinds could not be read; empty if all could be."""
         needed = [kind for kind in kinds if kind in self.refused and kind not in HELPFUL]
-        return "; ".join(self.refused[kind] for kind in needed)
+        return "; ".join(dict.fromkeys(self.refused[kind] for kind in needed))
 
     def refused_notes(self) -> list[str]:
         """Lines that name what could not be read, and what does not count."""

@@ -64,14 +64,6 @@ class QuotaObjects(Reader):
         with _field_named():
             self._state.apply(thing)
 
-    def unusable(self, api_version: str, kind: str) -> str:
-        """Say so if the object has another version than the one that is read here."""
-        group, _, version = api_version.partition("/")
-        ours, _, wanted = API_VERSION.partition("/")
-        if group != ours or (API_VERSION, kind) not in self.kinds:
-            return ""
-        return f"{version} is not read, only {wanted}: kubectl get {kind.lower()}s.{wanted}.{ours} prints it"
-
     def stray_notes(self) -> list[str]:
         """A line that names the holders whose quota counts nowhere. No line without such holders."""
         strays = [f"{holder.key} (ClusterQueue {holder.queue})" for holder in self._state.strays()]

@@ -66,7 +66,7 @@ class SeenObjects(Reader):
 
     def do_without(self, kind: tuple[str, str], problem: str) -> bool:
         """See `Reader`."""
-        if kind in OWNERS:
+        if kind in OWNERS and problem not in self._unread:
             self._unread.append(problem)
         return kind in OWNERS
 

@@ -104,6 +104,12 @@ class SubmissionReader(Reader):
         self._objects: list[tuple[Submitted, str]] = []
         """With their places."""
         self._runtimes: dict[RuntimeName, TrainingRuntime] = {}
+        self._unnamed = 0
+
+    def unnamed(self, prefix: str) -> str:
+        """See `Reader`. An API server adds five characters, and no digit 0."""
+        self._unnamed += 1
+        return f"{prefix}{self._unnamed:05}"
 
     def keep(self, thing: Any, place: str) -> None:
         """See `Reader`. Checks what an API server would check of the pods."""

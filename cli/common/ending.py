@@ -29,7 +29,12 @@ def ending(context: click.Context) -> Iterator[None]:
         yield
     except (InputError, FieldError, UnreadError) as error:
         complain(f"Error: {error}")
-        context.exit(FAILED if isinstance(error, UnreadError) else BAD_INPUT)
+        context.exit(FAILED if isinstance(error, UnreadError) and not _files(context) else BAD_INPUT)
     finally:
         if collects:
             gc.enable()
+
+
+def _files(context: click.Context) -> bool:
+    """Whether the command reads files in place of a cluster. Then what is not read is bad input."""
+    return bool(context.params.get("files") or context.params.get("more"))

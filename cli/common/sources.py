@@ -13,7 +13,7 @@ from answers.reading.documents import DEFAULT_NAMESPACE, Reader, split_key
 from cli.common.cluster import Connection
 from cli.common.completion import a_context, a_file
 from cli.common.contexts import contexts
-from cli.common.files import read_file
+from cli.common.files import files_of, read_file
 from cli.common.notes import note
 from cli.common.options import FILES, MORE_FILES
 
@@ -57,9 +57,9 @@ class Sources:
             note(reader.notes)
 
     def _read(self, reader: Reader) -> None:
-        for path in self.overlays:
+        for path in files_of(self.overlays):
             reader.add_overlay(read_file(path), path)
-        for path in self.files:
+        for path in files_of(self.files):
             reader.add_file(read_file(path), path)
         if not self.files:
             from cli.common.live import read_cluster  # noqa: PLC0415 - files need no HTTP client

@@ -15,7 +15,7 @@ from api.owner_annotations import ByOwner
 from api.times import rfc3339_micro
 from cli.common.completion import a_file
 from cli.common.ending import ending
-from cli.common.files import read_file
+from cli.common.files import files_of, read_file
 from cli.common.notes import note
 from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT
 from cli.common.output import show, show_as
@@ -76,7 +76,7 @@ def diff(
 
 def _changed(paths: tuple[str, ...], namespace: str) -> Changed:
     changed = Changed(namespace)
-    for path in paths:
+    for path in files_of(paths):
         changed.add_file(read_file(path), path)
     note(changed.ignored_notes())
     if not changed.things:

@@ -11,11 +11,10 @@ import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from answers.errors import InputError
 from api.words import counted
 from cli.common.completion import a_file
 from cli.common.ending import ending
-from cli.common.files import STDIN, read_file
+from cli.common.files import STDIN, files_of, in_folder, read_file
 from cli.common.lines import answer_file
 from cli.common.notes import note
 from cli.common.options import FILES, MORE_FILES, OUTPUT, jsonl_option
@@ -29,7 +28,6 @@ from schema.verdict import Cause, Verdict
 __all__ = ["validate"]
 
 REFUSED: Final = 3
-SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 EPILOG: Final = """\b
 Examples:
@@ -104,9 +102,10 @@ def _read(paths: Sequence[str]) -> list[Objects]:
     named, read = Objects(), []
     for path in paths:
         if path == STDIN or not Path(path).is_dir():
-            named.add_file(read_file(path), path)
+            for file in files_of([path]):
+                named.add_file(read_file(file), file)
             continue
-        for file in _files(path):
+        for file in in_folder(path):
             read.append(Objects())
             read[-1].add_file(read_file(file), file)
     read.insert(0, named)
@@ -121,24 +120,10 @@ def _together(paths: Sequence[str]) -> Objects:
     return _read(paths)[0]
 
 
-def _files(path: str) -> list[str]:
-    """The files in a folder. As in kubectl, folders inside it are left out."""
-    try:
-        found = sorted(
-            str(file) for file in Path(path).iterdir() if file.suffix in SUFFIXES and file.is_file()
-        )
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    if not found:
-        raise InputError(f"{path}: has no .yaml, .yml or .json file")
-    return found
-
-
 def _validate(paths: Sequence[str], old: Sequence[str], user: str, output: str) -> int:
     stored = Objects()
-    for path in old:
-        for file in _files(path) if path != STDIN and Path(path).is_dir() else [path]:
-            stored.add_file(read_file(file), file)
+    for path in files_of(old):
+        stored.add_file(read_file(path), path)
     judged: list[Judged] = []
     ignored = Objects()
     for objects in _read(paths):

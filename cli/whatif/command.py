@@ -14,7 +14,7 @@ from api.owner_annotations import ByOwner
 from api.times import rfc3339_micro
 from cli.common.completion import a_file
 from cli.common.ending import ending
-from cli.common.files import read_file
+from cli.common.files import files_of, read_file
 from cli.common.notes import note
 from cli.common.options import BY_OWNER, NAMESPACE, OUTPUT
 from cli.common.output import show, show_as
@@ -72,7 +72,7 @@ def what_if(
 def _answer(
     reader: SubmissionReader, paths: tuple[str, ...], cluster: ClusterObjects, sources: Sources, output: str
 ) -> int:
-    for path in paths:
+    for path in files_of(paths):
         reader.add_file(read_file(path), path)
     sources.read(cluster)
     submission = reader.expand(cluster.runtimes, cluster.unread_runtimes)

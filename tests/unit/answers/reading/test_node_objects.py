@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import io
 import json
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,7 +12,6 @@ from hypothesis import strategies as st
 from answers.errors import InputError
 from answers.reading.documents import JsonDocument
 from answers.reading.node_objects import NodeObjects
-from cli.common.files import read_file
 from nodes.state.snapshot import Snapshot
 from tests.kit.changes import changed
 
@@ -152,7 +149,7 @@ def node_affinity(operator: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("thing", "message"),
     [
-        ([], "document 1: expected an object, got a list"),
+        ([[]], "document 1: expected an object, got a list"),
         (5, "document 1: expected an object, got an integer"),
         ({}, "document 1: apiVersion: is missing"),
         ({"apiVersion": "v1"}, "document 1: kind: is missing"),
@@ -336,18 +333,3 @@ def test_any_value_anywhere_is_read_or_refused(value: object, path: str) -> None
         objects.picture()
     except InputError as caught:
         assert str(caught).startswith("line")  # noqa: PT017 - both ways out are right
-
-
-def test_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.json"
-    with pytest.raises(InputError, match="No such file"):
-        read_file(str(path))
-    with pytest.raises(InputError, match="Is a directory"):
-        read_file(str(tmp_path))
-    path.write_bytes("\ufeff{}".encode("utf-16"))
-    with pytest.raises(InputError, match=r"is not UTF-8 \(byte 1\)"):
-        read_file(str(path))
-    path.write_bytes("\ufeff{}".encode())
-    assert read_file(str(path)) == b"{}"
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"kind: x")))
-    assert read_file("-") == b"kind: x"

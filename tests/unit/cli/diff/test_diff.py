@@ -176,7 +176,7 @@ def test_pods_that_only_their_names_tell_apart_are_asked_about_once(
         ),
         (
             [{"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "ClusterQueue", "metadata": {"name": "a"}}],
-            "1 kueue.x-k8s.io/v1beta1 ClusterQueue",
+            "document 1: apiVersion: kueue.x-k8s.io/v1beta1 is not read, only kueue.x-k8s.io/v1beta2",
         ),
         (
             [

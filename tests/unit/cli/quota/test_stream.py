@@ -146,7 +146,7 @@ CYCLE = [
         ),
         (
             {"objects": with_object({**QUEUE, "apiVersion": "kueue.x-k8s.io/v1beta1"})},
-            "objects[1]: apiVersion: v1beta1 is not read, only v1beta2: "
+            "objects[1]: apiVersion: kueue.x-k8s.io/v1beta1 is not read, only kueue.x-k8s.io/v1beta2: "
             "kubectl get clusterqueues.v1beta2.kueue.x-k8s.io prints it",
         ),
         (
