@@ -150,8 +150,13 @@ class PodSetFlavors:
 
     name: str
     count: int
+    """The number of pods that these flavors are for."""
+    asked: int
+    """The number of pods that the pod set asks for, without the reclaimable ones. `count` is less in a partial
+    admission."""
     requests: Mapping[str, int]
-    """Amounts by resource, in canonical units. `pods` is among them if the ClusterQueue has a quota for it."""
+    """Amounts by resource for `count` pods, in canonical units. `pods` is among them if the ClusterQueue has a quota
+    for it."""
     flavors: Mapping[str, Assigned]
     """By resource. A resource that no quota covers is missing here if the pods ask for none of it."""
 
@@ -175,3 +180,8 @@ class Assignment:
     message: str
     """The problems in Kueue's words; "" if everything fits at once."""
     no_fit_reason: NoFitReason
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether a pod set has fewer pods here than it asks for."""
+        return any(pods.count < pods.asked for pods in self.pod_sets)

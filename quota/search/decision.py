@@ -3,15 +3,17 @@ the snapshot."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from api.workloads import PreemptionReason, Workload
-from native.quota.quotas import Found
+from native.quota.quotas import Ask, Found
 from quota.search.asks import Options, ask_for
 from quota.search.assignment import Assignment, Mode, NoFitReason, Tried
 from quota.search.explain import REASONS, Explanation, explained
 from quota.search.flavors import assign
+from quota.search.reducer import can_shrink, largest
 from quota.state.amounts import QuotaError
 from quota.state.snapshot import Holder, Queue, QuotaSnapshot
 from quota.state.workloads import has_closed_preemption_gate, key_of
@@ -46,6 +48,9 @@ class Decision:
     gated: bool
     """Whether a preemption gate is closed (KEP-8303). The targets stay until it is open. Without targets the gate
     makes no difference."""
+    full: Assignment | None
+    """Set in a partial admission: the flavors for all pods, for which it gets no quota. None if `assignment` is for all
+    pods."""
     message: str
     """What prevents the admission, in Kueue's words; "" if nothing does."""
     no_fit_reason: NoFitReason
@@ -71,14 +76,15 @@ def decide(
     `only`: flavors by pod set and resource; no other flavors are tried. `last_tried`: the search for flavors
     continues after these. Raises QuotaError if the workload cannot be decided: it has no queue, its queue is
     inactive, or a quantity is invalid.
+
+    All pods come first, also with a preemption. Only if they neither fit nor find victims, fewer pods are tried.
     """
     options = options or Options()
     queue = _active(snapshot, workload)
-    assignment = assign(snapshot, queue, workload, options, now, only=only, last_tried=last_tried)
-    ask = ask_for(snapshot, queue, workload, now, options, assignment)
-    found = Found([], [])
-    if assignment.mode == "Preempt":
-        found = snapshot.ledger.search(ask, options.search, explain)
+    search = _Search(snapshot, queue, workload, options, now, only, last_tried, explain)
+    full = search.attempt()
+    part = None if full.succeeds else search.in_part()
+    assignment, ask, found = part or full
     fits = assignment.mode != "NoFit"
     return Decision(
         workload=key_of(workload),
@@ -88,6 +94,7 @@ def decide(
         borrowing=assignment.borrowing if fits else 0,
         targets=_targets(found),
         gated=has_closed_preemption_gate(workload),
+        full=full.assignment if part is not None else None,
         message=assignment.message,
         no_fit_reason=assignment.no_fit_reason,
         tried=assignment.tried,
@@ -96,6 +103,55 @@ def decide(
         if explain
         else None,
     )
+
+
+class _Attempt(NamedTuple):
+    """A decision for certain numbers of pods."""
+
+    assignment: Assignment
+    ask: Ask
+    found: Found
+
+    @property
+    def succeeds(self) -> bool:
+        """Whether it fits, or there are victims whose preemption makes room."""
+        return self.assignment.mode == "Fit" or bool(self.found.targets)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    snapshot: QuotaSnapshot
+    queue: Queue
+    workload: Workload
+    options: Options
+    now: int
+    only: Mapping[str, Mapping[str, str]] | None
+    last_tried: Tried | None
+    trace: bool
+
+    def attempt(self, counts: Sequence[int] | None = None) -> _Attempt:
+        """The decision for these numbers of pods; None: for all."""
+        where = self.snapshot, self.queue, self.workload
+        assignment = assign(
+            *where, self.options, self.now, only=self.only, last_tried=self.last_tried, counts=counts
+        )
+        ask = ask_for(*where, self.now, self.options, assignment)
+        found = Found([], [])
+        if assignment.mode == "Preempt":
+            found = self.snapshot.ledger.search(ask, self.options.search, self.trace)
+        return _Attempt(assignment, ask, found)
+
+    def in_part(self) -> _Attempt | None:
+        """The decision for as many pods as possible; None if there is none, or all pods are needed."""
+        pod_sets = self.workload.spec.pod_sets
+        return largest(pod_sets, self._succeeding) if can_shrink(pod_sets) else None
+
+    def _succeeding(self, counts: Sequence[int]) -> _Attempt | None:
+        try:
+            tried = self.attempt(counts)
+        except QuotaError:
+            return None  # too much to be counted: more pods than it asks for, because some are reclaimable
+        return tried if tried.succeeds else None
 
 
 def _active(snapshot: QuotaSnapshot, workload: Workload) -> Queue:

@@ -35,7 +35,7 @@ from quota.search.assignment import (
 from quota.search.matching import mismatch
 from quota.state.amounts import shown
 from quota.state.snapshot import Group, Queue, QuotaSnapshot
-from quota.state.workloads import PodSetRequest, pod_set_requests
+from quota.state.workloads import PodSetRequest, pod_set_requests, scaled, subject_of
 
 __all__ = ["assign"]
 
@@ -70,14 +70,15 @@ def assign(
     *,
     only: Mapping[str, Mapping[str, str]] | None = None,
     last_tried: Tried | None = None,
+    counts: Sequence[int] | None = None,
 ) -> Assignment:
     """The flavors of all pod sets. `now` is in microseconds. Raises QuotaError.
 
     `only`: flavors by pod set and resource; no other flavors are tried. `last_tried`: the search continues after
-    these.
+    these. `counts`: the number of pods of each pod set, in the order of the spec; None: as many as it asks for.
     """
     search = _Assigner(snapshot, queue, workload, options, now, only, last_tried or {})
-    return search.assign()
+    return search.assign(counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,7 @@ class _Member:
 
     spec: PodSet
     count: int
+    asked: int
     requests: Mapping[str, int]
 
 
@@ -123,30 +125,31 @@ class _Assigner:
         self._searches: list[FlavorSearch] = []
         self._problems: list[tuple[str, list[str]]] = []
 
-    def assign(self) -> Assignment:
-        for members in self._groups():
+    def assign(self, counts: Sequence[int] | None) -> Assignment:
+        for members in self._groups(counts):
             refusal = self._assign(members)
             if refusal is not None:
                 return self._assignment("NoFit", refusal.reason)
         modes = {each.mode for assigned in self._pod_sets.values() for each in assigned.flavors.values()}
         return self._assignment("Preempt" if "Preempt" in modes else "Fit", "")
 
-    def _groups(self) -> list[list[_Member]]:
+    def _groups(self, counts: Sequence[int] | None) -> list[list[_Member]]:
         """The pod sets, in groups that get their flavors together."""
         groups: dict[tuple[str, str], list[_Member]] = {}
         requests = pod_set_requests(adjusted(self._workload, self._snapshot.surroundings))
-        for spec, request in zip(self._workload.spec.pod_sets, requests, strict=True):
+        wanted = requests if counts is None else scaled(requests, counts, subject_of(self._workload))
+        for spec, request, asked in zip(self._workload.spec.pod_sets, wanted, requests, strict=True):
             topology = spec.topology_request
             shared = topology.pod_set_group_name if topology is not None else None
             key = ("group", shared) if shared is not None else ("alone", spec.name)
-            groups.setdefault(key, []).append(self._member(spec, request))
+            groups.setdefault(key, []).append(self._member(spec, request, asked.count))
         return list(groups.values())
 
-    def _member(self, spec: PodSet, request: PodSetRequest) -> _Member:
+    def _member(self, spec: PodSet, request: PodSetRequest, asked: int) -> _Member:
         requests = dict(request.requests)
         if PODS in self._queue.group_of:
             requests[PODS] = request.count
-        return _Member(spec, request.count, requests)
+        return _Member(spec, request.count, asked, requests)
 
     # ---- pod sets
 
@@ -184,7 +187,7 @@ class _Assigner:
                 pair = assigned.flavor, resource
                 self._usage[pair] = self._usage.get(pair, 0) + member.requests[resource]
             name = member.spec.name
-            self._pod_sets[name] = PodSetFlavors(name, member.count, member.requests, own)
+            self._pod_sets[name] = PodSetFlavors(name, member.count, member.asked, member.requests, own)
             self._problems.append((name, reasons))
 
     def _assignment(self, mode: Mode, reason: NoFitReason) -> Assignment:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,6 +35,7 @@ __all__ = [
     "queue_timestamp",
     "requeue_at",
     "reserved_at",
+    "scaled",
     "subject_of",
     "time_us",
     "true_condition",
@@ -166,6 +167,23 @@ def pod_set_requests(workload: Workload) -> list[PodSetRequest]:
     ]
     _check_total(requests, subject_of(workload))
     return requests
+
+
+def scaled(requests: Sequence[PodSetRequest], counts: Sequence[int], subject: str) -> list[PodSetRequest]:
+    """The requests for other numbers of pods. A pod set that asks for no pod stays as it is.
+
+    Raises QuotaError if it is too much. `subject` is the Workload's name in the error.
+    """
+    result = [
+        PodSetRequest(
+            each.name, count, {name: amount // each.count * count for name, amount in each.requests.items()}
+        )
+        if each.count not in (0, count)
+        else each
+        for each, count in zip(requests, counts, strict=True)
+    ]
+    _check_total(result, subject)
+    return result
 
 
 def time_us(text: str, field: str, subject: str = "") -> int:

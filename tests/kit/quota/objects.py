@@ -150,17 +150,18 @@ def workload(
     priority: int = 0,
     created: int = 0,
     count: int = 1,
+    least: int | None = None,
     memory: Amount | None = None,
     gates: Iterable[str] = (),
     uid: str = "",
 ) -> Workload:
-    """A pending one, of `count` pods that ask for `cpus` each. `uid` is by default the name."""
+    """A pending one, of `count` pods that ask for `cpus` each. `least` is its minCount, `uid` by default the name."""
     requests: Quantities = {"cpu": cpus}
     if memory is not None:
         requests["memory"] = memory
     pod = PodSpec(containers=[Container("main", ResourceRequirements(requests=requests))])
     spec = WorkloadSpec(
-        pod_sets=[PodSet(PodTemplate(spec=pod), count=count)],
+        pod_sets=[PodSet(PodTemplate(spec=pod), count=count, min_count=least)],
         queue_name=queue,
         priority=priority,
         preemption_gates=[PreemptionGate(name) for name in gates] or None,
