@@ -92,4 +92,5 @@ def _plain(fate: Fate | None) -> dict[str, Any] | None:
         "reason": fate.reason,
         "sentence": fate.sentence,
         "because": list(fate.because),
+        "podSets": [each.plain() for each in fate.pod_sets],
     }

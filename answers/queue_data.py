@@ -7,6 +7,7 @@ from typing import Any
 from api.kueue import LocalQueue
 from quota.answers.accounts import Account
 from quota.answers.overview import NodeOverview, Overview, QueueOverview
+from quota.answers.pod_counts import counts_of
 from quota.answers.reclaims import Reclaim
 from quota.cycle.entries import Entry
 from quota.state.amounts import shown
@@ -103,6 +104,7 @@ def _waiting(entry: Entry, snapshot: QuotaSnapshot) -> dict[str, Any]:
         "outcome": entry.outcome,
         "message": entry.message,
         "victims": [] if decision is None else [target.holder.key for target in decision.targets],
+        "podSets": [] if decision is None else [each.plain() for each in counts_of(decision)],
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from api.workloads import QUOTA_RESERVED, Workload
-from quota.search.assignment import Attempt, Check, FlavorSearch
+from quota.search.assignment import Assignment, Attempt, Check, FlavorSearch
 from quota.search.decision import Decision, Target
 from quota.search.explain import Explanation, SearchAttempt
 from quota.state.amounts import shown
@@ -27,6 +27,7 @@ def plain(decision: Decision) -> dict[str, Any]:
         "message": decision.message,
         "noFitReason": decision.no_fit_reason,
         "podSets": _pod_sets(decision),
+        "allPods": None if decision.full is None else _all_pods(decision.full),
         "explanation": None if explanation is None else _explanation(explanation),
     }
 
@@ -58,6 +59,7 @@ def _pod_sets(decision: Decision) -> list[dict[str, Any]]:
         {
             "name": pods.name,
             "count": pods.count,
+            "askedCount": pods.asked,
             "requests": {name: shown(name, amount) for name, amount in pods.requests.items()},
             "flavors": {
                 name: {"flavor": each.flavor, "mode": each.mode, "borrowing": each.borrowing}
@@ -66,6 +68,11 @@ def _pod_sets(decision: Decision) -> list[dict[str, Any]]:
         }
         for pods in decision.assignment.pod_sets
     ]
+
+
+def _all_pods(full: Assignment) -> dict[str, Any]:
+    """Of a partial admission: why all pods get no quota."""
+    return {"mode": full.mode, "noFitReason": full.no_fit_reason, "message": full.message}
 
 
 def _explanation(explanation: Explanation) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from api.waits import PodCount
+
 __all__ = ["Change", "Fate", "FateState", "Plane", "changes"]
 
 Plane = Literal["Nodes", "Quota"]
@@ -28,6 +30,8 @@ class Fate:
     sentence: str
     because: tuple[str, ...] = ()
     """The preemptors it would be evicted for, or the victims it would evict."""
+    pod_sets: tuple[PodCount, ...] = ()
+    """The pods for which a Workload that waits gets quota; empty if it gets none."""
 
     @property
     def waits(self) -> bool:
@@ -54,7 +58,7 @@ class Change:
 
 
 def changes(now: Mapping[str, Fate], then: Mapping[str, Fate]) -> list[Change]:
-    """The objects whose state or reason differs, by the key that they have in both worlds.
+    """The objects whose state, reason or number of pods differs, by the key that they have in both worlds.
 
     An object that is in one world only counts if it is new and waits: others have become a part of something else.
     """
@@ -78,8 +82,12 @@ def _pairs(now: Mapping[str, Fate], then: Mapping[str, Fate]) -> Iterator[tuple[
         if before is None or after is None:
             if before is None and after is not None and after.waits:
                 yield before, after
-        elif (before.state, before.reason) != (after.state, after.reason):
+        elif _essence(before) != _essence(after):
             yield before, after
+
+
+def _essence(fate: Fate) -> tuple[object, ...]:
+    return fate.state, fate.reason, fate.pod_sets
 
 
 def _but_name(fate: Fate | None) -> tuple[object, ...]:

@@ -6,6 +6,7 @@ from typing import Final
 
 __all__ = [
     "ADMISSION_GATE",
+    "COMPLETIONS_EQUAL_PARALLELISM_ANNOTATION",
     "CONTROLLER_UID_LABEL",
     "DEFAULT_LOCAL_QUEUE",
     "JOB_FRAMEWORK",
@@ -33,7 +34,9 @@ MAX_EXEC_TIME_LABEL: Final = "kueue.x-k8s.io/max-exec-time-seconds"
 PREBUILT_WORKLOAD_LABEL: Final = "kueue.x-k8s.io/prebuilt-workload-name"
 """On a Job: a Workload that exists already, and that the Job uses in place of its own."""
 MIN_PARALLELISM_ANNOTATION: Final = "kueue.x-k8s.io/job-min-parallelism"
-"""On a Job: it asks for partial admission."""
+"""On a Job: it asks for partial admission. The value is the fewest pods that it starts with."""
+COMPLETIONS_EQUAL_PARALLELISM_ANNOTATION: Final = "kueue.x-k8s.io/job-completions-equal-parallelism"
+"""On a Job with partial admission: if it is true, completions are lowered together with parallelism."""
 ADMISSION_GATE: Final = "kueue.x-k8s.io/admission"
 """The scheduling gate of a pod that waits for quota."""
 WORKLOAD_ANNOTATION: Final = "kueue.x-k8s.io/workload"

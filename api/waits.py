@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-__all__ = ["Place", "Source", "Wait"]
+__all__ = ["Place", "PodCount", "Source", "Wait"]
 
 Source = Literal["Status", "Plan", "Engine"]
 """Who says why: the status of the object, a stored PreemptionPlan, or the engine, which was asked now."""
@@ -19,6 +19,19 @@ class Place:
     name: str
     outcome: str
     reason: str
+
+
+class PodCount(NamedTuple):
+    """How many pods of a pod set get quota."""
+
+    name: str
+    count: int
+    asked: int
+    """How many it asks for. It gets fewer in a partial admission."""
+
+    def plain(self) -> dict[str, Any]:
+        """For programs."""
+        return {"name": self.name, "count": self.count, "askedCount": self.asked}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +64,8 @@ class Wait:
     """What else its owner should know."""
     tried_again: str = ""
     """When it is tried again."""
+    pod_sets: tuple[PodCount, ...] = ()
+    """The pods for which a Workload has quota, or gets it; empty if it gets none."""
     plan: str = ""
     """NAMESPACE/NAME of the stored PreemptionPlan that is about it."""
     decision: Mapping[str, Any] | None = None
@@ -78,6 +93,7 @@ class Wait:
             "stays": list(self.stays),
             "notes": list(self.notes),
             "triedAgain": self.tried_again,
+            "podSets": [each.plain() for each in self.pod_sets],
             "plan": self.plan,
             "decision": None if self.decision is None else dict(self.decision),
             "depends": [each.plain() for each in self.depends],

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+import msgspec
+
 from answers.picture import Picture
 from answers.what_if.step import Step
 from answers.what_if.units import Unit
 from answers.what_if.workloads import supposed_pods, workload_of
-from api.groups import SCHEDULING_GATE
+from api.groups import SCHEDULING_GATE, PodGroup
 from api.integration import ADMISSION_GATE
 from api.times import rfc3339_micro
 from api.validation import FieldError
@@ -116,14 +118,16 @@ class Trying:
         if not unit.pods:
             return replace(bare, outcome="Nothing", sentence="No pod of it is submitted.")
         name = WorkloadName(unit.api_version, unit.meta.namespace, unit.meta.name, unit.meta.uid)
-        tried = submit(self._snapshot, name, supposed_pods(unit.sets, infos, self._nodes), unit.gang)
+        supposed = supposed_pods(unit.sets, infos, self._nodes)
+        pods = sum(each.count for each in supposed)
+        tried = submit(self._snapshot, name, supposed, _gang_of(unit, pods))
         goes = tried.spec if tried.running else None
         found = consequences(tried.after, goes, self._returns) if goes is not None else []
         self._snapshot = tried.after
         return replace(
             bare,
-            outcome=_outcome(tried),
-            sentence=_sentence(tried),
+            outcome=_outcome(tried, unit.pods - pods),
+            sentence=_sentence(tried, pods, unit.pods),
             running=tried.running,
             plan=tried.spec,
             evicted=victims_of(goes) if goes is not None else (),
@@ -142,15 +146,34 @@ def _gates(sets: Sequence[MadePods]) -> list[str]:
     return sorted(gates - {SCHEDULING_GATE, ADMISSION_GATE})
 
 
-def _outcome(tried: Tried) -> str:
+def _gang_of(unit: Unit, pods: int) -> PodGroup | None:
+    """The gang of the object if it has so many pods: a partial admission makes the gang of an owner smaller."""
+    policy = unit.gang.spec.scheduling_policy.gang if unit.gang is not None else None
+    if unit.gang is None or policy is None or pods >= min(unit.pods, policy.min_count):
+        return unit.gang
+    gang = msgspec.structs.replace(policy, min_count=pods)
+    scheduling = msgspec.structs.replace(unit.gang.spec.scheduling_policy, gang=gang)
+    spec = msgspec.structs.replace(unit.gang.spec, scheduling_policy=scheduling)
+    return msgspec.structs.replace(unit.gang, spec=spec)
+
+
+def _outcome(tried: Tried, without_quota: int) -> str:
+    """`without_quota`: how many pods are not created, because of a partial admission."""
     if not tried.running:
         return "Waits"
-    if tried.running < tried.pods:
+    if tried.running < tried.pods + without_quota:
         return "RunsInPart"
     return "RunsAfterEvictions" if tried.spec.victims else "Runs"
 
 
-def _sentence(tried: Tried) -> str:
+def _sentence(tried: Tried, pods: int, of: int) -> str:
+    """`pods`: that have quota, of all that are submitted."""
+    if pods == of:
+        return _on_nodes(tried)
+    return f"It gets quota for {pods} of its {counted(of, 'pod')} (partial admission, minCount). {_on_nodes(tried)}"
+
+
+def _on_nodes(tried: Tried) -> str:
     if not tried.running:
         return f"None of {counted(tried.pods, 'pod')} gets a node: {tried.why_not}."
     victims = tried.spec.victims

@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 
 from api.groups import API_VERSION
-from api.integration import QUEUE_NAME_LABEL
+from api.integration import MIN_PARALLELISM_ANNOTATION, QUEUE_NAME_LABEL
 from api.meta import ObjectMeta
 from api.podsets import PodTemplate
 from api.priority import SYSTEM_CLASSES, global_default
+from api.syntax import whole_number
 from api.validation import convert
 from api.workloads import PriorityClassRef, Workload
 from controllers.jobs.owned_workload import (
@@ -50,14 +51,28 @@ def workload_of(
     group = version.partition("/")[0] if "/" in version else ""
     ref, priority = class_of_label(meta.labels, classes) or _of_pods(sets, classes)
     wish = Wish(queue, priority, ref, seconds_of_label(meta.labels))
+    least = _min_count(meta, sum(each.count for each in sets)) if kind == "Job" else {}
     pod_sets = [
-        {"name": each.pod_set, "count": each.count, "template": _template(each.template)} for each in sets
+        {"name": each.pod_set, "count": each.count, "template": _template(each.template), **least}
+        for each in sets
     ]
     owner = owner_reference(version, kind, meta, blocks=False)
     body = owned_body(owned_name(kind, group, meta), meta.namespace, owner, wish, pod_sets)
     body["metadata"] |= {"uid": f"{meta.uid}/workload", "creationTimestamp": now}
     made: Workload = convert(body, Workload)
     return made
+
+
+def _min_count(meta: ObjectMeta, pods: int) -> dict[str, int]:
+    """The minCount of a Job of so many pods, if it asks for partial admission. Raises JobError."""
+    text = (meta.annotations or {}).get(MIN_PARALLELISM_ANNOTATION)
+    if text is None:
+        return {}
+    least = whole_number(text, 1, pods - 1)
+    if least is None:
+        path = f"metadata.annotations[{MIN_PARALLELISM_ANNOTATION}]"
+        raise JobError(f"{path}: {text[:40]!r} is no number between 0 and {pods}, the number of pods")
+    return {"minCount": least}
 
 
 def supposed_pods(

@@ -15,6 +15,7 @@ from api.workloads import PreemptionReason
 from cli.common.output import line, plain_table, title, with_rest
 from quota.answers.accounts import Account
 from quota.answers.overview import NodeOverview, Overview
+from quota.answers.pod_counts import counts_of, in_part
 from quota.answers.reclaims import HIGHEST, Reclaim
 from quota.cycle.entries import Entry, Outcome
 from quota.state.amounts import shown
@@ -143,7 +144,9 @@ def _waiting(entries: Sequence[Entry]) -> RenderableType:
     for entry in entries[:MAX_WAITING]:
         targets = entry.decision.targets if entry.decision is not None else ()
         victims = _some([target.holder.key for target in targets])
+        part = in_part(counts_of(entry.decision)) if entry.decision is not None else ""
         said = OUTCOMES[entry.outcome].format(victims=victims, message=entry.message)
+        said += f" (partial admission: {part})" if part else ""
         name = Text(key_of(entry.workload), "yellow")
         table.add_row(name, str(effective_priority(entry.workload)), said)
     return with_rest(table, len(entries) - MAX_WAITING)

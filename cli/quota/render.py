@@ -11,6 +11,7 @@ from rich.text import Text
 from answers.quota_decision import QuotaAnswer
 from api.words import counted, some
 from cli.common.output import line, plain_table, title, with_rest
+from quota.answers.pod_counts import counts_of, in_part, why_not_all
 from quota.answers.words import NO_FIT, NOT_COVERED, because, duration, rule_text
 from quota.search.assignment import Check, FlavorSearch, Mode
 from quota.search.decision import Decision, Target
@@ -54,10 +55,13 @@ def _head(decision: Decision, priority: int, path: str) -> RenderableType:
 def _sentences(decision: Decision) -> Iterator[str]:
     if decision.mode == "NoFit":
         yield f"{NO_FIT[decision.no_fit_reason]} Nothing is preempted."
+        yield from why_not_all(decision)
         yield f"Kueue: {decision.message}"
         return
     flavors = {flavor: None for pods in decision.flavors.values() for flavor in pods.values()}
-    place = f"in flavor {', '.join(flavors)}" if flavors else "because it asks for nothing"
+    part = in_part(counts_of(decision))
+    place = f"for {part} " if part else ""
+    place += f"in flavor {', '.join(flavors)}" if flavors else "because it asks for nothing"
     place += f", borrowing (level {decision.borrowing})" if decision.borrowing else ""
     if decision.mode == "Fit":
         yield f"It gets its quota {place}."
@@ -67,6 +71,7 @@ def _sentences(decision: Decision) -> Iterator[str]:
     else:
         yield f"It would get its quota {place}, but too few of the workloads that hold it may be preempted."
         yield "Nothing is preempted: it waits."
+    yield from why_not_all(decision)
     if decision.gated and decision.targets:
         yield "A preemption gate is closed. Until all its gates are open, it claims nothing, and the others stay."
 

@@ -9,6 +9,7 @@ from typing import Final
 from api.waits import Place
 from api.words import counted, listed
 from api.workloads import Workload
+from quota.answers.pod_counts import counts_of, in_part, why_not_all
 from quota.answers.words import NO_FIT, NOT_COVERED, because, rule_text
 from quota.search.decision import Decision
 from quota.search.survivors import survivors
@@ -22,9 +23,16 @@ MOST: Final = 15
 
 
 def said_of(decision: Decision) -> tuple[str, str]:
-    """The state of the Workload in a word, and a sentence about it."""
+    """The state of the Workload in a word, and sentences about it."""
+    state, says = _said_of(decision)
+    return state, " ".join([says, *why_not_all(decision)])
+
+
+def _said_of(decision: Decision) -> tuple[str, str]:
     flavors = {flavor: None for pods in decision.flavors.values() for flavor in pods.values()}
-    where = f" in flavor {', '.join(flavors)}" if flavors else ""
+    part = in_part(counts_of(decision))
+    where = f" for {part}" if part else ""
+    where += f" in flavor {', '.join(flavors)}" if flavors else ""
     where += (
         f", borrowing from {counted(decision.borrowing, 'level')} of Cohorts" if decision.borrowing else ""
     )

@@ -9,6 +9,7 @@ from api.fates import Fate, FateState
 from api.workloads import Workload
 from quota.answers.overview import Namespaces, tried_alone
 from quota.answers.picture import QuotaPicture
+from quota.answers.pod_counts import counts_of, in_part
 from quota.answers.reclaims import reclaims
 from quota.cycle.entries import Entry, Outcome
 from quota.cycle.queues import is_queued
@@ -63,9 +64,9 @@ def _waiting(
     targets = entry.decision.targets if entry.decision is not None else ()
     state = STATES.get(entry.outcome, "Waits")
     because = tuple(f"Workload {each.holder.key} ({each.reason})" for each in targets)
-    fate = Fate(
-        "Quota", "Workload", key, state, _reason(entry, state), _says(entry, state, queue.name), because
-    )
+    says, reason = _says(entry, state, queue.name), _reason(entry, state)
+    counts = () if entry.decision is None or state == "Waits" else counts_of(entry.decision)
+    fate = Fate("Quota", "Workload", key, state, reason, says, because, counts)
     return fate, [(each.holder.key, each.reason) for each in targets if entry.outcome == "Preempt"]
 
 
@@ -74,10 +75,12 @@ def _reason(entry: Entry, state: FateState) -> str:
 
 
 def _says(entry: Entry, state: FateState, queue: str) -> str:
+    part = "" if entry.decision is None else in_part(counts_of(entry.decision))
+    gets = f"It gets its quota{f' for {part}' if part else ''} in ClusterQueue {queue}"
     if state == "Fits":
-        return f"It gets its quota in ClusterQueue {queue}."
+        return f"{gets}."
     if state == "Preempts":
-        return f"It gets its quota in ClusterQueue {queue} once others are gone."
+        return f"{gets} once others are gone."
     return f"It waits: {entry.message.rstrip('.')}."
 
 

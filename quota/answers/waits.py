@@ -21,6 +21,7 @@ from api.workloads import (
 )
 from quota.answers.decision_words import places_of, said_of, stays_of, targets_of, would_help
 from quota.answers.picture import QuotaPicture
+from quota.answers.pod_counts import counts_held, counts_of, in_part
 from quota.cycle.admissible import admissible_in
 from quota.cycle.entries import Entry
 from quota.cycle.queues import backs_off, is_queued, precedence
@@ -109,7 +110,7 @@ def _held(workload: Workload, known: Wait, around: Around) -> Wait | None:
     if reserved is None or not holds_quota(workload):
         return None
     queue = workload.status.admission.cluster_queue if workload.status.admission is not None else ""
-    known = replace(known, numbers={**known.numbers, "clusterQueue": queue})
+    known = replace(known, numbers={**known.numbers, "clusterQueue": queue}, pod_sets=counts_held(workload))
     if (evicted := true_condition(workload, EVICTED)) is not None:
         says = f"It is being evicted ({evicted.reason}): {evicted.message}"
         again = "When nothing of it runs any longer. Then it queues again."
@@ -121,7 +122,9 @@ def _held(workload: Workload, known: Wait, around: Around) -> Wait | None:
             tried_again=again,
         )
     if (admitted := true_condition(workload, ADMITTED)) is not None:
-        says = f"It does not wait for quota: it is admitted in ClusterQueue {queue}."
+        part = in_part(known.pod_sets)
+        where = f"{queue} with {part} (partial admission, minCount)" if part else queue
+        says = f"It does not wait for quota: it is admitted in ClusterQueue {where}."
         since = admitted.last_transition_time or ""
         return replace(known, waits=False, state="Admitted", sentence=says, since=since)
     return _checked(workload, replace(known, since=reserved.last_transition_time or ""))
@@ -281,6 +284,7 @@ def _decided(workload: Workload, known: Wait, decision: Decision, queue: Queue, 
         known,
         state=state,
         sentence=f"{says}{ahead}{status}",
+        pod_sets=counts_of(decision),
         places=tuple(places_of(decision, queue)),
         waits_for=tuple(targets_of(decision, priority, queue)),
         would_help=tuple(would_help(workload, decision)),

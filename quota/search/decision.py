@@ -51,6 +51,8 @@ class Decision:
     full: Assignment | None
     """Set in a partial admission: the flavors for all pods, for which it gets no quota. None if `assignment` is for all
     pods."""
+    tried_fewer: bool
+    """Whether fewer pods were tried, down to minCount, because all of them get no quota."""
     message: str
     """What prevents the admission, in Kueue's words; "" if nothing does."""
     no_fit_reason: NoFitReason
@@ -83,7 +85,8 @@ def decide(
     queue = _active(snapshot, workload)
     search = _Search(snapshot, queue, workload, options, now, only, last_tried, explain)
     full = search.attempt()
-    part = None if full.succeeds else search.in_part()
+    tried_fewer = not full.succeeds and can_shrink(workload.spec.pod_sets)
+    part = search.in_part() if tried_fewer else None
     assignment, ask, found = part or full
     fits = assignment.mode != "NoFit"
     return Decision(
@@ -95,6 +98,7 @@ def decide(
         targets=_targets(found),
         gated=has_closed_preemption_gate(workload),
         full=full.assignment if part is not None else None,
+        tried_fewer=tried_fewer,
         message=assignment.message,
         no_fit_reason=assignment.no_fit_reason,
         tried=assignment.tried,
@@ -142,9 +146,8 @@ class _Search:
         return _Attempt(assignment, ask, found)
 
     def in_part(self) -> _Attempt | None:
-        """The decision for as many pods as possible; None if there is none, or all pods are needed."""
-        pod_sets = self.workload.spec.pod_sets
-        return largest(pod_sets, self._succeeding) if can_shrink(pod_sets) else None
+        """The decision for as many pods as possible; None if it gets no quota with any number of them."""
+        return largest(self.workload.spec.pod_sets, self._succeeding)
 
     def _succeeding(self, counts: Sequence[int]) -> _Attempt | None:
         try:
