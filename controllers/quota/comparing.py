@@ -89,8 +89,8 @@ def preemptor_written(before: Workload, after: Workload) -> str | None:
 
 
 def is_comparable(workload: Workload) -> bool:
-    """Whether our decisions about the Workload cover all that Kueue's do. We have no partial admission."""
-    return not why_unsupported(workload) and all(pods.min_count is None for pods in workload.spec.pod_sets)
+    """Whether our decisions about the Workload cover all that Kueue's do."""
+    return not why_unsupported(workload)
 
 
 # ---- what we decide

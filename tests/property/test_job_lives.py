@@ -1,6 +1,7 @@
 """The life of a Job in a queue, against a model of the Job controller, the quota controller, the API server and a user.
 
-No Job runs for good without quota, quota is given back only when no pod is left, and every template comes back.
+No Job runs for good without quota, quota is given back only when no pod is left, and every template comes back. A Job
+that may start with fewer pods never runs more than have quota, and gets all its pods back.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ from tests.kit.examples import examples
 from tests.kit.jobs import CLEAN, Json, condition, job, merge, read_job, read_workload
 
 LIVES = int(os.environ.get("REPRIEVE_LIVES", examples(200)))
-INFO = PodSetInfo("main", 2, {}, {}, {"kind": "spot"}, (TimedToleration("spot", "Exists"),))
+SPOT = (TimedToleration("spot", "Exists"),)
+LEAST = "kueue.x-k8s.io/job-min-parallelism"
+FOLLOWS = "kueue.x-k8s.io/job-completions-equal-parallelism"
 START = "2026-01-01T00:00:00Z"
 QUEUE = "kueue.x-k8s.io/queue-name"
 REST = 40
@@ -53,20 +56,36 @@ class JobLife(RuleBasedStateMachine):
         self.reported: Reported = NOTHING
         self.pods, self.terminating = 0, 0
         self.clears_start_time = False
+        self.asked = (2, 6)
+        """parallelism and completions that the user has written last."""
 
-    @initialize(suspended=st.booleans(), clears=st.booleans())
-    def begin(self, suspended: bool, clears: bool) -> None:
+    @initialize(
+        suspended=st.booleans(),
+        clears=st.booleans(),
+        least=st.sampled_from((None, None, 1, 2)),
+        follows=st.booleans(),
+    )
+    def begin(self, suspended: bool, clears: bool, least: int | None, follows: bool) -> None:
         """`clears`: the Job controller of 1.36 and later clears the start time itself."""
         self.job["spec"] |= {"suspend": suspended, "completions": 6}
         self.job["status"] = {}
         self.clears_start_time = clears
+        if least is not None:
+            self.job["metadata"]["annotations"] = {LEAST: str(least)}
+            if follows:
+                self.job["metadata"]["annotations"][FOLLOWS] = "true"
+                self.job["spec"] |= {"completionMode": "Indexed", "parallelism": 6}
+                self.asked = (6, 6)
+
+    def has(self, annotation: str) -> bool:
+        return annotation in self.job["metadata"].get("annotations", {})
 
     # ---- reprieve
 
     def next(self) -> Step:
         read = read_job(self.job)
         workload = read_workload(self.workload) if self.workload is not None else None
-        around = Around(wish_of(read, Classes({}, {})), lambda _: [INFO])
+        around = Around(wish_of(read, Classes({}, {})), lambda _: [self.info()])
         step = next_step(read, workload, around)
         if isinstance(step.write, NeedsOriginal):
             assert self.workload is not None
@@ -74,6 +93,16 @@ class JobLife(RuleBasedStateMachine):
             original = msgspec.convert(template, TemplateParts)
             step = next_step(read, workload, reading(around, original))
         return step
+
+    def info(self) -> PodSetInfo:
+        return PodSetInfo("main", self.admitted(), {}, {}, {"kind": "spot"}, SPOT)
+
+    def admitted(self) -> int:
+        """The pods that have quota."""
+        assert self.workload is not None
+        (assignment,) = self.workload["status"]["admission"]["podSetAssignments"]
+        count: int = assignment["count"]
+        return count
 
     @rule(dies=st.booleans())
     def act(self, dies: bool) -> None:
@@ -124,7 +153,19 @@ class JobLife(RuleBasedStateMachine):
             assert "startTime" not in status, "1.34 refuses it"
             assert not status.get("active"), "1.37 refuses it"
             assert self.said("Suspended"), "1.37 refuses it"
+        self.check_counts(after["spec"])
         self.job = after
+
+    def check_counts(self, after: Json) -> None:
+        """What the API server and the webhook take."""
+        before = self.job["spec"]
+        if after["parallelism"] != before["parallelism"]:
+            assert self.has(LEAST), "nobody asked for that"
+            assert before["suspend"], "the webhook refuses it"
+        if after["completions"] != before["completions"]:
+            assert before.get("completionMode") == "Indexed", "the API server refuses it"
+            assert before["completions"] == before["parallelism"], "the API server refuses it"
+            assert after["completions"] == after["parallelism"], "the API server refuses it"
 
     def said(self, kind: str) -> bool:
         return any(
@@ -148,7 +189,9 @@ class JobLife(RuleBasedStateMachine):
         else:
             status.setdefault("startTime", START)
             status["conditions"] = [condition("Suspended", "False")]
-            self.pods = min(spec["parallelism"], spec["completions"] - status.get("succeeded", 0))
+            self.pods = max(0, min(spec["parallelism"], spec["completions"] - status.get("succeeded", 0)))
+            if status.get("succeeded", 0) >= spec["completions"]:  # completions were lowered
+                status["conditions"] = [condition("Complete")]
         self.count()
 
     @precondition(lambda self: self.terminating)
@@ -163,6 +206,7 @@ class JobLife(RuleBasedStateMachine):
         status = self.job["status"]
         self.pods -= 1
         status["succeeded"] = status.get("succeeded", 0) + 1
+        status["completedIndexes"] = f"0-{status['succeeded'] - 1}"
         if status["succeeded"] == self.job["spec"]["completions"]:
             status["conditions"] = [condition("Complete")]
         self.count()
@@ -188,13 +232,17 @@ class JobLife(RuleBasedStateMachine):
     @precondition(
         lambda self: self.workload is not None and not self.holds() and not self.is_true("Finished")
     )
-    @rule()
-    def admit(self) -> None:
+    @rule(fewer=st.integers(0, 4))
+    def admit(self, fewer: int) -> None:
         assert self.workload is not None
         if "deletionTimestamp" in self.workload["metadata"]:
             return
         (pods,) = self.workload["spec"]["podSets"]
-        assignment = {"name": "main", "flavors": {"cpu": "spot"}, "count": pods["count"]}
+        gone = sum(each["count"] for each in self.workload["status"].get("reclaimablePods", []))
+        count = max(0, pods["count"] - gone)
+        if "minCount" in pods:
+            count = max(min(count, pods["minCount"]), count - fewer)
+        assignment = {"name": "main", "flavors": {"cpu": "spot"}, "count": count}
         self.workload["status"]["admission"] = {"clusterQueue": "q", "podSetAssignments": [assignment]}
         self.say(QuotaReserved="True", Admitted="True", Evicted="False")
 
@@ -232,7 +280,14 @@ class JobLife(RuleBasedStateMachine):
 
     @rule(parallelism=st.integers(1, 4))
     def scale(self, parallelism: int) -> None:
-        self.job["spec"]["parallelism"] = parallelism
+        spec = self.job["spec"]
+        lowered = (spec["parallelism"], spec["completions"]) != self.asked
+        if self.has(LEAST) and (not spec["suspend"] or lowered):
+            return  # the webhook refuses it; once it is suspended, the old numbers come back first
+        spec["parallelism"] = parallelism
+        if self.has(FOLLOWS):
+            spec["completions"] = parallelism
+        self.asked = spec["parallelism"], spec["completions"]
 
     @rule()
     def resume_by_hand(self) -> None:
@@ -286,10 +341,13 @@ class JobLife(RuleBasedStateMachine):
             assert template["spec"]["nodeSelector"] == {"disk": "ssd", "kind": "spot"}
             assert [each["key"] for each in template["spec"]["tolerations"]] == ["own", "spot"]
             assert self.pods <= pods["count"] - gone
+            assert self.pods <= self.admitted()
         else:
             assert self.pods == 0
             assert not self.is_true("Evicted") or not self.holds(), "quota is held for nothing"
             assert template == CLEAN, "the Job has its template back"
+            spec = self.job["spec"]
+            assert (spec["parallelism"], spec["completions"]) == self.asked, "it has its numbers back"
 
     def is_deleted(self) -> bool:
         return self.workload is None or "deletionTimestamp" in self.workload["metadata"]

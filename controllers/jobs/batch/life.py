@@ -16,7 +16,9 @@ from api.integration import PREBUILT_WORKLOAD_LABEL
 from api.jobs import TemplatedJob
 from api.kueue import RESOURCE_IN_USE
 from api.podsets import DEFAULT_POD_SET
+from api.words import counted
 from api.workloads import ADMITTED, EVICTED, FINISHED, QUOTA_RESERVED, Workload
+from controllers.jobs.batch.partial import as_it_was
 from controllers.jobs.batch.starting import restore, start, stop, strip
 from controllers.jobs.batch.workload_of import (
     is_for,
@@ -35,6 +37,7 @@ from controllers.jobs.job_state import (
     is_mutable,
     is_suspended,
     nothing_runs,
+    pods_at_once,
     pods_needed,
 )
 from controllers.jobs.owned_workload import JobError, Wish
@@ -210,7 +213,7 @@ def _workload_deleted(job: TemplatedJob, workload: Workload, around: Around) -> 
         if not nothing_runs(job):
             return Step()
         if has_additions(job):
-            return _restored(job, around)
+            return _restored(job, workload, around)
     if RESOURCE_IN_USE not in (workload.metadata.finalizers or ()):
         return Step()
     return Step(UnprotectWorkload(), Reported(nothing_runs=True))
@@ -252,7 +255,7 @@ def _suspended(job: TemplatedJob, workload: Workload, around: Around) -> Step:
     evicted = is_evicting(workload)
     reported = Reported(nothing_runs=evicted, reclaimable=_reclaimable(job, workload))
     if has_additions(job):
-        return replace(_restored(job, around), reported=reported)
+        return replace(_restored(job, workload, around), reported=reported)
     if is_true(workload, FINISHED):
         return Step(reported=reported)
     if isinstance(around.wish, JobError):
@@ -299,9 +302,10 @@ def _start(job: TemplatedJob, workload: Workload, around: Around) -> Step:
             warning=f"the admission of Workload {workload.metadata.name} has no pod set {DEFAULT_POD_SET}"
         )
     queue = workload.status.admission.cluster_queue if workload.status.admission is not None else ""
-    return Step(
-        PatchJob("start", patch), event=JobEvent("Normal", "Started", f"Admitted by ClusterQueue {queue}")
-    )
+    note = f"Admitted by ClusterQueue {queue}"
+    if "parallelism" in patch["spec"]:
+        note += f", with {patch['spec']['parallelism']} of {counted(pods_at_once(job), 'pod')}"
+    return Step(PatchJob("start", patch), event=JobEvent("Normal", "Started", note))
 
 
 # ---- parts
@@ -311,14 +315,14 @@ def _stop(job: TemplatedJob, why: str) -> Step:
     return Step(PatchJob("stop", stop(job)), event=JobEvent("Normal", "Stopped", f"Suspended: {why}"))
 
 
-def _restored(job: TemplatedJob, around: Around) -> Step:
-    """The Job gets its template back as soon as the API server takes it."""
+def _restored(job: TemplatedJob, workload: Workload, around: Around) -> Step:
+    """The Job gets its template and all its pods back as soon as the API server takes it."""
     waits = _prepared(job)
     if waits is not None:
         return waits
     if around.original is None:
         return Step(NeedsOriginal())
-    return Step(PatchJob("restore", restore(job, around.original)))
+    return Step(PatchJob("restore", restore(job, workload, around.original)))
 
 
 def _prepared(job: TemplatedJob) -> Step | None:
@@ -329,8 +333,9 @@ def _prepared(job: TemplatedJob) -> Step | None:
 
 
 def _reclaimable(job: TemplatedJob, workload: Workload) -> dict[str, int]:
-    """Pods of the Workload that the Job does not need any longer."""
-    over = {each.name: each.count - pods_needed(job) for each in workload.spec.pod_sets}
+    """Pods of the Workload that the Job does not need any longer. A Job that runs in part needs the others later."""
+    needed = pods_needed(as_it_was(job, workload)) if has_additions(job) else pods_needed(job)
+    over = {each.name: each.count - needed for each in workload.spec.pod_sets}
     return {name: count for name, count in over.items() if count > 0}
 
 

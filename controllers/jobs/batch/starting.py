@@ -10,6 +10,7 @@ import msgspec
 from api.integration import POD_SET_LABEL, WORKLOAD_ANNOTATION
 from api.jobs import TemplatedJob
 from api.workloads import Workload
+from controllers.jobs.batch.partial import lowered, raised
 from controllers.jobs.job_state import OF_THE_JOB, TemplateParts, template_parts
 from quota.cycle.pod_set_infos import PodSetInfo, merged
 
@@ -21,7 +22,7 @@ ADMISSION: Final = "the admission"
 
 
 def start(job: TemplatedJob, workload: Workload, info: PodSetInfo) -> Patch:
-    """Adds what the admission brings, and lets the pods run, in one write. Raises PodSetConflict."""
+    """Adds what the admission brings, and lets as many pods run as have quota, in one write. Raises PodSetConflict."""
     parts = template_parts(job.spec.template)
     labels = {**info.labels, POD_SET_LABEL: info.name}
     annotations = {**info.annotations, WORKLOAD_ANNOTATION: workload.metadata.name}
@@ -36,7 +37,8 @@ def start(job: TemplatedJob, workload: Workload, info: PodSetInfo) -> Patch:
     if more:
         spec["tolerations"] = known + more
     template = {"metadata": {"labels": labels, "annotations": annotations}, "spec": spec}
-    return _patch(job, {"suspend": False, "template": template})
+    pods = next(each for each in workload.spec.pod_sets if each.name == info.name)
+    return _patch(job, {"suspend": False, "template": template, **lowered(job, pods, info.count)})
 
 
 def stop(job: TemplatedJob) -> Patch:
@@ -44,8 +46,11 @@ def stop(job: TemplatedJob) -> Patch:
     return _patch(job, {"suspend": True})
 
 
-def restore(job: TemplatedJob, original: TemplateParts) -> Patch:
-    """Gives a suspended Job the template that it had before an admission. `original`: that of the Workload."""
+def restore(job: TemplatedJob, workload: Workload, original: TemplateParts) -> Patch:
+    """Gives a suspended Job the template and the number of pods that it had before an admission.
+
+    `original`: the template of the Workload.
+    """
     now = template_parts(job.spec.template)
     template = {
         "metadata": {
@@ -57,7 +62,7 @@ def restore(job: TemplatedJob, original: TemplateParts) -> Patch:
             "tolerations": msgspec.to_builtins(original.spec.tolerations),
         },
     }
-    return _patch(job, {"template": template})
+    return _patch(job, {"template": template, **raised(job, workload)})
 
 
 def strip(job: TemplatedJob) -> Patch:

@@ -8,17 +8,14 @@ from typing import Any, Final
 import msgspec
 
 from api.core import PodSpec
-from api.integration import (
-    MIN_PARALLELISM_ANNOTATION,
-    PREBUILT_WORKLOAD_LABEL,
-    QUEUE_NAME_LABEL,
-)
+from api.integration import PREBUILT_WORKLOAD_LABEL, QUEUE_NAME_LABEL
 from api.jobs import TemplatedJob
 from api.meta import ObjectMeta
+from api.partial_jobs import min_parallelism
 from api.podsets import DEFAULT_POD_SET, PodSet, PodTemplate
 from api.priority import SYSTEM_CLASSES, global_default
-from api.syntax import whole_number
 from api.workloads import JOB_UID_LABEL, QUOTA_RESERVED, PriorityClassRef, Workload
+from controllers.jobs.batch.partial import pods_with_quota
 from controllers.jobs.job_state import OF_THE_JOB, has_additions, pods_at_once, pods_needed
 from controllers.jobs.owned_workload import (
     Classes,
@@ -46,7 +43,6 @@ __all__ = [
 
 KIND: Final = "Job"
 GROUP: Final = "batch"
-MOST_PODS: Final = 2**31 - 1
 TOPOLOGIES: Final = {
     "kueue.x-k8s.io/podset-required-topology": "required",
     "kueue.x-k8s.io/podset-preferred-topology": "preferred",
@@ -83,14 +79,18 @@ def matches(job: TemplatedJob, workload: Workload) -> bool:
     """Whether the Workload's pod sets are the pods of the Job.
 
     While the Job waits, they are the same. A Job that has quota may need fewer pods than that: the others are
-    reclaimable. More pods than have quota are others. A template can change only while the Job waits.
+    reclaimable, or have no quota (partial admission). More pods than have quota are others. A template can change only
+    while the Job waits.
     """
     if len(workload.spec.pod_sets) != 1:
         return False
     (pods,) = workload.spec.pod_sets
     if is_true(workload, QUOTA_RESERVED) or has_additions(job):
         gone = {each.name: each.count for each in workload.status.reclaimable_pods or ()}
-        if pods_needed(job) > pods.count - gone.get(pods.name, 0):
+        most = pods.count - gone.get(pods.name, 0)
+        if has_additions(job):  # until it is started, it asks for all its pods
+            most = min(most, pods_with_quota(workload).get(pods.name, most))
+        if pods_needed(job) > most:
             return False
     if has_additions(job):
         return _unchanged(pods) == _unchanged(_typed(_pod_set(job)))
@@ -136,8 +136,10 @@ def _pod_set(job: TemplatedJob) -> dict[str, Any]:
         topology["unconstrained"] = True
     if topology:
         result["topologyRequest"] = topology
-    if least := _least(job):
-        result["minCount"] = least
+    least = min_parallelism(job.metadata.annotations)
+    if least is not None and result["count"]:
+        # The webhook checks the annotation when it is written. The Job may ask for fewer pods since then.
+        result["minCount"] = min(least, result["count"])
     return result
 
 
@@ -170,9 +172,3 @@ def _priority(job: TemplatedJob, classes: Classes) -> tuple[PriorityClassRef | N
     if found is None:
         return None, 0
     return PriorityClassRef("scheduling.k8s.io", "PriorityClass", found.metadata.name), found.value
-
-
-def _least(job: TemplatedJob) -> int | None:
-    """The minCount that the Job asks for. The webhook refuses a text that is no such number."""
-    text = (job.metadata.annotations or {}).get(MIN_PARALLELISM_ANNOTATION)
-    return whole_number(text, 1, MOST_PODS) if text is not None else None

@@ -331,16 +331,7 @@ def _why_waiting(draft: Draft, around: Around) -> Waiting | None:
         return Waiting(
             SUSPENDED, f"ClusterQueue {around.cluster_queue.metadata.name} is inactive: {around.inactive}"
         )
-    return _on_partial(draft, _with_plan(draft, around))
-
-
-def _on_partial(draft: Draft, waiting: Waiting | None) -> Waiting | None:
-    """Nobody must wait for a partial admission that never comes."""
-    if waiting is None or all(pods.min_count is None for pods in draft.workload.spec.pod_sets):
-        return waiting
-    return waiting._replace(
-        message=f"{waiting.message}; minCount is not supported, and quota for all pods is needed"
-    )
+    return _with_plan(draft, around)
 
 
 def _with_plan(draft: Draft, around: Around) -> Waiting | None:

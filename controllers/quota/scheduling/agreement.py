@@ -53,6 +53,8 @@ class _Question(NamedTuple):
     generation: int
     flavors: object
     """By pod set."""
+    counts: tuple[int, ...]
+    """Of each pod set: fewer than it asks for in a partial admission."""
     victims: frozenset[str]
     """UIDs of Workloads."""
 
@@ -269,7 +271,8 @@ def without_place(entry: Entry, why: str, strategy: str) -> Entry:
 
 def _question(workload: Workload, decision: Decision) -> _Question:
     meta, victims = workload.metadata, (each.holder.workload.metadata.uid for each in decision.targets)
-    return _Question(meta.uid, meta.generation, decision.flavors, frozenset(victims))
+    counts = tuple(each.count for each in decision.assignment.pod_sets)
+    return _Question(meta.uid, meta.generation, decision.flavors, counts, frozenset(victims))
 
 
 async def _find(placements: Placements, case: _Case, victims: Sequence[Holder]) -> Answer:

@@ -12,6 +12,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from api.clock import SYSTEM_CLOCK
+from api.podsets import PodSetTopologyRequest
 from api.workloads import Workload
 from controllers.quota import observing
 from controllers.quota.observing import Observing
@@ -150,7 +151,12 @@ async def test_writes_of_a_status_change_nothing_that_counts() -> None:
         lambda item: msgspec.structs.replace(
             item,
             spec=msgspec.structs.replace(
-                item.spec, pod_sets=[msgspec.structs.replace(item.spec.pod_sets[0], min_count=1)]
+                item.spec,
+                pod_sets=[
+                    msgspec.structs.replace(
+                        item.spec.pod_sets[0], topology_request=PodSetTopologyRequest(required="rack")
+                    )
+                ],
             ),
         ),
         lambda item: msgspec.structs.replace(

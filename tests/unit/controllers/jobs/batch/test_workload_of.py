@@ -12,7 +12,7 @@ from api.kueue import WorkloadPriorityClass
 from api.meta import ObjectMeta
 from controllers.jobs.batch.workload_of import matches, wish_of, workload_body, workload_name
 from controllers.jobs.owned_workload import Classes, JobError
-from tests.kit.jobs import CLEAN, UID, Json, job, read_job, read_workload
+from tests.kit.jobs import CLEAN, UID, Json, condition, job, read_job, read_workload
 
 NONE = Classes({}, {})
 CLASSES = Classes(
@@ -98,7 +98,7 @@ def test_what_is_wrong_is_named(body: Json, message: str) -> None:
 
 
 def test_limits_and_what_is_not_supported_are_passed_on() -> None:
-    """The quota controller says of the last two that they are not supported."""
+    """The quota controller says of topologies that they are not supported."""
     spec = spec_of(job(labels={MAX_EXEC_TIME_LABEL: "60"}))
     assert spec["maximumExecutionTimeSeconds"] == 60
     partial = job()
@@ -107,6 +107,36 @@ def test_limits_and_what_is_not_supported_are_passed_on() -> None:
     annotations = {"kueue.x-k8s.io/podset-required-topology": "rack"}
     placed = job(template={**CLEAN, "metadata": {"annotations": annotations}})
     assert spec_of(placed)["podSets"][0]["topologyRequest"] == {"required": "rack"}
+
+
+@pytest.mark.parametrize(
+    ("text", "parallelism", "least"),
+    [("2", 4, 2), ("5", 4, 4), ("5", 0, None), ("0", 4, None), ("many", 4, None)],
+    ids=["as it says", "the Job has become smaller", "no pods", "0", "no number"],
+)
+def test_the_least_number_of_pods_is_one_that_the_api_server_takes(
+    text: str, parallelism: int, least: int | None
+) -> None:
+    body = job(parallelism=parallelism, completions=None)
+    body["metadata"]["annotations"] = {"kueue.x-k8s.io/job-min-parallelism": text}
+    assert spec_of(body)["podSets"][0].get("minCount") == least
+
+
+@pytest.mark.parametrize(("runs", "same"), [(2, True), (3, True), (4, False)])
+def test_a_job_that_was_admitted_in_part_runs_no_more_pods_than_that(runs: int, same: bool) -> None:
+    asked = job(parallelism=8, completions=20)
+    asked["metadata"]["annotations"] = {"kueue.x-k8s.io/job-min-parallelism": "2"}
+    made = read_job(asked)
+    body = workload_body(made, wish_of(made, NONE))
+    assignment = {"name": "main", "flavors": {"cpu": "f"}, "count": 3}
+    body["status"] = {
+        "admission": {"clusterQueue": "q", "podSetAssignments": [assignment]},
+        "conditions": [condition("QuotaReserved"), condition("Admitted")],
+    }
+    assert matches(made, read_workload(body)), "it is not started yet"
+    started = {**CLEAN, "metadata": {"annotations": {"kueue.x-k8s.io/workload": "w"}}}
+    running = {**asked, "spec": {**asked["spec"], "parallelism": runs, "template": started, "suspend": False}}
+    assert matches(read_job(running), read_workload(body)) == same
 
 
 @pytest.mark.parametrize(

@@ -256,11 +256,11 @@ def test_reclaimable_pods_never_become_fewer_while_there_is_quota() -> None:
     assert waiting.status["reclaimablePods"] is None
 
 
-def test_a_workload_that_hopes_for_a_partial_admission_is_told() -> None:
+def test_a_workload_with_min_count_waits_like_others() -> None:
     pods = msgspec.structs.replace(JOB.spec.pod_sets[0], min_count=1)
     step = look(with_spec(JOB, pod_sets=[pods]), 5, waiting=Waiting("WaitingForQuota", "no room"))
     condition = next(each for each in step.workload.status.conditions or () if each.type == "QuotaReserved")
-    assert condition.message == "no room; minCount is not supported, and quota for all pods is needed"
+    assert condition.message == "no room"
 
 
 def test_evictions_are_counted_by_reason() -> None:
