@@ -59,7 +59,7 @@ def misspelled(name: KindName, known: Collection[KindName]) -> str:
 
 
 def other_version(name: KindName, known: Collection[KindName]) -> KindName | None:
-    """The kind of which this one is an older or a newer version; None if it is another kind.
+    """The known kind that this one is an older or a newer version of; None if it is another kind.
 
     Of the groups without a dot, some kinds have moved: `extensions/v1beta1` Deployment is now of `apps/v1`.
     """

@@ -123,7 +123,7 @@ def _values(raw: msgspec.Raw) -> Iterable[Document]:
 
 
 def _yaml(text: str, source: str, line: int = 0) -> Iterator[Document | None]:
-    """The documents of a text that begins after so many lines of the file."""
+    """The documents of a text. `line`: the number of lines before it in the file."""
     try:
         for value in documents(text):
             if isinstance(value, str):

@@ -103,7 +103,7 @@ def _unpacked(data: bytes, path: str) -> bytes:
 
 
 def _as_utf_8(data: bytes, path: str) -> bytes:
-    """The text. PowerShell writes UTF-16; JSON and YAML are told from it by the zeros that it has."""
+    """The text. PowerShell writes UTF-16, which has zeros among the first bytes of JSON and YAML."""
     if data.isascii() and b"\x00" not in data[:4]:
         return data
     encoding = json.detect_encoding(data)
