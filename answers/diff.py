@@ -10,6 +10,7 @@ from answers.changes import Changes
 from answers.errors import InputError, UnreadError
 from answers.picture import Picture
 from api.fates import Change, Fate, changes
+from api.progress import Progress, silent
 from nodes.answers.fates import node_fates
 from quota.answers.fates import quota_fates
 from quota.search.decision import Options
@@ -49,7 +50,9 @@ class DiffAnswer:
         }
 
 
-def diff(now: Picture, then: Picture, changed: Changes, options: Options) -> DiffAnswer:
+def diff(
+    now: Picture, then: Picture, changed: Changes, options: Options, progress: Progress = silent
+) -> DiffAnswer:
     """What becomes of all that waits and runs, as the planes say that look at the changed objects.
 
     Raises InputError, and UnreadError if objects that decide could not be read.
@@ -58,10 +61,10 @@ def diff(now: Picture, then: Picture, changed: Changes, options: Options) -> Dif
     for picture, fates in ((now, before), (then, after)):
         if changed.nodes:
             _demand(now.without_nodes)
-            fates |= node_fates(picture.nodes.snapshot)
+            fates |= node_fates(picture.nodes.snapshot, progress)
         if changed.quota:
             _demand(now.without_quota)
-            fates |= _quota(picture, options)
+            fates |= _quota(picture, options, progress)
     found = changes(before, after)
     differ = sum(len(each.names) for each in found)
     return DiffAnswer(tuple(changed.things), found, _objects(after) - differ, changed.renewed)
@@ -72,9 +75,9 @@ def _demand(unread: str) -> None:
         raise UnreadError(unread)
 
 
-def _quota(picture: Picture, options: Options) -> dict[str, Fate]:
+def _quota(picture: Picture, options: Options, progress: Progress) -> dict[str, Fate]:
     try:
-        return quota_fates(picture.quota, picture.moment, options, picture.namespaces)
+        return quota_fates(picture.quota, picture.moment, options, picture.namespaces, progress)
     except QuotaError as error:
         raise InputError(str(error)) from None
 

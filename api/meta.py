@@ -117,6 +117,7 @@ class ListMeta(Struct):
     resource_version: str = ""
     # `continue` is a keyword; the rename rule would give `continue_`.
     continue_: str = msgspec.field(default="", name="continue")
+    remaining_item_count: int | None = None
 
 
 class List(Defaulting, Generic[T]):

@@ -23,6 +23,7 @@ from answers.reading.strangers import (
 )
 from answers.reading.texts import NO_OBJECTS, Document, JsonDocument, parsed
 from api.meta import Struct
+from api.progress import Count
 from api.validation import FieldError
 
 __all__ = [
@@ -97,6 +98,8 @@ class Reader(ABC):
         """What people should know of the reading, a line each: kinds that are done without."""
         self.ignored: Counter[str] = Counter()
         """The number of objects of other kinds, by apiVersion and kind."""
+        self.count = Count("reading objects")
+        """The objects that were read, of those that are known to be there."""
         self.namespace = DEFAULT_NAMESPACE
         """Of objects that name none."""
         self._places: dict[str, str] = {}
@@ -156,16 +159,19 @@ class Reader(ABC):
         try:
             header = _header(document, default)
             if header.kind.endswith("List"):
-                items = _items(document, depth)
+                items = list(_items(document, depth))
+                self.count.expect(len(items))
                 # In a PodList the items need not say that they are Pods. In a List they must.
                 kind = header.kind.removesuffix("List")
                 element = Header(header.api_version, kind) if kind else Header()
                 for index, item in enumerate(items):
                     self._add(item, f"{place}, items[{index}]", element, depth - 1)
-            elif (reader := self._kind_of(header)) is not None:
+                return
+            if (reader := self._kind_of(header)) is not None:
                 self.take(reader, header, document, place)
             else:
                 self._pass_by(header, document, place)
+            self.count.step()
         except UNUSABLE as error:
             raise _wrong(error, place) from None
 

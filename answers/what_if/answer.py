@@ -10,6 +10,7 @@ from answers.submission import Submission
 from answers.what_if.step import Step
 from answers.what_if.trying import Trying
 from answers.what_if.units import units_of
+from api.progress import Progress, going_through, silent
 
 __all__ = ["WhatIfAnswer", "what_if"]
 
@@ -33,7 +34,7 @@ class WhatIfAnswer:
         return {"steps": [each.plain() for each in self.steps]}
 
 
-def what_if(picture: Picture, submission: Submission) -> WhatIfAnswer:
+def what_if(picture: Picture, submission: Submission, progress: Progress = silent) -> WhatIfAnswer:
     """What becomes of the objects in the order in which they are submitted. Each one sees what came before.
 
     Raises InputError if nothing can be said of nodes and pods.
@@ -42,4 +43,5 @@ def what_if(picture: Picture, submission: Submission) -> WhatIfAnswer:
     # What owners say decides which submitted pods belong together. Pods that run stay in their groups.
     owners = [each.owner for each in submission.objects if each.owner is not None]
     trying = Trying(picture, nodes)
-    return WhatIfAnswer(tuple(trying.step(unit) for unit in units_of(nodes.with_owners(owners), submission)))
+    units = list(units_of(nodes.with_owners(owners), submission))
+    return WhatIfAnswer(tuple(map(trying.step, going_through(units, "trying objects", progress))))

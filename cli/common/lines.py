@@ -12,9 +12,11 @@ import msgspec
 
 from answers.errors import InputError
 from api.meta import Struct
+from api.progress import Progress, silent
 from api.validation import FieldError, explain
 from cli.common.files import STDIN
 from cli.common.printable import complain, in_json
+from cli.common.progress import showing
 
 __all__ = ["answer_each", "answer_file", "read_line"]
 
@@ -35,20 +37,22 @@ class Identified(Struct):
 def answer_file(path: str, answer: Answer) -> bool:
     """Answer every line of a file on standard output; `-` is standard input. Returns whether no line had an error."""
     out = sys.stdout.buffer
-    if path == STDIN:
-        return answer_each(sys.stdin.buffer, out, answer)
     try:
-        with Path(path).open("rb") as lines:
-            return answer_each(lines, out, answer)
+        with showing(alone=True) as progress:
+            if path == STDIN:
+                return answer_each(sys.stdin.buffer, out, answer, progress)
+            with Path(path).open("rb") as lines:
+                return answer_each(lines, out, answer, progress)
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         complain(f"Error: {path}: {error.strerror}")
         return False
 
 
-def answer_each(lines: Iterable[bytes], out: BinaryIO, answer: Answer) -> bool:
+def answer_each(lines: Iterable[bytes], out: BinaryIO, answer: Answer, progress: Progress = silent) -> bool:
     """Answer every line, or say what is wrong with it. Returns whether no line had an error."""
     complete = True
-    for line in lines:
+    for number, line in enumerate(lines, start=1):
+        progress("answering lines", number)
         identifier: Any = None
         try:
             identifier = _identifier(line)

@@ -99,12 +99,16 @@ class _Pages:
         """Read all objects of the list. Raises ApiError and InputError."""
         taken: asyncio.Task[None] | None = None
         token: str | None = ""
+        left = 0
         while token is not None:
             try:
-                body, token = await self._page(path, fields, token)
+                body, token, later = await self._page(path, fields, token)
             finally:
                 if taken is not None:
                     await taken
+            # The reader counts those of this page itself.
+            self._reader.count.expect(later - left)
+            left = later
             taken = asyncio.create_task(self._take(body, kind))
         if taken is not None:
             await taken
@@ -120,8 +124,8 @@ class _Pages:
         async with self._turn:
             await asyncio.to_thread(self._reader.add, JsonDocument(body), f"cluster: {kind}")
 
-    async def _page(self, path: str, fields: str, token: str) -> tuple[bytes, str | None]:
-        """A page of the list, and the token of the next one; None for the last one.
+    async def _page(self, path: str, fields: str, token: str) -> tuple[bytes, str | None, int]:
+        """A page of the list, the token of the next one, and how many objects come later. The last page has no token.
 
         If the version of the list is too old, the API server has a token that continues it at the newest one. No object
         comes twice: the lists of two kinds are of different versions, too.
@@ -133,13 +137,15 @@ class _Pages:
             try:
                 async with self._limit:
                     body = await _patiently(self._client, path, query)
-                return body, msgspec.json.decode(body, type=_Page).metadata.continue_ or None
+                page = msgspec.json.decode(body, type=_Page).metadata
             except msgspec.DecodeError as error:
                 raise ApiError(0, "InvalidAnswer", f"{path}: the answer cannot be read: {error}") from error
             except ApiError as error:
                 if error.status != HTTPStatus.GONE or not error.continue_:
                     raise
                 token = error.continue_
+            else:
+                return body, page.continue_ or None, page.remaining_item_count or 0
         raise ApiError(HTTPStatus.GONE, "Expired", f"{path}: each page took longer than its version is kept")
 
 

@@ -118,9 +118,9 @@ def unguarded(stream: TextIO) -> TextIO:
     return stream.stream
 
 
-def before_writing(do: Callable[[], None]) -> None:
-    """Do this before anything is written within `guarding`."""
-    for stream in (sys.stdout, sys.stderr):
+def before_writing(*, out: Callable[[], None], err: Callable[[], None]) -> None:
+    """Within `guarding`: do this before anything is written to standard output, and to standard error."""
+    for stream, do in ((sys.stdout, out), (sys.stderr, err)):
         if isinstance(stream, _Guarded):
             stream.before = do
 

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from answers.reading.documents import DEFAULT_NAMESPACE, Reader, split_key
+from api.progress import Progress, silent
 from cli.common.cluster import Connection
 from cli.common.completion import a_context, a_file
 from cli.common.contexts import contexts
@@ -49,8 +50,9 @@ class Sources:
         whole = name if "/" in name else f"{self.namespace(given)}/{name}"
         return split_key(whole, field)
 
-    def read(self, reader: Reader) -> None:
+    def read(self, reader: Reader, progress: Progress = silent) -> None:
         """Read all, and print the notes of the reader. Raises InputError and ClusterError."""
+        reader.count.progress = progress
         try:
             self._read(reader)
         finally:

@@ -12,6 +12,7 @@ from answers.reading.changes import Changed, NowAndThen
 from answers.reading.quota_objects import read_time
 from api.clock import SYSTEM_CLOCK
 from api.owner_annotations import ByOwner
+from api.progress import Progress
 from api.times import rfc3339_micro
 from cli.common.completion import a_file
 from cli.common.ending import ending
@@ -66,12 +67,12 @@ def diff(
     ClusterQueues, Cohorts, LocalQueues, ResourceFlavors, priority classes, PodGroups, PodDisruptionBudgets, nodes and
     whatever else decides. Pods and Jobs are for what-if. It changes nothing.
     """
-    with ending(context):
+    with ending(context) as progress:
         moment = read_time(now or rfc3339_micro(SYSTEM_CLOCK.wall()), "--now")
         options = Options(fair_sharing=fair_sharing)
         files = _changed(changed, sources.namespace(namespace))
         objects = NowAndThen(moment, files, by_owner)
-        context.exit(_answer(objects, options, sources, output or "text"))
+        context.exit(_answer(objects, options, sources, output or "text", progress))
 
 
 def _changed(paths: tuple[str, ...], namespace: str) -> Changed:
@@ -84,11 +85,11 @@ def _changed(paths: tuple[str, ...], namespace: str) -> Changed:
     return changed
 
 
-def _answer(objects: NowAndThen, options: Options, sources: Sources, output: str) -> int:
-    sources.read(objects)
+def _answer(objects: NowAndThen, options: Options, sources: Sources, output: str, progress: Progress) -> int:
+    sources.read(objects, progress)
     now, then = objects.pictures()
     note(objects.refused_notes())
-    answer = ask(now, then, objects.changes(), options)
+    answer = ask(now, then, objects.changes(), options, progress)
     if output == "text":
         show(render(answer))
     else:

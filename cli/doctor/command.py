@@ -10,6 +10,7 @@ from answers.doctor.checks import examine
 from answers.errors import InputError
 from answers.reading.seen import SeenObjects
 from api.clock import SYSTEM_CLOCK
+from api.progress import Progress
 from cli.common.ending import ending
 from cli.common.options import OUTPUT
 from cli.common.output import show, show_as
@@ -47,13 +48,13 @@ def doctor(context: click.Context, sources: Sources, output: str | None) -> None
 
     The command reads a live cluster, or files with -f. It changes nothing.
     """
-    with ending(context):
-        context.exit(_answer(sources, output or "text"))
+    with ending(context) as progress:
+        context.exit(_answer(sources, output or "text", progress))
 
 
-def _answer(sources: Sources, output: str) -> int:
+def _answer(sources: Sources, output: str, progress: Progress) -> int:
     objects = SeenObjects()
-    sources.read(objects)
+    sources.read(objects, progress)
     try:
         answer = examine(objects.seen(), SYSTEM_CLOCK.wall())
     except ValueError as error:

@@ -8,6 +8,7 @@ import click
 
 from answers.evictions import evictions
 from answers.reading.plans import Plans
+from api.progress import Progress
 from cli.common.completion import POD_GROUPS, PODS, WORKLOADS, an_object
 from cli.common.ending import ending
 from cli.common.options import NAMESPACE, OUTPUT
@@ -53,13 +54,13 @@ def who_evicted(
     It may be gone. The command reads the stored PreemptionPlans of a live cluster, or of files with -f. It changes
     nothing.
     """
-    with ending(context):
-        context.exit(_answer(sources.key(name, namespace, "NAME"), sources, output or "text"))
+    with ending(context) as progress:
+        context.exit(_answer(sources.key(name, namespace, "NAME"), sources, output or "text", progress))
 
 
-def _answer(key: tuple[str, str], sources: Sources, output: str) -> int:
+def _answer(key: tuple[str, str], sources: Sources, output: str, progress: Progress) -> int:
     plans = Plans()
-    sources.read(plans)
+    sources.read(plans, progress)
     answer = evictions(plans.plans(), *key)
     if output == "text":
         show(render(answer))

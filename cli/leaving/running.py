@@ -10,9 +10,11 @@ import click
 import structlog
 
 from answers.errors import InputError
+from api.progress import Count, Progress
 from cli.common.cluster import FAILED, Connection, checked
 from cli.common.output import BAD_INPUT, show_as
 from cli.common.printable import complain, safe_event, say, unguarded
+from cli.common.progress import showing
 from cli.leaving.sweep import Result
 from kube.client import ApiClient, ApiError
 
@@ -33,7 +35,6 @@ def run(
 
     `output`: text (None), json or yaml. As text, each object is named as soon as it is free.
     """
-    tell: Tell = say if output in (None, "text") else _quiet
     try:
         files = checked(connection)
     except InputError as error:
@@ -45,7 +46,10 @@ def run(
         logger_factory=structlog.PrintLoggerFactory(unguarded(sys.stderr)),
     )
     try:
-        result = asyncio.run(_on_cluster(files, connection, work, tell))
+        with showing() as progress:
+            progress("looking for objects")
+            tell: Tell = say if output in (None, "text") else _Counted(progress)
+            result = asyncio.run(_on_cluster(files, connection, work, tell))
     except ApiError as error:
         complain(f"Error: {error}")
         context.exit(FAILED)
@@ -59,8 +63,14 @@ def run(
     context.exit(FAILED if result.left else 0)
 
 
-def _quiet(_: str) -> None:
-    """Nothing is said before the end."""
+class _Counted:
+    """Counts the lines. They are not printed before the end."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._count = Count("freeing objects", progress)
+
+    def __call__(self, _: str) -> None:
+        self._count.step()
 
 
 async def _on_cluster(

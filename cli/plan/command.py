@@ -10,6 +10,7 @@ from answers.plan import failing_jobs
 from answers.reading.node_objects import NodeObjects
 from api.disruption import BUDGET_POLICIES, BudgetPolicy, ScoreTerm, check_terms
 from api.owner_annotations import ByOwner
+from api.progress import Progress
 from cli.common.completion import a_preemptor
 from cli.common.ending import ending
 from cli.common.lines import answer_file
@@ -102,11 +103,11 @@ def plan(
         context.exit(_stream(stream))
     if not preemptor:
         raise click.UsageError("--for [NAMESPACE/]NAME is needed (or --jsonl FILE)")
-    with ending(context):
+    with ending(context) as progress:
         check_terms(terms, "--score-term")
         costs = CostRules(terms=terms or CostRules().terms, budgets=budgets or "Prefer")
         objects, key = NodeObjects(costs, by_owner), sources.key(preemptor, namespace, "--for")
-        context.exit(_plan(sources, objects, key, pod, output or "text"))
+        context.exit(_plan(sources, objects, key, pod, output or "text", progress))
 
 
 def _stream(path: str) -> int:
@@ -116,9 +117,17 @@ def _stream(path: str) -> int:
     return NOT_PLACED if answers.any_blocked else 0
 
 
-def _plan(sources: Sources, objects: NodeObjects, preemptor: tuple[str, str], pod: bool, output: str) -> int:
-    sources.read(objects)
+def _plan(
+    sources: Sources,
+    objects: NodeObjects,
+    preemptor: tuple[str, str],
+    pod: bool,
+    output: str,
+    progress: Progress,
+) -> int:
+    sources.read(objects, progress)
     note(objects.misread_notes())
+    progress("searching for a plan")
     nodes = objects.picture()
     answer = ask(objects, nodes, preemptor, pod=pod)
     if output == "text":

@@ -83,14 +83,15 @@ def queue(
         if name is None or "/" in name:
             raise click.UsageError("-n: needs the NAME of a LocalQueue")
         name = f"{namespace}/{name}"
-    with ending(context):
+    with ending(context) as progress:
         options = Options(fair_sharing=fair_sharing)
         clock = now if now is not None else rfc3339_micro(SYSTEM_CLOCK.wall())
         moment = read_time(clock, "--now")
         objects = QueueObjects()
-        sources.read(objects)
+        sources.read(objects, progress)
         if output in (None, "text"):
             note([*objects.ignored_notes(), *objects.stray_notes(), *objects.check_notes()])
+        progress("looking at queues")
         answer = _answer(objects, name, moment, options, priority)
         if output not in (None, "text"):
             show_as(answer.plain(), output)

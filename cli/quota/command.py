@@ -12,6 +12,7 @@ import click
 
 from answers.reading.quota_objects import QuotaObjects, read_time
 from api.clock import SYSTEM_CLOCK
+from api.progress import Progress
 from api.times import rfc3339_micro
 from cli.common.completion import WORKLOADS, an_object
 from cli.common.ending import ending
@@ -94,22 +95,30 @@ def quota(
         context.exit(0 if answered else BAD_INPUT)
     if not preemptor:
         raise click.UsageError("--for [NAMESPACE/]NAME is needed (or --jsonl FILE)")
-    with ending(context):
+    with ending(context) as progress:
         options = Options(fair_sharing=fair_sharing, time_based=time_based)
         context.exit(
-            _quota(sources, sources.key(preemptor, namespace, "--for"), now, options, output or "text")
+            _quota(
+                sources, sources.key(preemptor, namespace, "--for"), now, options, output or "text", progress
+            )
         )
 
 
 def _quota(
-    sources: Sources, preemptor: tuple[str, str], now: str | None, options: Options, output: str
+    sources: Sources,
+    preemptor: tuple[str, str],
+    now: str | None,
+    options: Options,
+    output: str,
+    progress: Progress,
 ) -> int:
     clock = now if now is not None else rfc3339_micro(SYSTEM_CLOCK.wall())
     moment = read_time(clock, "--now")
     objects = QuotaObjects()
-    sources.read(objects)
+    sources.read(objects, progress)
     if output == "text":
         note([*objects.ignored_notes(), *objects.stray_notes(), *objects.check_notes()])
+    progress("searching for quota")
     answer = ask(objects, "/".join(preemptor), moment, options, created=clock, explain=True)
     if output == "text":
         show(render(answer))

@@ -11,6 +11,7 @@ import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from api.progress import Progress, going_through
 from api.words import counted
 from cli.common.completion import a_file
 from cli.common.ending import ending
@@ -87,11 +88,11 @@ def validate(
         raise click.UsageError("standard input (-) can be read only once")
     if stream is None and not paths:
         raise click.UsageError("-f FILE is needed (or --jsonl FILE)")
-    with ending(context):
+    with ending(context) as progress:
         if stream is not None:
             judge = partial(judge_line, context=_together(paths).context(user))
             context.exit(0 if answer_file(stream, judge) else BAD_INPUT)
-        context.exit(_validate(paths, old, user, output or "text"))
+        context.exit(_validate(paths, old, user, output or "text", progress))
 
 
 def _read(paths: Sequence[str]) -> list[Objects]:
@@ -120,7 +121,7 @@ def _together(paths: Sequence[str]) -> Objects:
     return _read(paths)[0]
 
 
-def _validate(paths: Sequence[str], old: Sequence[str], user: str, output: str) -> int:
+def _validate(paths: Sequence[str], old: Sequence[str], user: str, output: str, progress: Progress) -> int:
     stored = Objects()
     for path in files_of(old):
         stored.add_file(read_file(path), path)
@@ -129,7 +130,8 @@ def _validate(paths: Sequence[str], old: Sequence[str], user: str, output: str) 
     for objects in _read(paths):
         objects.complete(stored)
         facts = objects.context(user)
-        judged += [(found, write, verdict(write, facts)) for found, write in writes(objects, stored)]
+        asked = going_through(list(writes(objects, stored)), "judging objects", progress)
+        judged += [(found, write, verdict(write, facts)) for found, write in asked]
         ignored.ignored += objects.ignored
     if output == "text":
         note(ignored.ignored_notes())

@@ -11,6 +11,7 @@ from answers.reading.submissions import ClusterObjects, SubmissionReader
 from answers.what_if.answer import what_if as ask
 from api.clock import SYSTEM_CLOCK
 from api.owner_annotations import ByOwner
+from api.progress import Progress
 from api.times import rfc3339_micro
 from cli.common.completion import a_file
 from cli.common.ending import ending
@@ -62,22 +63,27 @@ def what_if(
     Jobs, JobSets, TrainJobs, training jobs, LeaderWorkerSets, RayClusters, Deployments, ReplicaSets, StatefulSets,
     Pods, PodGroups of each kind and Workloads are looked at, one after the other. It changes nothing.
     """
-    with ending(context):
+    with ending(context) as progress:
         moment = read_time(now or rfc3339_micro(SYSTEM_CLOCK.wall()), "--now")
         submission = SubmissionReader(sources.namespace(namespace))
         cluster = ClusterObjects(moment, by_owner)
-        context.exit(_answer(submission, submitted, cluster, sources, output or "text"))
+        context.exit(_answer(submission, submitted, cluster, sources, output or "text", progress))
 
 
 def _answer(
-    reader: SubmissionReader, paths: tuple[str, ...], cluster: ClusterObjects, sources: Sources, output: str
+    reader: SubmissionReader,
+    paths: tuple[str, ...],
+    cluster: ClusterObjects,
+    sources: Sources,
+    output: str,
+    progress: Progress,
 ) -> int:
     for path in files_of(paths):
         reader.add_file(read_file(path), path)
-    sources.read(cluster)
+    sources.read(cluster, progress)
     submission = reader.expand(cluster.runtimes, cluster.unread_runtimes)
     note([*cluster.refused_notes(), *reader.ignored_notes()])
-    answer = ask(cluster.picture(), submission)
+    answer = ask(cluster.picture(), submission, progress)
     if output == "text":
         show(render(answer.steps))
     else:

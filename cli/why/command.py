@@ -12,6 +12,7 @@ from answers.why import WhyKind
 from answers.why import why as ask
 from api.clock import SYSTEM_CLOCK
 from api.owner_annotations import ByOwner
+from api.progress import Progress
 from api.times import rfc3339_micro
 from cli.common.completion import by_kind
 from cli.common.ending import ending
@@ -69,16 +70,19 @@ def why(
 
     It changes nothing.
     """
-    with ending(context):
+    with ending(context) as progress:
         key = sources.key(name, namespace, "NAME")
         moment = read_time(now or rfc3339_micro(SYSTEM_CLOCK.wall()), "--now")
         objects = NamespaceObjects(key[0], moment, by_owner)
-        context.exit(_answer(kind, key[1], objects, sources, output or "text"))
+        context.exit(_answer(kind, key[1], objects, sources, output or "text", progress))
 
 
-def _answer(kind: WhyKind, name: str, objects: NamespaceObjects, sources: Sources, output: str) -> int:
-    sources.read(objects)
+def _answer(
+    kind: WhyKind, name: str, objects: NamespaceObjects, sources: Sources, output: str, progress: Progress
+) -> int:
+    sources.read(objects, progress)
     note(objects.refused_notes())
+    progress("searching for reasons")
     answer = ask(*objects.about(), kind, name)
     if output == "text":
         show(render(answer))

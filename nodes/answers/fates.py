@@ -9,6 +9,7 @@ import numpy as np
 
 from api.fates import Fate, FateState
 from api.plans import PreemptionPlanSpec
+from api.progress import Progress, going_through, silent
 from api.words import counted
 from nodes.answers.plan_words import said_of, victims_of
 from nodes.groups.keys import short_name
@@ -24,7 +25,7 @@ STATES: dict[str, FateState] = {"Fits": "Fits", "Preempts": "Preempts"}
 """By the outcome of a decision. With any other one it waits."""
 
 
-def node_fates(snapshot: Snapshot) -> dict[str, Fate]:
+def node_fates(snapshot: Snapshot, progress: Progress = silent) -> dict[str, Fate]:
     """By a key that is the same in every snapshot of the cluster: gangs and pods that wait, and pods that run.
 
     Each gang, and each pod without one, is decided about alone, as if it were the only one that waits. Of pods that
@@ -32,7 +33,7 @@ def node_fates(snapshot: Snapshot) -> dict[str, Fate]:
     """
     fates, goes = dict[str, Fate](), dict[str, list[str]]()
     units = dict[str, tuple[str, str]]()
-    for kind, names, spec in _asked(snapshot):
+    for kind, names, spec in _asked(snapshot, progress):
         for name in names:
             fates[f"{kind} {name}"] = _waiting(kind, name, spec)
         if isinstance(spec, str) or why_blocked(spec):
@@ -48,7 +49,9 @@ def node_fates(snapshot: Snapshot) -> dict[str, Fate]:
 # ---- who waits
 
 
-def _asked(snapshot: Snapshot) -> Iterator[tuple[str, list[str], PreemptionPlanSpec | str]]:
+def _asked(
+    snapshot: Snapshot, progress: Progress
+) -> Iterator[tuple[str, list[str], PreemptionPlanSpec | str]]:
     """Kind, names, and the decision, or why there is none."""
     waiting = snapshot.pod_live & (snapshot.pod_node < 0) & (snapshot.pod_flags & (TERMINATING | GATED) == 0)
     alone = list[int]()
@@ -59,7 +62,7 @@ def _asked(snapshot: Snapshot) -> Iterator[tuple[str, list[str], PreemptionPlanS
             groups.setdefault(group, []).append(row)
         else:
             alone.append(row)
-    for group in groups:
+    for group in going_through(groups, "looking at gangs", progress):
         if _lacks_members(snapshot, group):
             namespace, name = snapshot.group_keys[group]
             yield (
@@ -67,7 +70,7 @@ def _asked(snapshot: Snapshot) -> Iterator[tuple[str, list[str], PreemptionPlanS
                 [f"{namespace}/{short_name(name)}"],
                 _decided(snapshot, namespace, name, pod=False),
             )
-    for rows in _alike(snapshot, alone):
+    for rows in going_through(_alike(snapshot, alone), "looking at kinds of pods", progress):
         names = sorted(f"{snapshot.pod_namespaces[row]}/{snapshot.pod_names[row]}" for row in rows)
         namespace, _, name = names[0].partition("/")
         yield "Pod", names, _decided(snapshot, namespace, name, pod=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from api.fates import Fate, FateState
+from api.progress import Progress, going_through, silent
 from api.workloads import Workload
 from quota.answers.overview import Namespaces, tried_alone
 from quota.answers.picture import QuotaPicture
@@ -25,14 +26,16 @@ STATES: Final[Mapping[Outcome, FateState]] = {"Admit": "Fits", "DeferredFit": "F
 KEEPS: Final = "It keeps its quota."
 
 
-def quota_fates(quota: QuotaPicture, now: int, options: Options, namespaces: Namespaces) -> dict[str, Fate]:
+def quota_fates(
+    quota: QuotaPicture, now: int, options: Options, namespaces: Namespaces, progress: Progress = silent
+) -> dict[str, Fate]:
     """By NAMESPACE/NAME. `now` is in microseconds. Each Workload that waits is decided about alone.
 
     Raises QuotaError if the usage is too much to be counted.
     """
     snapshot = quota.snapshot()
     goes, fates = dict[str, list[str]](), dict[str, Fate]()
-    for workload in quota.workloads.values():
+    for workload in going_through(quota.workloads.values(), "looking at Workloads", progress):
         if is_queued(workload) and workload.metadata.deletion_timestamp is None:
             key = key_of(workload)
             fates[f"Workload {key}"], targets = _waiting(snapshot, workload, now, options, namespaces)
