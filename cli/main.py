@@ -159,7 +159,7 @@ def _one_line_errors() -> Iterator[None]:
     except NoArgsIsHelpError:
         raise
     except click.ClickException as error:
-        error.message = one_line(error.message)
+        vars(error)["message"] = one_line(error.message)
         raise
 
 

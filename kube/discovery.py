@@ -9,7 +9,7 @@ import msgspec
 from api.meta import Struct
 from kube.client import ApiClient, ApiError, get_or_none
 
-__all__ = ["Served", "list_path", "object_path", "served"]
+__all__ = ["Served", "list_path", "object_path", "other_version", "served"]
 
 
 class Served(NamedTuple):
@@ -29,6 +29,14 @@ class _Resources(Struct):
     resources: list[_Resource] | None = None
 
 
+class _Version(Struct):
+    group_version: str
+
+
+class _Group(Struct):
+    versions: list[_Version] | None = None
+
+
 async def served(client: ApiClient, api_version: str) -> dict[str, Served]:
     """The kinds of this apiVersion, by name; none if nothing of it is served. Raises ApiError."""
     body = await get_or_none(client, _root(api_version))
@@ -40,6 +48,22 @@ async def served(client: ApiClient, api_version: str) -> dict[str, Served]:
         raise ApiError(0, "InvalidAnswer", f"the answer cannot be read: {error}") from error
     whole = (each for each in found.resources or () if "/" not in each.name)
     return {each.kind: Served(each.name, each.namespaced) for each in whole}
+
+
+async def other_version(client: ApiClient, api_version: str, kind: str) -> str:
+    """Another apiVersion of the group that has the kind; "" if none has it. Raises ApiError."""
+    group = api_version.partition("/")[0]
+    body = await get_or_none(client, f"/apis/{group}")
+    if body is None:
+        return ""
+    try:
+        versions = msgspec.json.decode(body, type=_Group).versions or ()
+    except msgspec.DecodeError as error:
+        raise ApiError(0, "InvalidAnswer", f"the answer cannot be read: {error}") from error
+    for each in versions:
+        if each.group_version != api_version and kind in await served(client, each.group_version):
+            return each.group_version
+    return ""
 
 
 def list_path(api_version: str, plural: str) -> str:

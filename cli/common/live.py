@@ -10,10 +10,11 @@ from typing import Final
 import msgspec
 
 from answers.reading.documents import JsonDocument, One, Reader
+from api.kueue import API_VERSION as QUOTA
 from api.meta import ListMeta, Struct
 from cli.common.cluster import ClusterError, Connection, checked
 from kube.client import ApiClient, ApiError, get_or_none
-from kube.discovery import list_path, object_path, served
+from kube.discovery import list_path, object_path, other_version, served
 
 __all__ = ["read_cluster"]
 
@@ -27,6 +28,8 @@ WAITS: Final = 10
 """So often a request is made again because the API server says when to come back, as kubectl does. It says so when it
 has too much to do, or when its cache lags behind its store after many writes (504, "Too large resource version")."""
 LONGEST_WAIT_SECONDS: Final = 10.0
+OTHER_VERSION: Final = "OtherVersion"
+"""The reason of an error that is ours: Kueue is there, and older than what is read."""
 
 
 class _Page(Struct):
@@ -66,6 +69,9 @@ async def _read(files: str, connection: Connection, reader: Reader) -> dict[tupl
 
         async def read(version: str, kind: str) -> None:
             if kind not in found[version]:
+                if version == QUOTA and (other := await other_version(client, version, kind)):
+                    said = f"the API server has {kind} of {other} only, and {version} is read"
+                    refused[version, kind] = ApiError(HTTPStatus.NOT_FOUND, OTHER_VERSION, said)
                 return
             try:
                 path = list_path(version, found[version][kind].plural)
@@ -163,6 +169,8 @@ async def _patiently(client: ApiClient, path: str, query: Mapping[str, str]) -> 
 
 def _said(error: ApiError) -> str:
     """What is wrong. The API server names the user, the verb, the resource and the namespace."""
+    if error.reason == OTHER_VERSION:
+        return error.message
     if error.status == HTTPStatus.FORBIDDEN:
         return f"a right is missing: {error.message}"
     return f"the cluster cannot be read: {error.message if error.reason == 'Configuration' else error}"

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from answers.reading.node_objects import NodeObjects
-from cli.common.live import _Pages
+from answers.reading.planes import Planes
+from answers.reading.quota_objects import QuotaObjects
+from cli.common.cluster import ClusterError, Connection
+from cli.common.live import _Pages, read_cluster
 from kube.client import ApiClient, ApiError
 
 
@@ -93,3 +97,50 @@ def test_what_is_wrong_with_an_object_is_said_though_the_next_page_fails() -> No
         ValueError, match="cluster: Pod, items\\[1\\], Pod default/a: this object is defined twice"
     ):
         read(Answers((["a", "a"], "x"), ApiError(500, "InternalError", "no")))
+
+
+OLD = "kueue.x-k8s.io/v1beta1"
+
+
+class OldKueue:
+    """An API server with Kueue's kinds of v1beta1 alone."""
+
+    def __init__(self) -> None:
+        self.paths: dict[str, Any] = {
+            "/apis/kueue.x-k8s.io": {"versions": [{"groupVersion": OLD, "version": "v1beta1"}]},
+            f"/apis/{OLD}": {"resources": [{"name": "clusterqueues", "kind": "ClusterQueue"}]},
+        }
+
+    async def __aenter__(self) -> OldKueue:
+        return self
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+    async def request(self, method: str, path: str, *, query: Any = None, seconds: float = 0) -> bytes:
+        if path not in self.paths:
+            raise ApiError(404, "NotFound", path)
+        return json.dumps(self.paths[path]).encode()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_an_older_version_of_queues_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    server, config = OldKueue(), tmp_path / "config"
+    config.touch()
+    if not there:
+        server.paths.clear()
+    monkeypatch.setattr(ApiClient, "connect", lambda *_, **__: server)
+    if not there:
+        read_cluster(QuotaObjects(), Connection(str(config)))
+        return
+    with pytest.raises(ClusterError, match=f"^the API server has ClusterQueue of {OLD} only, and"):
+        read_cluster(QuotaObjects(), Connection(str(config)))
+    planes = Planes(0)
+    server.paths["/api/v1"] = {"resources": [{"name": "pods", "kind": "Pod"}]}
+    server.paths["/api/v1/pods"] = {"metadata": {}, "kind": "PodList", "apiVersion": "v1", "items": []}
+    read_cluster(planes, Connection(str(config)))
+    assert planes.refused_notes() == [
+        f"Not read: the API server has ClusterQueue of {OLD} only, and kueue.x-k8s.io/v1beta2 is read"
+    ]
+    assert OLD in planes.picture().without_quota
