@@ -1,6 +1,6 @@
 """What several commands use.
 
 Tests: cluster in tests/unit/cli/leaving/test_commands.py; ending, output and sources in
-tests/unit/cli/plan/test_plan.py; files in tests/unit/answers/reading/test_node_objects.py; lines in
+tests/unit/cli/plan/test_plan.py; lines in
 tests/unit/cli/plan/test_stream.py; names in test_completion.py; notes and options in test_command_page.py.
 """
