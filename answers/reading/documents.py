@@ -241,6 +241,10 @@ def only(places: dict[str, str], key: str, place: str, problem: str) -> None:
 
 def split_key(key: str, field: str) -> tuple[str, str]:
     """Namespace and name. Raises InputError if the key is not NAMESPACE/NAME."""
+    try:
+        key.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{field}: is not UTF-8: {key!r}") from None
     namespace, slash, name = key.partition("/")
     if not (namespace and slash and name) or "/" in name:
         raise InputError(f"{field}: expected NAMESPACE/NAME, not {key!r}")

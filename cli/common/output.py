@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Any, Final
 
@@ -62,15 +63,25 @@ def _whole(answer: RenderableType) -> RenderableType:
 
 
 def show_as(data: dict[str, Any], output: str) -> None:
-    """Print the data to standard output, in the format `json` or `yaml`."""
-    sys.stdout.write(_formatted(data, output))
+    """Print the data to standard output, in the format `json` or `yaml`. Its encoding may lack characters."""
+    text = _formatted(data, output)
+    try:
+        text.encode(unguarded(sys.stdout).encoding)
+    except UnicodeEncodeError:
+        plain = json.dumps(json.loads(text), indent=2) if output == "json" else _yaml(data, False)
+        text = f"{plain.rstrip()}\n"
+    sys.stdout.write(text)
 
 
 def _formatted(data: dict[str, Any], output: str) -> str:
     """The data as text in the format `json` or `yaml`. What cannot be printed is escaped, and the values stay."""
     if output == "json":
         return in_json(msgspec.json.format(msgspec.json.encode(data), indent=2).decode()) + "\n"
-    return in_yaml(yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100))
+    return in_yaml(_yaml(data, True))
+
+
+def _yaml(data: dict[str, Any], allow_unicode: bool) -> str:
+    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=allow_unicode, width=100)
 
 
 class _Dumper(Dumper):

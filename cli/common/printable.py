@@ -9,6 +9,7 @@ cannot begin a line of ours. `guarding` looks at everything else that is written
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 import sys
@@ -131,6 +132,12 @@ class _Guarded:
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
         self.before: Callable[[], None] = _nothing
+
+    @property
+    def encoding(self) -> str:
+        """That of the stream. click would go around a stream that has ASCII alone."""
+        encoding = self.stream.encoding or "utf-8"
+        return encoding if codecs.lookup(encoding).name != "ascii" else "iso8859-1"
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)

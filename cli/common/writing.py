@@ -46,7 +46,8 @@ def writing() -> Iterator[None]:
 def _checked(stream: TextIO | None) -> TextIO:
     """The same stream, whose writes raise OutputLost. A stream that is not there (None) was closed by the caller."""
     encoding = "utf-8" if stream is None else stream.encoding
-    errors = "strict" if stream is None else stream.errors
+    # What the encoding does not have is escaped. It would end the command in the middle of its answer.
+    errors = "strict" if stream is None else "backslashreplace"
     raw = _Raw(STDOUT, "wb", closefd=False) if stream is not None else _Closed()
     checked = io.TextIOWrapper(io.BufferedWriter(raw), encoding=encoding, errors=errors)
     checked.reconfigure(line_buffering=checked.isatty())

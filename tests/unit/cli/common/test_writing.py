@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[4]
 REPRIEVE = [sys.executable, "-c", "from cli.main import main; main()"]
@@ -65,3 +69,35 @@ def test_colours_are_for_terminals(tmp_path: Path, name: str) -> None:
         assert run(QUEUE, out.fileno(), **{name: "1"}) == (0, "")
     assert b"organization" in path.read_bytes()
     assert b"\x1b" not in path.read_bytes()
+
+
+@pytest.mark.parametrize(("output", "read"), [("json", json.loads), ("yaml", yaml.safe_load)])
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_an_encoding_that_lacks_characters(
+    tmp_path: Path, encoding: str, output: str, read: Callable[[str], Any]
+) -> None:
+    name = "tr\u00e4in-\u65e5\u202e"
+    file = tmp_path / "a.json"
+    arguments = ["validate", "-f", str(file), "-o", output]
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": []}}
+    file.write_text(json.dumps(pod))
+    done = subprocess.run(
+        [*REPRIEVE, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        check=False,
+    )
+    assert done.stderr == b""
+    assert read(done.stdout.decode(encoding))["objects"][0]["name"] == name
+
+
+def test_a_text_in_an_encoding_that_lacks_characters() -> None:
+    done = subprocess.run(
+        [*REPRIEVE, "who-evicted", "a/\u65e5\x1b", "-f", "examples/questions/evicted.yaml"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+    )
+    assert done.stdout.startswith(b"No plan evicts a/\\u65e5\\x1b\n")
