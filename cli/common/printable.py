@@ -135,7 +135,7 @@ class _Guarded:
 
     @property
     def encoding(self) -> str:
-        """That of the stream. click would go around a stream that has ASCII alone."""
+        """That of the stream. click does not use a stream that has ASCII alone, but what is below it."""
         encoding = self.stream.encoding or "utf-8"
         return encoding if codecs.lookup(encoding).name != "ascii" else "iso8859-1"
 

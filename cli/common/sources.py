@@ -59,13 +59,17 @@ class Sources:
             note(reader.notes)
 
     def _read(self, reader: Reader) -> None:
+        progress = reader.count.progress
         for path in files_of(self.overlays):
+            progress(f"reading {path}")
             reader.add_overlay(read_file(path), path)
         for path in files_of(self.files):
+            progress(f"reading {path}")
             reader.add_file(read_file(path), path)
         if not self.files:
             from cli.common.live import read_cluster  # noqa: PLC0415 - files need no HTTP client
 
+            progress("asking the cluster")
             read_cluster(reader, self.connection)
 
 
