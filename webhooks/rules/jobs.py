@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from api.integration import (
+    COMPLETIONS_EQUAL_PARALLELISM_ANNOTATION,
     DEFAULT_LOCAL_QUEUE,
     JOB_FRAMEWORK,
     MAX_EXEC_TIME_LABEL,
@@ -20,6 +21,7 @@ from api.integration import (
     QUEUE_NAME_LABEL,
 )
 from api.jobs import JOB_CONTROLLER, pods_at_once
+from api.partial_jobs import boolean
 from api.selectors import selects
 from api.syntax import subdomain_faults, whole_number
 from api.words import shown
@@ -35,6 +37,8 @@ __all__ = ["default", "queue_causes", "validate"]
 NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
 """The API server puts it on each namespace."""
 MOST_SECONDS: Final = 2**31 - 1
+LEAST: Final = MIN_PARALLELISM_ANNOTATION
+FOLLOWS: Final = COMPLETIONS_EQUAL_PARALLELISM_ANNOTATION
 IMMUTABLE: Final = "cannot change"
 
 
@@ -86,20 +90,38 @@ def validate(request: Request) -> Verdict:
     if request.subresource or request.settings.queues is None:
         return Verdict()
     causes = new_causes(_causes, request)
+    if request.old is None or _annotation(request.new, LEAST) != _annotation(request.old, LEAST):
+        causes += _least_causes(request.new)  # a partial admission lowers parallelism, and that is no fault
     if request.old is not None:
         causes += _changes(request.new, request.old)
     return Verdict.of(causes)
 
 
 def _causes(job: Object) -> Iterator[Cause]:
-    metadata, spec = child(job, "metadata"), child(job, "spec")
-    yield from queue_causes(metadata)
-    least = entries(metadata, "annotations").get(MIN_PARALLELISM_ANNOTATION)
-    if least is not None:
-        pods = pods_at_once(integer(spec, "parallelism"), integer(spec, "completions"))
-        if whole_number(least, 1, pods - 1) is None:
-            message = f"{shown(least)} is no number between 0 and {pods}, the number of pods"
-            yield Cause(f"metadata.annotations[{MIN_PARALLELISM_ANNOTATION}]", INVALID, message)
+    yield from queue_causes(child(job, "metadata"))
+    follows, spec, path = _annotation(job, FOLLOWS), child(job, "spec"), f"metadata.annotations[{FOLLOWS}]"
+    if follows is not None and boolean(follows) is None:
+        yield Cause(path, INVALID, f"{shown(follows)} is neither true nor false")
+    if follows is None or not boolean(follows):
+        return
+    if text(spec, "completionMode") != "Indexed":
+        yield Cause(path, INVALID, "is for Indexed Jobs only")
+    parallelism, completions = (integer(spec, name) for name in ("parallelism", "completions"))
+    if (1 if parallelism is None else parallelism) != (1 if completions is None else completions):
+        message = f"{shown(completions)} is not parallelism, {shown(parallelism)}, as {FOLLOWS} says"
+        yield Cause("spec.completions", INVALID, message)
+
+
+def _annotation(job: Object, name: str) -> str | None:
+    return entries(child(job, "metadata"), "annotations").get(name)
+
+
+def _least_causes(job: Object) -> Iterator[Cause]:
+    least, spec = _annotation(job, LEAST), child(job, "spec")
+    pods = pods_at_once(integer(spec, "parallelism"), integer(spec, "completions"))
+    if least is not None and whole_number(least, 1, pods - 1) is None:
+        message = f"{shown(least)} is no number between 0 and {pods}, the number of pods"
+        yield Cause(f"metadata.annotations[{LEAST}]", INVALID, message)
 
 
 def queue_causes(metadata: Object) -> Iterator[Cause]:
@@ -121,12 +143,15 @@ def _changes(new: Object, old: Object) -> Iterator[Cause]:
     yield from _changed(new, old, PREBUILT_WORKLOAD_LABEL, "")
     if not _is_suspended(new) or not _is_suspended(old):
         yield from _changed(new, old, MAX_EXEC_TIME_LABEL, "while the Job is not suspended")
-    if not _is_suspended(old) and MIN_PARALLELISM_ANNOTATION in entries(
-        child(old, "metadata"), "annotations"
-    ):
+    if not _is_suspended(old) and not _is_suspended(new):
+        was, is_ = (boolean(_annotation(each, FOLLOWS) or "") is True for each in (old, new))
+        if was != is_:
+            message = f"{IMMUTABLE} while the Job is not suspended: it was {shown(was)}"
+            yield Cause(f"metadata.annotations[{FOLLOWS}]", INVALID, message)
+    if not _is_suspended(old) and _annotation(old, LEAST) is not None:
         before, after = (integer(child(each, "spec"), "parallelism") for each in (old, new))
         if before != after:
-            message = f"{IMMUTABLE} while the Job is not suspended and has {MIN_PARALLELISM_ANNOTATION}"
+            message = f"{IMMUTABLE} while the Job is not suspended and has {LEAST}"
             yield Cause("spec.parallelism", INVALID, message)
 
 

@@ -17,6 +17,8 @@ QUEUE = "kueue.x-k8s.io/queue-name"
 MOST = "kueue.x-k8s.io/max-exec-time-seconds"
 PREBUILT = "kueue.x-k8s.io/prebuilt-workload-name"
 LEAST = "kueue.x-k8s.io/job-min-parallelism"
+FOLLOWS = "kueue.x-k8s.io/job-completions-equal-parallelism"
+INDEXED = {"completionMode": "Indexed", "parallelism": 3, "completions": 3}
 DEFAULT_QUEUE = LocalQueue(
     metadata=ObjectMeta(name="default", namespace="team"), spec=LocalQueueSpec(cluster_queue="cq")
 )
@@ -114,6 +116,10 @@ def fields(new: Object, old: Object | None = None, settings: Settings = QUEUES) 
         ({QUEUE: "q"}, {LEAST: "x"}, {"parallelism": 3}, f"metadata.annotations[{LEAST}]"),
         ({QUEUE: "q"}, {LEAST: "3"}, {"parallelism": 3}, f"metadata.annotations[{LEAST}]"),
         ({QUEUE: "q"}, {LEAST: "2"}, {"parallelism": 3, "completions": 2}, f"metadata.annotations[{LEAST}]"),
+        ({QUEUE: "q"}, {FOLLOWS: "yes"}, INDEXED, f"metadata.annotations[{FOLLOWS}]"),
+        ({QUEUE: "q"}, {FOLLOWS: "true"}, {}, f"metadata.annotations[{FOLLOWS}]"),
+        ({QUEUE: "q"}, {FOLLOWS: "true"}, INDEXED | {"completions": 4}, "spec.completions"),
+        ({QUEUE: "q"}, {FOLLOWS: "1"}, INDEXED | {"parallelism": None}, "spec.completions"),
     ],
 )
 def test_a_fault_is_refused_when_it_is_new(labels: Any, annotations: Any, spec: Any, field: str) -> None:
@@ -128,6 +134,8 @@ def test_a_fault_is_refused_when_it_is_new(labels: Any, annotations: Any, spec: 
     [
         ({QUEUE: "q", MOST: "1", PREBUILT: "w"}, None, {}),
         ({QUEUE: "q"}, {LEAST: "2"}, {"parallelism": 3}),
+        ({QUEUE: "q"}, {LEAST: "2", FOLLOWS: "true"}, INDEXED),
+        ({QUEUE: "q"}, {FOLLOWS: "false"}, {"parallelism": 3}),
         (None, None, {}),
     ],
 )
@@ -162,3 +170,30 @@ def test_parallelism_stays_while_a_job_with_partial_admission_runs() -> None:
     assert fields(job({QUEUE: "a"}, {LEAST: "1"}, parallelism=2), old) == {"spec.parallelism"}
     waits = job({QUEUE: "a"}, {LEAST: "1"}, parallelism=3, suspend=True)
     assert fields(job({QUEUE: "a"}, {LEAST: "1"}, parallelism=2, suspend=True), waits) == set()
+
+
+@pytest.mark.parametrize(("count", "follows"), [(2, "false"), (1, "false"), (2, "true"), (1, "true")])
+def test_a_partial_admission_and_its_end_are_taken(count: int, follows: str) -> None:
+    """Also if as few pods start as suffice: the annotation is then no longer below the number of pods."""
+    annotations = {LEAST: "1", FOLLOWS: follows}
+    waits = job({QUEUE: "a"}, annotations, suspend=True, **INDEXED)
+    fewer = {"parallelism": count, "completions": count if follows == "true" else 3}
+    runs = job({QUEUE: "a"}, annotations, suspend=False, **(INDEXED | fewer))
+    stopped = {**runs, "spec": {**runs["spec"], "suspend": True}}
+    for old, new in ((waits, runs), (runs, stopped), (stopped, waits)):
+        assert fields(new, old) == set()
+
+
+def test_a_changed_minimum_is_checked() -> None:
+    old = job({QUEUE: "a"}, {LEAST: "1"}, parallelism=3, suspend=True)
+    assert fields(job({QUEUE: "a"}, {LEAST: "3"}, parallelism=3, suspend=True), old) == {
+        f"metadata.annotations[{LEAST}]"
+    }
+
+
+def test_completions_begin_to_follow_only_while_the_job_is_suspended() -> None:
+    path = {f"metadata.annotations[{FOLLOWS}]"}
+    runs, with_it = job({QUEUE: "a"}, {}, **INDEXED), job({QUEUE: "a"}, {FOLLOWS: "true"}, **INDEXED)
+    assert fields(with_it, runs) == path
+    assert fields(runs, with_it) == path
+    assert fields(with_it, {**runs, "spec": {**runs["spec"], "suspend": True}}) == set()
