@@ -147,7 +147,7 @@ def _gates(sets: Sequence[MadePods]) -> list[str]:
 
 
 def _gang_of(unit: Unit, pods: int) -> PodGroup | None:
-    """The gang of the object if it has so many pods: a partial admission makes the gang of an owner smaller."""
+    """The gang of the object if only this number of pods is created, because of a partial admission."""
     policy = unit.gang.spec.scheduling_policy.gang if unit.gang is not None else None
     if unit.gang is None or policy is None or pods >= min(unit.pods, policy.min_count):
         return unit.gang

@@ -64,7 +64,7 @@ def workload_of(
 
 
 def _min_count(meta: ObjectMeta, pods: int) -> dict[str, int]:
-    """The minCount of a Job of so many pods, if it asks for partial admission. Raises JobError."""
+    """The minCount of a Job with this number of pods, if it asks for partial admission. Raises JobError."""
     text = (meta.annotations or {}).get(MIN_PARALLELISM_ANNOTATION)
     if text is None:
         return {}

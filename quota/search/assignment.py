@@ -180,8 +180,3 @@ class Assignment:
     message: str
     """The problems in Kueue's words; "" if everything fits at once."""
     no_fit_reason: NoFitReason
-
-    @property
-    def is_partial(self) -> bool:
-        """Whether a pod set has fewer pods here than it asks for."""
-        return any(pods.count < pods.asked for pods in self.pod_sets)

@@ -45,6 +45,7 @@ SHARING: Final = {
         "check_author",
         "queue_tutorial",
         "queued_jobs",
+        "partial_jobs",
         "job_tutorial",
         "queued_groups",
         "stopped_jobs",

@@ -215,22 +215,10 @@ def test_a_class_that_is_missing_is_named_and_helps_when_it_comes(box: JobSandbo
     assert box.get(box.workload_of("classless"))["spec"]["priority"] == 3
 
 
-@pytest.mark.parametrize(
-    ("what", "text"),
-    [
-        ({"annotations": {"kueue.x-k8s.io/job-min-parallelism": "1"}}, "minCount is not supported"),
-        ({"labels": {"kueue.x-k8s.io/prebuilt-workload-name": "mine"}}, "Workload mine does not exist"),
-    ],
-    ids=["minCount", "prebuilt"],
-)
-def test_what_is_not_there_is_said(box: JobSandbox, what: Any, text: str) -> None:
-    name = f"says-{next(iter(what))}"
-    box.queue(name, 0)
-    job = box.job(name, name, 2, **what)
-    if "labels" in what:
-        box.until_event(job, "ErrWorkloadCompose", text)
-        return
-    wait_for(lambda: text in box.until(box.workload_of(job), "QuotaReserved", "False")["message"])
+def test_a_workload_that_is_not_there_is_named(box: JobSandbox) -> None:
+    box.queue("prebuilt", 0)
+    box.job("prebuilt", "prebuilt", 2, labels={"kueue.x-k8s.io/prebuilt-workload-name": "mine"})
+    box.until_event("prebuilt", "ErrWorkloadCompose", "Workload mine does not exist")
 
 
 def test_a_job_that_asks_for_a_topology_says_that_there_is_none(box: JobSandbox) -> None:

@@ -97,7 +97,6 @@ def test_as_many_as_fit_are_admitted() -> None:
     assert (decision.mode, decision.message) == ("Fit", "")
     assert counts(decision) == {"main": (4, 10)}
     assert decision.assignment.usage == {("default", "cpu"): 4000}
-    assert decision.assignment.is_partial
     assert decision.full is not None
     assert (decision.full.mode, decision.full.no_fit_reason) == ("NoFit", "ExceedsMaxQuota")
 

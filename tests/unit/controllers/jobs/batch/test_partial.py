@@ -31,7 +31,7 @@ def elastic(follows: str = "", least: str = "2", **spec: Any) -> Json:
 
 
 def workload_of(body: Json, count: int | None = None) -> Workload:
-    """Its Workload, with quota for so many pods."""
+    """Its Workload, with quota for this number of pods."""
     made = read_job(body)
     workload = workload_body(made, wish_of(made, NONE))
     if count is not None:
