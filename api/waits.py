@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 __all__ = ["Place", "PodCount", "Source", "Wait"]
 
@@ -21,7 +21,8 @@ class Place:
     reason: str
 
 
-class PodCount(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PodCount:
     """How many pods of a pod set get quota."""
 
     name: str

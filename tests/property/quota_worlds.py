@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from hypothesis import strategies as st
 
@@ -15,6 +15,18 @@ __all__ = ["NOW", "OPTIONS", "heads", "holders", "worlds"]
 
 NOW = us(1000)
 OPTIONS = st.builds(Options, fair_sharing=st.booleans())
+ASKED: Final = (
+    (2, 1, None),
+    (3, 1, None),
+    (1, 1, None),
+    (4, 1, None),
+    (5, 1, None),
+    (0, 1, None),
+    (1, 5, 1),
+    (1, 8, 2),
+    (2, 3, 1),
+)
+"""CPUs of a pod, pods, minCount."""
 FUNGIBILITY: st.SearchStrategy[Literal["MayStopSearch", "TryNextFlavor"]] = st.sampled_from(
     ("MayStopSearch", "TryNextFlavor")
 )
@@ -31,10 +43,13 @@ def worlds(draw: st.DrawFn, flavors: tuple[str, ...] = ("default",), memory: boo
     for queue in queues:
         if draw(st.integers(0, 4)):
             name = queue.metadata.name
+            cpus, count, least = draw(st.sampled_from(ASKED))
             asker = workload(
                 f"w-{name}",
                 name,
-                draw(st.sampled_from((2, 3, 1, 4, 5, 0))),
+                cpus,
+                count=count,
+                least=least,
                 memory=draw(st.integers(0, 2)) if memory else None,
                 priority=draw(st.sampled_from((2, 1, 3, 0))),
                 created=draw(st.integers(0, 3)),

@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.core import Container, PodSpec, ResourceRequirements
+from api.core import Container, PodSpec, Quantities, ResourceRequirements
 from api.podsets import PodSet, PodTemplate
 from api.workloads import ReclaimablePod, Workload
 from quota.answers.trial import admitted
@@ -26,7 +26,10 @@ def pod_sets(draw: st.DrawFn, name: str) -> PodSet:
     """One that may shrink, mostly."""
     count = draw(st.integers(0, 9))
     least = draw(st.one_of(st.none(), st.integers(1, count))) if count else None
-    requests = {"cpu": draw(st.sampled_from(("500m", 1, 2, 0))), "memory": draw(st.integers(0, 1))}
+    requests: Quantities = {
+        "cpu": draw(st.sampled_from(("500m", 1, 2, 0))),
+        "memory": draw(st.integers(0, 1)),
+    }
     spec = PodSpec(containers=[Container("main", ResourceRequirements(requests=requests))])
     return PodSet(PodTemplate(spec=spec), name=name, count=count, min_count=least)
 
