@@ -13,8 +13,6 @@ from quota.state.workloads import pod_set_requests
 
 __all__ = ["counts_held", "counts_of", "in_part", "why_not_all"]
 
-PARTIAL = "partial admission, because it has a minCount"
-
 
 def counts_of(decision: Decision) -> tuple[PodCount, ...]:
     """The pods for which it gets quota, also with a preemption; empty if it gets none."""
@@ -50,8 +48,8 @@ def why_not_all(decision: Decision) -> Sequence[str]:
     full = decision.full
     if full is None:
         return ["Fewer pods, down to its minCount, get no quota either."] if decision.tried_fewer else []
+    why = "too few of the Workloads that hold quota may be preempted."
     if full.mode == "NoFit":
-        return [f"This is a {PARTIAL}. For all its pods: {NO_FIT[full.no_fit_reason]}"]
-    return [
-        f"This is a {PARTIAL}. For all its pods, too few of the Workloads that hold quota may be preempted."
-    ]
+        problem = NO_FIT[full.no_fit_reason]
+        why = problem[0].lower() + problem[1:]
+    return [f"This is a partial admission, because it has a minCount. All its pods do not fit: {why}"]

@@ -110,6 +110,7 @@ def test_a_cluster_queue() -> None:
         "outcome": "NoFit",
         "message": waiting["message"],
         "victims": [],
+        "podSets": [],
     }
     assert "cpu in flavor default" in waiting["message"]
 

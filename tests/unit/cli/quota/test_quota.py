@@ -83,6 +83,7 @@ def test_the_whole_decision() -> None:
         "message",
         "noFitReason",
         "podSets",
+        "allPods",
         "explanation",
     ]
     assert (decision["workload"], decision["clusterQueue"], decision["mode"]) == (

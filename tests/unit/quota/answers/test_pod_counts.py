@@ -36,7 +36,7 @@ def test_a_partial_admission_says_why_all_pods_get_none() -> None:
     assert state == "Fits"
     assert "gets its quota for 4 of its 10 pods in flavor default" in says
     assert "minCount" in says
-    assert "more than there would be if no quota was in use" in says
+    assert "All its pods do not fit: it asks for more than there would be if no quota was in use." in says
 
 
 def test_all_pods_may_lack_victims() -> None:
