@@ -106,6 +106,7 @@ def test_the_whole_decision() -> None:
         {
             "name": "main",
             "count": 1,
+            "askedCount": 1,
             "requests": {"cpu": "3"},
             "flavors": {"cpu": {"flavor": "default", "mode": "Preempt", "borrowing": 0}},
         }
