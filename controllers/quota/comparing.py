@@ -181,7 +181,9 @@ def _victims(entry: Entry) -> Collection[str]:
 
 def _in_words(entry: Entry) -> str:
     if entry.outcome == "Admit" and entry.decision is not None:
-        return f"Admit { ({name: dict(given) for name, given in entry.decision.flavors.items()}) }"
+        flavors = {name: dict(given) for name, given in entry.decision.flavors.items()}
+        counts = {pods.name: pods.count for pods in entry.decision.assignment.pod_sets}
+        return f"Admit {flavors}, pods {counts}"
     if entry.outcome == "Preempt":
         return f"Preempt {sorted(_victims(entry))}"
     return entry.outcome

@@ -228,6 +228,7 @@ def _queued(workload: Workload, known: Wait, around: Around) -> Wait:
     }
     numbers |= {"position": place, "waitingInClusterQueue": length}
     known = replace(known, numbers=numbers, since=_waits_since(workload), source="Engine")
+    known = replace(known, pod_sets=counts_of(decision))
     plan = current_plan(around.plans, "Workload", workload.metadata.uid, active=True)
     if plan is not None:
         return _preempting(known, plan, around.quota)
@@ -284,7 +285,6 @@ def _decided(workload: Workload, known: Wait, decision: Decision, queue: Queue, 
         known,
         state=state,
         sentence=f"{says}{ahead}{status}",
-        pod_sets=counts_of(decision),
         places=tuple(places_of(decision, queue)),
         waits_for=tuple(targets_of(decision, priority, queue)),
         would_help=tuple(would_help(workload, decision)),

@@ -73,3 +73,27 @@ def test_a_job_without_a_queue_gets_the_default_one(client: Client, namespace: s
     found = wait_for(made)
     assert found["metadata"]["labels"][QUEUE_NAME] == "default"
     assert found["spec"]["suspend"] is True
+
+
+def test_a_job_may_start_with_as_few_pods_as_suffice(client: Client, namespace: str) -> None:
+    """Whoever admits it lowers parallelism in the write that resumes it, and raises it once it is suspended."""
+    annotations = {
+        "kueue.x-k8s.io/job-min-parallelism": "2",
+        "kueue.x-k8s.io/job-completions-equal-parallelism": "true",
+    }
+    body = job(namespace, "elastic", {QUEUE_NAME: "q"}, parallelism=4, completions=4)
+    body["metadata"]["annotations"] = annotations
+    with pytest.raises(ApiError, match="is for Indexed Jobs only"):
+        client.create(body)
+    body["spec"]["completionMode"] = "Indexed"
+    client.create(body)
+
+    def patch(**spec: Any) -> Json:
+        return client.patch("batch/v1", "Job", "elastic", {"spec": spec}, namespace)
+
+    patch(suspend=False, parallelism=2, completions=2)
+    with pytest.raises(ApiError, match="cannot change while the Job is not suspended"):
+        patch(parallelism=3, completions=3)
+    patch(suspend=True)
+    given_back = patch(parallelism=4, completions=4)
+    assert (given_back["spec"]["parallelism"], given_back["spec"]["completions"]) == (4, 4)

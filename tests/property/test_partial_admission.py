@@ -18,6 +18,7 @@ from tests.kit.quota.objects import Object, snapshot
 from tests.property.quota_worlds import NOW, OPTIONS, heads, worlds
 from tests.twins.quota import partial
 
+CPUS: st.SearchStrategy[int | str] = st.sampled_from(("500m", 1, 2, 0))
 wide_worlds = worlds(flavors=("default", "spot"), memory=True)
 
 
@@ -27,7 +28,7 @@ def pod_sets(draw: st.DrawFn, name: str) -> PodSet:
     count = draw(st.integers(0, 9))
     least = draw(st.one_of(st.none(), st.integers(1, count))) if count else None
     requests: Quantities = {
-        "cpu": draw(st.sampled_from(("500m", 1, 2, 0))),
+        "cpu": draw(CPUS),
         "memory": draw(st.integers(0, 1)),
     }
     spec = PodSpec(containers=[Container("main", ResourceRequirements(requests=requests))])

@@ -100,6 +100,17 @@ async def test_the_same_flavor_agrees_and_another_one_does_not() -> None:
         await stage.counts(true_=1, false_=1)
 
 
+async def test_a_partial_admission_is_compared_with_its_number_of_pods() -> None:
+    """4 of 10 pods fit. Quota for 3 is another decision."""
+    asked = [workload(name, queue, 1, count=10, least=2) for name, queue in (("w", "q"), ("v", "p"))]
+    stage = Stage(cluster_queue("q", cpu(4)), cluster_queue("p", cpu(4)), *asked)
+    async with stage.observing():
+        for each, count in zip(asked, (4, 3), strict=True):
+            given = held(workload(each.metadata.name, each.spec.queue_name, 1, count=count), 1000)
+            stage.see(msgspec.structs.replace(each, status=given.status))
+        await stage.counts(true_=1, false_=1)
+
+
 async def test_a_difference_counts_only_while_nothing_else_of_the_tree_changes() -> None:
     first, second = workload("w", "q", 1), workload("v", "p", 1)
     stage = Stage(cluster_queue("q", TWO, "team"), cluster_queue("p", TWO, "team"), first, second)
