@@ -22,6 +22,8 @@ MOST: Final = 15
 CPUS: Final[Mapping[str, int]] = {"best": 5, "strict": 3, "guest": 1}
 """By ClusterQueue."""
 PRIORITIES: Final[Mapping[str, int]] = {"low": 0, "middle": 10, "high": 20}
+LEAST: Final = "kueue.x-k8s.io/job-min-parallelism"
+FOLLOWS: Final = "kueue.x-k8s.io/job-completions-equal-parallelism"
 PRIORITY_CLASS: Final = "kueue.x-k8s.io/priority-class"
 WIDE: Final = ("ClusterQueue", "ResourceFlavor", "WorkloadPriorityClass")
 
@@ -74,6 +76,12 @@ class JobLoad:
         self._made += 1
         pods, rng = self.rng.choice((1, 1, 2, 3)), self.rng
         more: Any = {"completionMode": "Indexed"} if rng.random() < 0.3 else {}
+        completions = pods + rng.choice((0, 1))
+        annotations = {}
+        if pods > 1 and rng.random() < 0.5:
+            annotations[LEAST] = "1"
+            if more and rng.random() < 0.7:
+                annotations[FOLLOWS], completions = "true", pods
         if rng.random() < 0.5:
             more["suspend"] = True  # its user did, or the webhook
         self._box.job(
@@ -81,7 +89,8 @@ class JobLoad:
             rng.choice(list(CPUS)),
             pods,
             labels={PRIORITY_CLASS: self._box.of(rng.choice(list(PRIORITIES)))},
-            completions=pods + rng.choice((0, 1)),
+            annotations=annotations,
+            completions=completions,
             **more,
         )
 
@@ -187,8 +196,13 @@ class JobLoad:
         if not runs and (pods or "nodeSelector" in job["spec"]["template"]["spec"]):
             wrong.append(f"{name} is suspended, and has {pods} pods or a node selector")
         (pod_set,) = mine[0]["spec"]["podSets"]
-        if runs and pods > pod_set["count"]:
-            wrong.append(f"{name} has {pods} pods, and quota for {pod_set['count']}")
+        admission = mine[0].get("status", {}).get("admission") or {}
+        most = min(each["count"] for each in [pod_set, *admission.get("podSetAssignments", [])])
+        if runs and pods > most:
+            wrong.append(f"{name} has {pods} pods, and quota for {most}")
+        asks = min(job["spec"]["parallelism"], job["spec"]["completions"])
+        if not runs and asks != pod_set["count"]:
+            wrong.append(f"{name} asks for {asks} pods, and its Workload for {pod_set['count']}")
         if mine[0]["spec"].get("queueName") != job["metadata"]["labels"].get(QUEUE_NAME):
             wrong.append(f"{name} and its Workload name different queues")
         return wrong

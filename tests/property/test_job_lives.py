@@ -282,7 +282,8 @@ class JobLife(RuleBasedStateMachine):
     def scale(self, parallelism: int) -> None:
         spec = self.job["spec"]
         lowered = (spec["parallelism"], spec["completions"]) != self.asked
-        if self.has(LEAST) and (not spec["suspend"] or lowered):
+        between = "kind" in spec["template"]["spec"]["nodeSelector"] and not self.holds()
+        if self.has(LEAST) and (not spec["suspend"] or lowered or between):
             return  # the webhook refuses it; once it is suspended, the old numbers come back first
         spec["parallelism"] = parallelism
         if self.has(FOLLOWS):

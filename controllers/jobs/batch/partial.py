@@ -30,9 +30,16 @@ def lowered(job: TemplatedJob, pods: PodSet, count: int) -> dict[str, int]:
 
 
 def raised(job: TemplatedJob, workload: Workload) -> dict[str, int]:
-    """The fields of the Job's spec that give it all its pods back; empty if it is not lowered."""
+    """The fields of the Job's spec that give it all its pods back; empty if it is not lowered.
+
+    While the admission is there, a number that is not the admitted one is the user's. Quota may be given back just
+    before the Job has its pods back. In between, a smaller number counts as ours.
+    """
     pods = _pods(workload)
     if pods is None or pods.min_count is None or pods_at_once(job) >= pods.count:
+        return {}
+    admitted = pods_with_quota(workload).get(pods.name)
+    if admitted is not None and job.spec.parallelism != admitted:
         return {}
     return _fields(job, pods.count)
 
@@ -53,7 +60,10 @@ def pods_with_quota(workload: Workload) -> Mapping[str, int]:
 
 
 def _fields(job: TemplatedJob, count: int) -> dict[str, int]:
-    follows = completions_follow(job.metadata.annotations) and job.spec.completions is not None
+    """The API server takes other completions of an Indexed Job, if they equal parallelism before and after."""
+    spec = job.spec
+    both = spec.completion_mode == "Indexed" and spec.completions == spec.parallelism
+    follows = both and completions_follow(job.metadata.annotations)
     return {"parallelism": count, **({"completions": count} if follows else {})}
 
 

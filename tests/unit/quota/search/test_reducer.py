@@ -130,6 +130,13 @@ def test_fewer_pods_borrow_what_there_is() -> None:
     assert (decision.mode, counts(decision), decision.borrowing) == ("Fit", {"main": (5, 10)}, 1)
 
 
+def test_two_pod_sets_give_up_the_same_share() -> None:
+    """The numbers are those of a test of Kueue's scheduler: 20 + 30 + 15 pods, and quota for 50."""
+    wanted = of(pods(20, name="one"), pods(30, 10, name="two"), pods(15, 5, name="three"))
+    decision = decided(wanted, cluster_queue("q", cpu(50)))
+    assert counts(decision) == {"one": (20, 20), "two": (20, 30), "three": (10, 15)}
+
+
 def test_a_pod_set_without_min_count_keeps_all_its_pods() -> None:
     decision = decided(of(pods(1, name="driver"), pods(8, 2)), cluster_queue("q", cpu(4)))
     assert counts(decision) == {"driver": (1, 1), "main": (3, 8)}

@@ -60,9 +60,21 @@ def counts(patch: Json) -> tuple[int | None, int | None]:
         (elastic("true", **INDEXED), 3, (3, 3)),
         (elastic("1", **INDEXED), 3, (3, 3)),
         (elastic("false", **INDEXED), 3, (3, None)),
+        (elastic("true", completions=8), 3, (3, None)),
+        (elastic("true", **{**INDEXED, "completions": 9}), 3, (3, None)),
         (elastic(least=""), 3, (None, None)),
     ],
-    ids=["fewer", "all", "fewer at once", "both", "both, as Go reads it", "not both", "needs all"],
+    ids=[
+        "fewer",
+        "all",
+        "fewer at once",
+        "both",
+        "both, as Go reads it",
+        "not both",
+        "not Indexed",
+        "not equal",
+        "needs all",
+    ],
 )
 def test_a_job_starts_with_the_pods_that_have_quota(
     body: Json, count: int, expected: tuple[int | None, int | None]
@@ -86,6 +98,20 @@ def test_nothing_comes_back_to_a_job_that_was_not_lowered() -> None:
     plain = elastic(least="")
     fewer = merge(plain, {"spec": {"parallelism": 3}})
     assert raised(read_job(fewer), workload_of(plain, 8)) == {}, "its user has done that"
+
+
+@pytest.mark.parametrize(("parallelism", "expected"), [(3, {"parallelism": 8}), (2, {}), (5, {}), (8, {})])
+def test_another_number_is_the_users(parallelism: int, expected: dict[str, int]) -> None:
+    body = elastic()
+    other = merge(body, {"spec": {"parallelism": parallelism}})
+    assert raised(read_job(other), workload_of(body, 3)) == expected
+
+
+def test_once_the_quota_is_given_back_a_smaller_number_counts_as_ours() -> None:
+    body = elastic()
+    assert raised(read_job(merge(body, {"spec": {"parallelism": 2}})), workload_of(body)) == {
+        "parallelism": 8
+    }
 
 
 def test_a_job_that_needs_fewer_pods_than_have_quota_is_not_lowered() -> None:
