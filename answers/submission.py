@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from api.foreign_owners import OwnerObject
 from api.groups import PodGroup
+from nodes.groups.kinds.kind import Kind
 from nodes.groups.made_pods import MadePods, Written
 
 __all__ = ["Submission", "Submitted"]
@@ -17,10 +18,16 @@ class Submitted:
     """An object that makes pods."""
 
     kind: str
+    row: Kind | None
+    """What is known of its kind; None if its pods are not known."""
     written: Written
     sets: Sequence[MadePods]
     owner: OwnerObject | None
     """The object as the owner of a group; None if it is of another kind. That of a TrainJob is its JobSet."""
+    held: str = ""
+    """A clause that says why it makes no pods, as it is written; empty if it makes them."""
+    priority_class: str = ""
+    """The PriorityClass that it names outside of its templates."""
     problem: tuple[str, str] | None = None
     """Why its pods are not known: an outcome, and a sentence."""
 

@@ -7,6 +7,8 @@ Sources: `jobset.x-k8s.io/v1alpha2` of kubernetes-sigs/jobset, `leaderworkerset.
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import field
 
 from api.core import PodSchedulingGroup
@@ -16,6 +18,7 @@ from api.meta import ObjectMeta, Struct
 __all__ = [
     "JAXJob",
     "JobSet",
+    "JobTemplate",
     "LeaderWorkerSet",
     "MPIJob",
     "MPIJobV2",
@@ -26,9 +29,11 @@ __all__ = [
     "PaddleJob",
     "PyTorchJob",
     "RayCluster",
+    "RayClusterSpec",
     "ReplicatedJob",
     "TFJob",
     "Template",
+    "TemplateSpec",
     "TrainingJob",
     "WorkerGroup",
     "XGBoostJob",
@@ -65,11 +70,14 @@ class DependsOn(Struct):
     """One entry of a replicated job's dependsOn."""
 
     name: str = ""
+    status: str = "Ready"
+    """Ready or Complete."""
 
 
 class ReplicatedJob(Struct):
     """Equal Jobs of a JobSet. Without a number there is one."""
 
+    name: str = ""
     replicas: int | None = None
     template: JobTemplate = field(default_factory=JobTemplate)
     depends_on: list[DependsOn] | None = None
@@ -86,6 +94,7 @@ class StartupPolicy(Struct):
 class JobSetSpec(Struct):
     """The spec of a JobSet."""
 
+    suspend: bool | None = None
     replicated_jobs: list[ReplicatedJob] | None = None
     startup_policy: StartupPolicy | None = None
 
@@ -108,8 +117,9 @@ class LeaderWorkerTemplate(Struct):
 
 
 class LeaderWorkerSetSpec(Struct):
-    """The spec of a LeaderWorkerSet."""
+    """The spec of a LeaderWorkerSet. Without a number there is one replica."""
 
+    replicas: int | None = None
     leader_worker_template: LeaderWorkerTemplate = field(default_factory=LeaderWorkerTemplate)
     startup_policy: str = "LeaderCreated"
     """LeaderCreated or LeaderReady: when the workers of a replica are created."""
@@ -133,11 +143,13 @@ class SchedulingPolicy(Struct):
     """How a training job asks to be scheduled."""
 
     min_available: int | None = None
+    priority_class: str = ""
 
 
 class RunPolicy(Struct):
     """The part of a training job's runPolicy that is read."""
 
+    suspend: bool | None = None
     scheduling_policy: SchedulingPolicy | None = None
 
 
@@ -198,6 +210,7 @@ class XGBoostJob(TrainingJob):
 class WorkerGroup(Struct):
     """Equal workers of a RayCluster."""
 
+    group_name: str = "worker"
     replicas: int | None = None
     min_replicas: int | None = None
     max_replicas: int | None = None
@@ -213,12 +226,21 @@ class HeadGroup(Struct):
     template: Template | None = None
 
 
+class AutoscalerOptions(Struct):
+    """How the autoscaler of a RayCluster runs."""
+
+    resources: dict[str, Any] | None = None
+    """Those of its container, as JSON has them."""
+
+
 class RayClusterSpec(Struct):
     """The spec of a RayCluster. It has one head besides its workers."""
 
+    suspend: bool | None = None
     head_group_spec: HeadGroup | None = None
     worker_group_specs: list[WorkerGroup] | None = None
     enable_in_tree_autoscaling: bool | None = None
+    autoscaler_options: AutoscalerOptions | None = None
 
 
 class RayCluster(Struct, kw_only=True):

@@ -9,10 +9,13 @@ __all__ = [
     "COMPLETIONS_EQUAL_PARALLELISM_ANNOTATION",
     "CONTROLLER_UID_LABEL",
     "DEFAULT_LOCAL_QUEUE",
+    "FAST_ADMISSION_ANNOTATION",
     "JOB_FRAMEWORK",
     "MAX_EXEC_TIME_LABEL",
     "MIN_PARALLELISM_ANNOTATION",
     "POD_GROUP_FRAMEWORK",
+    "POD_GROUP_NAME_LABEL",
+    "POD_GROUP_SIZE_ANNOTATION",
     "POD_SET_LABEL",
     "PREBUILT_WORKLOAD_LABEL",
     "PRIORITY_CLASS_LABEL",
@@ -37,6 +40,12 @@ MIN_PARALLELISM_ANNOTATION: Final = "kueue.x-k8s.io/job-min-parallelism"
 """On a Job: it asks for partial admission. The value is the fewest pods that it starts with."""
 COMPLETIONS_EQUAL_PARALLELISM_ANNOTATION: Final = "kueue.x-k8s.io/job-completions-equal-parallelism"
 """On a Job with partial admission: if it is true, completions are lowered together with parallelism."""
+POD_GROUP_NAME_LABEL: Final = "kueue.x-k8s.io/pod-group-name"
+"""On pods in a queue: they share the Workload of this name."""
+POD_GROUP_SIZE_ANNOTATION: Final = "kueue.x-k8s.io/pod-group-total-count"
+"""On each of them: how many there are."""
+FAST_ADMISSION_ANNOTATION: Final = "kueue.x-k8s.io/pod-group-fast-admission"
+"""On each of them: the Workload is made when the first one exists."""
 ADMISSION_GATE: Final = "kueue.x-k8s.io/admission"
 """The scheduling gate of a pod that waits for quota."""
 WORKLOAD_ANNOTATION: Final = "kueue.x-k8s.io/workload"

@@ -14,7 +14,8 @@ from api.foreign_owners import OwningJob, OwningStatefulSet
 from api.lease import Lease
 from api.meta import controller_reference
 from api.published import NAMESPACE, PROCESS, QUOTA_MODE, SCHEDULERS
-from nodes.groups.owner_objects import OWNERS, by_owner_of
+from nodes.groups.kinds.table import OWNERS
+from nodes.groups.owner_objects import by_owner_of
 from nodes.state.groups.owner_groups import OwnerGroups
 
 __all__ = ["Seen"]

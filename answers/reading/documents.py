@@ -29,8 +29,10 @@ from api.validation import FieldError
 __all__ = [
     "DEFAULT_NAMESPACE",
     "Document",
+    "Header",
     "JsonDocument",
     "Kind",
+    "Name",
     "One",
     "Reader",
     "located",
@@ -118,6 +120,10 @@ class Reader(ABC):
         """
         return ""
 
+    def other(self, header: Header, document: Document, place: str) -> bool:
+        """Take an object of another kind. False: it does not matter. May raise FieldError."""
+        return False
+
     def do_without(self, kind: tuple[str, str], problem: str) -> bool:
         """Whether the command has an answer without the objects of a kind.
 
@@ -169,7 +175,7 @@ class Reader(ABC):
                 return
             if (reader := self._kind_of(header)) is not None:
                 self.take(reader, header, document, place)
-            else:
+            elif not self.other(header, document, place):
                 self._pass_by(header, document, place)
             self.count.step()
         except UNUSABLE as error:

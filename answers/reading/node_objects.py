@@ -39,7 +39,7 @@ from api.storage import (
 )
 from api.validation import FieldError
 from nodes.answers.picture import NodesPicture
-from nodes.groups.owner_objects import OWNERS
+from nodes.groups.kinds.table import OWNERS
 from nodes.groups.registry import OBJECTS
 from nodes.state.costs import CostRules
 from nodes.state.pods.pods import ENDED

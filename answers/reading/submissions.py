@@ -7,24 +7,28 @@ from dataclasses import replace
 from typing import Any, ClassVar
 from uuid import UUID, uuid5
 
-import msgspec
+from msgspec import field
 
 from answers.picture import POD_GROUP, Picture
-from answers.reading.documents import Kind, Reader, located
+from answers.reading.documents import Document, Header, Kind, Name, Reader, located
 from answers.reading.field_checks import check_pod
 from answers.reading.node_objects import NodeObjects
 from answers.reading.planes import Planes
+from answers.reading.strangers import other_version
 from answers.submission import Submission, Submitted
 from api.foreign_groups import COSCHEDULING, NATIVE, VOLCANO
 from api.foreign_owners import OwnerObject
 from api.groups import PodGroup
 from api.kueue import API_VERSION as QUOTA_VERSION
 from api.kueue import WorkloadPriorityClass
+from api.meta import ObjectMeta, Struct
 from api.owner_annotations import ByOwner
 from api.plans import PreemptionPlan
-from api.validation import FieldError, convert
-from nodes.groups.made_pods import KINDS, VERSIONS, MadePods, Written, made_pods
-from nodes.groups.owner_objects import OWNERS
+from api.validation import FieldError
+from nodes.groups.kinds.batch import JOB_SET
+from nodes.groups.kinds.kind import Kind as Row
+from nodes.groups.kinds.table import KINDS, kind_of, why_unread
+from nodes.groups.made_pods import MadePods, Written, made_pods, read_as
 from nodes.groups.registry import ForeignGroup, form_of
 from nodes.groups.train_jobs import (
     TRAINER_VERSION,
@@ -40,7 +44,15 @@ __all__ = ["ClusterObjects", "SubmissionReader"]
 GROUPS_OF_OTHERS = ((NATIVE, "PodGroup"), (COSCHEDULING, "PodGroup"), (VOLCANO, "PodGroup"))
 UIDS = UUID("abe7076f-9e27-4a98-89cc-e905f81f36fb")
 """Objects that are submitted have UIDs that come from their names, so that answers are the same each time."""
-OWNER_KINDS = {(each.api_version, each.kind): each for each in OWNERS.values()}
+
+
+class Other(Struct):
+    """An object of any kind, as far as it may tell of pods."""
+
+    metadata: Name = field(default_factory=Name)
+    spec: Any = None
+
+
 CLASS = (QUOTA_VERSION, "WorkloadPriorityClass")
 RUNTIMES: Mapping[tuple[str, str], Kind] = {
     (TRAINER_VERSION, "TrainingRuntime"): Kind(TrainingRuntime, True),
@@ -90,7 +102,7 @@ class SubmissionReader(Reader):
     """Objects that make pods, and PodGroups. Others do not matter."""
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
-        **dict.fromkeys(VERSIONS, Kind(Written, True)),
+        **{(each.api_version, each.kind): Kind(Written, True) for each in KINDS},
         **RUNTIMES,
         **{key: NodeObjects.kinds[key] for key in (POD_GROUP, *GROUPS_OF_OTHERS)},
     }
@@ -119,13 +131,30 @@ class SubmissionReader(Reader):
         if isinstance(thing, TrainingRuntime):
             self._runtimes[_named(thing)] = thing
             return
-        kind = thing.kind
         with located(place):
-            if kind not in KINDS:
+            row = kind_of(thing.api_version, thing.kind)
+            if row is None:
                 raise FieldError("kind", "is missing")
-            sets, owner = ([], None) if kind == "TrainJob" else _expanded(kind, thing)
-        thing.metadata.uid = _uid(kind, thing)
-        self._objects.append((Submitted(kind, thing, sets, owner), place))
+            thing.metadata.uid = _uid(thing)
+            self._objects.append((_submitted(row, thing), place))
+
+    def other(self, header: Header, document: Document, place: str) -> bool:
+        """See `Reader`. Objects that make pods in a way that is not known are part of the answer."""
+        name = header.api_version, header.kind
+        if other_version(name, self.kinds) is not None:
+            return False
+        thing: Other = document.read(Other)
+        if not (says := why_unread(*name, thing.spec)):
+            return False
+        its = thing.metadata
+        meta = ObjectMeta(
+            name=its.name or (its.generate_name and self.unnamed(its.generate_name)),
+            namespace=its.namespace or self.namespace,
+        )
+        written = Written(api_version=header.api_version, kind=header.kind, metadata=meta)
+        unread = Submitted(header.kind, None, written, (), None, problem=("Unknown", says))
+        self._objects.append((unread, place))
+        return True
 
     def expand(
         self, runtimes: Mapping[RuntimeName, TrainingRuntime], unread: Mapping[str, str]
@@ -138,7 +167,8 @@ class SubmissionReader(Reader):
         objects, known = list[Submitted](), {**runtimes, **self._runtimes}
         for each, place in self._objects:
             with located(place):
-                objects.append(_with_pods(each, known, unread) if each.kind == "TrainJob" else each)
+                by_runtime = each.row is not None and each.row.by_runtime
+                objects.append(_with_pods(each, known, unread) if by_runtime else each)
         return Submission(tuple(self._groups), tuple(objects))
 
 
@@ -151,7 +181,7 @@ def _with_pods(
     if runtime is not None:
         job_set = job_set_of(job.written, runtime)
         try:
-            sets, owner = _expanded("JobSet", job_set)
+            sets, owner = _expanded(JOB_SET, job_set)
         except FieldError as error:
             raise FieldError(f"with {name}: {error.path}", error.problem) from None
         return replace(job, sets=sets, owner=owner)
@@ -161,21 +191,29 @@ def _with_pods(
     return replace(job, problem=("Misconfigured", says))
 
 
-def _expanded(kind: str, written: Written) -> tuple[list[MadePods], OwnerObject | None]:
+def _submitted(row: Row, written: Written) -> Submitted:
+    """Raises FieldError."""
+    sets, owner = _expanded(row, written)
+    item = read_as(row, written)
+    return Submitted(
+        row.kind, row, written, sets, owner, held=row.held(item), priority_class=row.priority_class(item)
+    )
+
+
+def _expanded(row: Row, written: Written) -> tuple[list[MadePods], OwnerObject | None]:
     """The pods of an object, and the object as an owner. Raises FieldError."""
-    written.metadata.uid = _uid(kind, written)
-    sets = made_pods(kind, written)
+    sets = made_pods(row, written)
     for each in sets:
         try:
             check_pod(each.pod)
         except FieldError as error:
             raise FieldError(f"pods of pod set {each.pod_set}: {error.path}", error.problem) from None
-    owner = OWNER_KINDS.get((written.api_version or KINDS[kind], kind))
-    return sets, convert(msgspec.to_builtins(written), owner.type) if owner is not None else None
+    return sets, read_as(row, written) if row.plural else None
 
 
-def _uid(kind: str, written: Written) -> str:
-    return str(uuid5(UIDS, f"{kind}/{written.metadata.namespace}/{written.metadata.name}"))
+def _uid(written: Written) -> str:
+    meta = written.metadata
+    return str(uuid5(UIDS, f"{written.kind}/{meta.namespace}/{meta.name}"))
 
 
 def _named(runtime: TrainingRuntime) -> RuntimeName:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from answers.picture import Picture
 from answers.submission import Submission
-from answers.what_if.step import Step
+from answers.what_if.pod_groups import with_pod_groups
+from answers.what_if.step import RUNS, Step
 from answers.what_if.trying import Trying
 from answers.what_if.units import units_of
 from api.progress import Progress, going_through, silent
 
 __all__ = ["WhatIfAnswer", "what_if"]
-
-RUNS: Final = ("Runs", "RunsAfterEvictions")
-"""Outcomes of objects all of whose pods get nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,5 +41,5 @@ def what_if(picture: Picture, submission: Submission, progress: Progress = silen
     # What owners say decides which submitted pods belong together. Pods that run stay in their groups.
     owners = [each.owner for each in submission.objects if each.owner is not None]
     trying = Trying(picture, nodes)
-    units = list(units_of(nodes.with_owners(owners), submission))
+    units = with_pod_groups(units_of(nodes.with_owners(owners), submission))
     return WhatIfAnswer(tuple(map(trying.step, going_through(units, "trying objects", progress))))

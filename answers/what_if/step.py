@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -11,7 +11,10 @@ from api.plans import PreemptionPlanSpec
 from api.waits import Wait
 from nodes.answers.consequences import Consequence
 
-__all__ = ["Step"]
+__all__ = ["RUNS", "Step"]
+
+RUNS: Final = ("Runs", "RunsAfterEvictions")
+"""Outcomes of objects all of whose pods get nodes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,16 @@ from typing import Final
 import msgspec
 
 from answers.picture import Picture
-from answers.what_if.step import Step
+from answers.what_if.claims import Claim, claims_of, is_resumed
+from answers.what_if.granted import Granted
+from answers.what_if.step import RUNS, Step
 from answers.what_if.units import Unit
 from answers.what_if.workloads import supposed_pods, workload_of
 from api.groups import SCHEDULING_GATE, PodGroup
 from api.integration import ADMISSION_GATE
 from api.times import rfc3339_micro
 from api.validation import FieldError
+from api.waits import Wait
 from api.words import counted, listed
 from api.workloads import Workload
 from controllers.jobs.owned_workload import Classes, JobError
@@ -50,24 +53,17 @@ class Trying:
         bare = Step(unit.kind, unit.name, unit.pods, "", "")
         if unit.problem is not None:
             return replace(bare, outcome=unit.problem[0], sentence=unit.problem[1])
-        spec = (unit.written.spec or {}) if unit.written is not None else {}
         try:
-            workload = self._workload_of(unit)
-            if workload is None:
-                if unit.kind in ("Job", "TrainJob") and spec.get("suspend") is True:
-                    says = "It is suspended, and in no queue: it creates no pods."
-                    return replace(bare, outcome="Suspended", sentence=says)
-                return self._on_nodes(unit, bare, {})
-            return self._with_quota(unit, workload, bare)
+            claims = self._claims(unit)
+            if unit.held and not is_resumed(unit):
+                return replace(bare, outcome="Suspended", sentence=_held(unit))
+            return self._with_quota(unit, claims, bare) if claims else self._placed(unit, bare, {})
         except (JobError, QuotaError, PodSetConflict, DecisionError, FieldError) as error:
             return replace(bare, outcome="Misconfigured", sentence=f"{error}.")
 
-    def _workload_of(self, unit: Unit) -> Workload | None:
-        """The Workload that it would get; None if it is in no queue. Groups of other kinds never are."""
-        if unit.gang is not None and is_foreign(unit.meta.name):
-            return None
-        classes = Classes(self._picture.workload_classes, self._snapshot.priority_classes)
-        return workload_of(unit.kind, unit.meta, unit.sets, unit.written, classes, self._now)
+    def _claims(self, unit: Unit) -> list[Claim]:
+        """What it would ask quota for; nothing if it is in no queue. Groups of other kinds never are."""
+        return [] if unit.gang is not None and is_foreign(unit.meta.name) else [*claims_of(unit)]
 
     @property
     def _now(self) -> str:
@@ -75,23 +71,56 @@ class Trying:
 
     # ---- quota
 
-    def _with_quota(self, unit: Unit, workload: Workload, bare: Step) -> Step:
-        self._quota = self._quota.with_workloads(workload)
-        wait = why_workload_waits(workload, self._around())
+    def _with_quota(self, unit: Unit, claims: Sequence[Claim], bare: Step) -> Step:
+        """One claim after the other. A claim that is like one that waits would wait, too."""
+        granted, waits, again = Granted(), dict[str, Wait](), list[Wait]()
+        for claim in claims:
+            if claim.alike and claim.alike in waits:
+                continue
+            wait, holder, evicted = self._claim(unit, claim)
+            bare = replace(bare, quota=wait if bare.quota is None or wait.state == "Preempts" else bare.quota)
+            again += evicted
+            if holder is None:
+                waits[claim.alike] = wait
+            else:
+                granted.add(claim, pod_set_infos(holder, self._quota.flavors))
+        bare = replace(bare, quota_consequences=tuple(again))
+        if not waits:
+            return self._placed(replace(unit, sets=self._all_of(unit, claims, granted)), bare, granted.infos)
+        wait = next(iter(waits.values()))
         bare = replace(bare, quota=wait)
-        if wait.state not in GETS_QUOTA:
+        sets = self._all_of(unit, claims, granted)
+        if not any(each.count for each in sets):
             says = f"It waits for quota, and its pods are not created. {wait.sentence}"
             return replace(bare, outcome="WaitsForQuota", sentence=says)
+        part = replace(unit, sets=sets)
+        step = self._placed(part, bare, granted.infos)
+        left = counted(unit.pods - part.pods, "more pod")
+        says = f"{step.sentence} For {left} there is no quota, and they are not created. {wait.sentence}"
+        return replace(step, outcome="RunsInPart" if step.outcome in RUNS else step.outcome, sentence=says)
+
+    def _all_of(self, unit: Unit, claims: Sequence[Claim], granted: Granted) -> list[MadePods]:
+        """The pods that are created: those with quota, and those that need none."""
+        asked = {each.name for claim in claims for each in claim.sets}
+        return [*(each for each in unit.sets if each.name not in asked), *granted.sets]
+
+    def _claim(self, unit: Unit, claim: Claim) -> tuple[Wait, Workload | None, list[Wait]]:
+        """What the quota plane says, the Workload if it gets quota, and what becomes of those that lose theirs."""
+        classes = Classes(self._picture.workload_classes, self._snapshot.priority_classes)
+        workload = workload_of(unit, claim, classes, self._now)
+        self._quota = self._quota.with_workloads(workload)
+        wait = why_workload_waits(workload, self._around())
+        if wait.state not in GETS_QUOTA:
+            return wait, None, []
         decision = decide(self._quota.snapshot(), workload, self._picture.moment, Options())
         holder = admitted(workload, decision, self._now)
         targets = [target.holder.workload for target in decision.targets]
         self._quota = self._quota.with_workloads(holder, *map(waiting_again, targets))
         around = self._around()
         again = [why_workload_waits(waiting_again(each), around) for each in targets]
-        infos = {each.name: each for each in pod_set_infos(holder, self._quota.flavors)}
         gone = [uid for each in targets for uid in self._pods_of(each)]
         self._snapshot = without_pods(self._snapshot, gone)
-        return self._on_nodes(unit, replace(bare, quota_consequences=tuple(again)), infos)
+        return wait, holder, again
 
     def _around(self) -> Around:
         picture = self._picture
@@ -104,9 +133,26 @@ class Trying:
             rows.update(nodes.controlled(owner.uid))
             if owner.kind == "PodGroup":
                 rows.update(nodes.members((workload.metadata.namespace, owner.name)))
+            if owner.kind == "Pod" and (row := nodes.snapshot.pod_rows.get(owner.uid)) is not None:
+                rows.add(row)
         return [nodes.snapshot.pod_uids[row] for row in sorted(rows)]
 
     # ---- nodes
+
+    def _placed(self, unit: Unit, bare: Step, infos: Mapping[str, PodSetInfo]) -> Step:
+        """What becomes of the pods that are there together, and of those that come when others have ended."""
+        last = [each for each in unit.sets if each.after is not None and each.after.gone and each.count]
+        before = self._snapshot
+        step = self._on_nodes(
+            replace(unit, sets=[each for each in unit.sets if each not in last]), bare, infos
+        )
+        says = [step.sentence, *_remarks(unit, step.outcome)]
+        if last and step.outcome in RUNS:
+            name = WorkloadName(unit.api_version, unit.meta.namespace, unit.meta.name, unit.meta.uid)
+            tried = submit(before, name, supposed_pods(last, infos, self._nodes), None)
+            says.append(_later(last, tried))
+            step = step if tried.running == tried.pods else replace(step, outcome="RunsInPart")
+        return replace(step, sentence=" ".join(says))
 
     def _on_nodes(self, unit: Unit, bare: Step, infos: Mapping[str, PodSetInfo]) -> Step:
         if unread := self._picture.without_nodes:
@@ -138,6 +184,37 @@ class Trying:
         """Whether somebody creates the pod again when it is evicted. Nobody knows of a gang's pods without an owner."""
         nodes = self._nodes
         return uid not in nodes.snapshot.pod_rows or nodes.controller_of(uid) is not None
+
+
+def _held(unit: Unit) -> str:
+    """Why a unit that is held makes no pods."""
+    says = f"{unit.held[:1].upper()}{unit.held[1:]}"
+    return (
+        f"{says}, and in no queue: it creates no pods."
+        if unit.row is not None and unit.row.resumed
+        else f"{says}."
+    )
+
+
+def _remarks(unit: Unit, outcome: str) -> list[str]:
+    """What should be known of the answer: its kind's remark, and which pods are not created at once."""
+    if outcome not in (*RUNS, "RunsInPart", "Waits"):
+        return []
+    late = [each for each in unit.sets if each.after is not None and not each.after.gone and each.count]
+    found = [unit.row.remark] if unit.row is not None and unit.row.remark else []
+    for words in dict.fromkeys(each.after.words for each in late if each.after is not None):
+        pods = sum(each.count for each in late if each.after is not None and each.after.words == words)
+        found.append(f"{counted(pods, 'pod')} of them {'is' if pods == 1 else 'are'} created when {words}.")
+    return found
+
+
+def _later(sets: Sequence[MadePods], tried: Tried) -> str:
+    """What becomes of pods that come when others have ended."""
+    words = listed(list(dict.fromkeys(each.after.words for each in sets if each.after is not None)))
+    says = f"{counted(tried.pods, 'more pod')} {'is' if tried.pods == 1 else 'are'} created when {words}"
+    if tried.running == tried.pods:
+        return f"{says}; as things are, {'it gets a node' if tried.pods == 1 else 'they get nodes'} then."
+    return f"{says}; as things are, {tried.running} of them get nodes then: {tried.why_not}."
 
 
 def _gates(sets: Sequence[MadePods]) -> list[str]:

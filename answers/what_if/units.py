@@ -12,6 +12,7 @@ from api.integration import QUEUE_NAME_LABEL
 from api.meta import ObjectMeta
 from nodes.answers.picture import NodesPicture
 from nodes.groups.keys import is_owned, short_name
+from nodes.groups.kinds.kind import Kind, Queueing
 from nodes.groups.made_pods import MadePods, Written
 from nodes.groups.registry import GroupKey
 
@@ -25,10 +26,16 @@ class Unit:
     kind: str
     meta: ObjectMeta
     api_version: str
+    row: Kind | None = None
+    """What is known of its kind; None for a gang that is no owner's."""
     sets: list[MadePods] = field(default_factory=list)
     gang: PodGroup | None = None
     written: Written | None = None
     """None for a gang that is no owner's."""
+    held: str = ""
+    """See `Submitted`."""
+    priority_class: str = ""
+    """See `Submitted`."""
     problem: tuple[str, str] | None = None
     """See `Submitted`."""
 
@@ -38,9 +45,16 @@ class Unit:
         return f"{self.meta.namespace}/{short_name(self.meta.name)}"
 
     @property
+    def queue(self) -> str:
+        """The LocalQueue that its own label names; empty if the label counts for nothing, or names none."""
+        if self.row is not None and self.row.queueing is Queueing.NONE:
+            return ""
+        return (self.meta.labels or {}).get(QUEUE_NAME_LABEL, "")
+
+    @property
     def pods(self) -> int:
-        """How many are submitted."""
-        return sum(each.count for each in self.sets)
+        """How many there are at once."""
+        return sum(each.count for each in self.sets if each.after is None or not each.after.gone)
 
 
 def units_of(nodes: NodesPicture, submission: Submission) -> list[Unit]:
@@ -51,6 +65,11 @@ def units_of(nodes: NodesPicture, submission: Submission) -> list[Unit]:
             gangs[form.metadata.namespace, form.metadata.name] = _gang(form)
     units = list[Unit]()
     for each in submission.objects:
+        if each.held and not (
+            each.row is not None and each.row.resumed and QUEUE_NAME_LABEL in (each.labels or {})
+        ):
+            units.append(_unit(each, each.sets))
+            continue
         forms = [_gang_of(nodes, pods.pod) for pods in each.sets]
         if (whole := _owned(forms)) is not None:
             units.append(_unit(each, each.sets, whole))
@@ -92,4 +111,15 @@ def _gang(group: PodGroup) -> Unit:
 
 def _unit(each: Submitted, sets: Sequence[MadePods], gang: PodGroup | None = None) -> Unit:
     its = each.written
-    return Unit(each.kind, its.metadata, its.api_version, [*sets], gang, its, each.problem)
+    return Unit(
+        kind=each.kind,
+        meta=its.metadata,
+        api_version=its.api_version,
+        row=each.row,
+        sets=[*sets],
+        gang=gang,
+        written=its,
+        held=each.held,
+        priority_class=each.priority_class,
+        problem=each.problem,
+    )

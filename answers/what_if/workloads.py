@@ -1,4 +1,4 @@
-"""The Workload that a submitted object would get, if it names a queue."""
+"""The Workloads that a submitted object would get, if a label names a queue."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from answers.what_if.claims import Claim
+from answers.what_if.units import Unit
 from api.groups import API_VERSION
 from api.integration import MIN_PARALLELISM_ANNOTATION, QUEUE_NAME_LABEL
 from api.meta import ObjectMeta
@@ -26,38 +28,28 @@ from controllers.jobs.owned_workload import (
     seconds_of_label,
 )
 from nodes.answers.picture import NodesPicture
-from nodes.groups.made_pods import KINDS, MadePods, Written
+from nodes.groups.kinds.services import POD
+from nodes.groups.made_pods import MadePods
 from nodes.search.preemptors.supposed import SupposedPods
 from quota.cycle.pod_set_infos import PodSetInfo, with_info
 
 __all__ = ["supposed_pods", "workload_of"]
 
 
-def workload_of(
-    kind: str, meta: ObjectMeta, sets: Sequence[MadePods], written: Written | None, classes: Classes, now: str
-) -> Workload | None:
-    """The Workload; None if the object names no queue. Raises JobError and FieldError.
-
-    `written`: the object itself, if it is a Workload.
-    """
-    if kind == "Workload" and written is not None:
-        own: Workload = convert({"metadata": {}, "spec": written.spec or {}}, Workload)
+def workload_of(unit: Unit, claim: Claim, classes: Classes, now: str) -> Workload:
+    """The Workload of a claim of the unit. Raises JobError and FieldError."""
+    meta, version = claim.meta, unit.api_version or API_VERSION
+    if unit.kind == "Workload" and unit.written is not None:
+        own: Workload = convert({"metadata": {}, "spec": unit.written.spec or {}}, Workload)
         own.metadata = msgspec.structs.replace(meta, creation_timestamp=meta.creation_timestamp or now)
         return own
-    queue = (meta.labels or {}).get(QUEUE_NAME_LABEL, "")
-    if not queue:
-        return None
-    version = API_VERSION if written is None else written.api_version or KINDS[kind]
-    group = version.partition("/")[0] if "/" in version else ""
-    ref, priority = class_of_label(meta.labels, classes) or _of_pods(sets, classes)
+    if claim.kind != unit.kind:
+        version = POD.api_version
+    queue, group = (meta.labels or {}).get(QUEUE_NAME_LABEL, ""), version.rpartition("/")[0]
+    ref, priority = class_of_label(meta.labels, classes) or _of_pods(unit.priority_class, claim.sets, classes)
     wish = Wish(queue, priority, ref, seconds_of_label(meta.labels))
-    least = _min_count(meta, sum(each.count for each in sets)) if kind == "Job" else {}
-    pod_sets = [
-        {"name": each.pod_set, "count": each.count, "template": _template(each.template), **least}
-        for each in sets
-    ]
-    owner = owner_reference(version, kind, meta, blocks=False)
-    body = owned_body(owned_name(kind, group, meta), meta.namespace, owner, wish, pod_sets)
+    owner = owner_reference(version, claim.kind, meta, blocks=False)
+    body = owned_body(owned_name(claim.kind, group, meta), meta.namespace, owner, wish, _pod_sets(claim))
     body["metadata"] |= {"uid": f"{meta.uid}/workload", "creationTimestamp": now}
     made: Workload = convert(body, Workload)
     return made
@@ -73,6 +65,19 @@ def _min_count(meta: ObjectMeta, pods: int) -> dict[str, int]:
         path = f"metadata.annotations[{MIN_PARALLELISM_ANNOTATION}]"
         raise JobError(f"{path}: {text[:40]!r} is no number between 0 and {pods}, the number of pods")
     return {"minCount": least}
+
+
+def _pod_sets(claim: Claim) -> list[dict[str, Any]]:
+    """Pods of several objects may be of one pod set."""
+    least = _min_count(claim.meta, sum(each.count for each in claim.sets)) if claim.kind == "Job" else {}
+    found: dict[str, dict[str, Any]] = {}
+    for each in claim.sets:
+        if each.pod_set in found:
+            found[each.pod_set]["count"] += each.count
+        else:
+            template = _template(each.template)
+            found[each.pod_set] = {"name": each.pod_set, "count": each.count, "template": template, **least}
+    return [*found.values()]
 
 
 def supposed_pods(
@@ -96,10 +101,10 @@ def _template(template: Mapping[str, Any]) -> dict[str, Any]:
     return {"metadata": kept, "spec": template.get("spec") or {}}
 
 
-def _of_pods(sets: Sequence[MadePods], classes: Classes) -> tuple[PriorityClassRef | None, int]:
-    """The class of the pods, else the global default, else 0."""
+def _of_pods(said: str, sets: Sequence[MadePods], classes: Classes) -> tuple[PriorityClassRef | None, int]:
+    """The class that the object names (`said`), else the first one of its pods, else the global default, else 0."""
     known = classes.priority_classes
-    name = sets[0].pod.spec.priority_class_name if sets else ""
+    name = said or next(filter(None, (each.pod.spec.priority_class_name for each in sets)), "")
     found = (known.get(name) or SYSTEM_CLASSES.get(name)) if name else global_default(known.values())
     if name and found is None:
         raise JobError(f"priorityClassName: PriorityClass {name} does not exist")

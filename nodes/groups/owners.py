@@ -16,6 +16,9 @@ from api.meta import OwnerReference, controller_reference
 from api.names import is_label_value, is_subdomain
 from api.owner_annotations import GANG_ANNOTATION, ByOwner
 from nodes.groups.keys import SEPARATOR, foreign_name, source_of
+from nodes.groups.kinds.kind import Grouping
+from nodes.groups.kinds.table import KINDS
+from nodes.groups.kinds.training import TRAINING_JOBS
 
 __all__ = [
     "POD",
@@ -29,12 +32,6 @@ __all__ = [
     "owned_pod",
     "owner_name",
 ]
-
-TRAINING_JOBS: Final = frozenset(
-    {"JAXJob", "MPIJob", "MXJob", "PaddleJob", "PyTorchJob", "TFJob", "XGBoostJob"}
-)
-"""Kinds of kubeflow.org that control their pods directly."""
-KUBEFLOW: Final = "kubeflow.org"
 
 JOB_SET: Final = "JobSet.jobset.x-k8s.io"
 JOB_SET_NAME: Final = "jobset.sigs.k8s.io/jobset-name"
@@ -56,7 +53,9 @@ NEVER_TOGETHER: Final = frozenset({"DaemonSet", "Node"})
 """Controllers whose pods belong to their nodes."""
 
 
-WITH_ANNOTATION: Final = frozenset({("batch", "Job"), ("ray.io", "RayCluster")})
+BY_CONTROLLER: Final = frozenset((each.group, each.kind) for each in TRAINING_JOBS)
+"""Kinds whose pods belong together, and who control them directly. Others of these kinds are told by labels."""
+ASKED: Final = frozenset((each.group, each.kind) for each in KINDS if each.grouping is Grouping.ASKED)
 """Controllers whose pods belong together only if an annotation says so. Their objects are read."""
 
 
@@ -139,8 +138,8 @@ def is_its_owners(name: str) -> bool:
 def _by_controller(owner: OwnerReference, *, is_gang: bool) -> tuple[str | None, bool]:
     """The name of the group, and whether it counts without an annotation."""
     group, _, version = owner.api_version.rpartition("/")
-    known = group == KUBEFLOW and owner.kind in TRAINING_JOBS
-    may_be = known or is_gang or (group, owner.kind) in WITH_ANNOTATION
+    known = (group, owner.kind) in BY_CONTROLLER
+    may_be = known or is_gang or (group, owner.kind) in ASKED
     if not version or not may_be or not _is_written_by_controllers(owner, group):
         return None, known
     return foreign_name(f"{owner.kind}.{group}" if group else owner.kind, owner.name, owner.uid), known

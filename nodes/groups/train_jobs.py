@@ -12,7 +12,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from api.validation import FieldError
-from nodes.groups.made_pods import KINDS, Written, list_in, number_in, object_in
+from nodes.groups.kinds.batch import JOB_SET, TRAIN_JOB
+from nodes.groups.made_pods import Written, list_in, number_in, object_in
 
 __all__ = [
     "TRAINER_VERSION",
@@ -23,7 +24,7 @@ __all__ = [
     "runtime_of",
 ]
 
-TRAINER_VERSION: Final = KINDS["TrainJob"]
+TRAINER_VERSION: Final = TRAIN_JOB.api_version
 STEP: Final = "trainer.kubeflow.org/trainjob-ancestor-step"
 """The label of the template of a replicated job that says which part of a TrainJob it is."""
 TRAINER: Final = "trainer"
@@ -95,7 +96,7 @@ def job_set_of(job: Written, runtime: TrainingRuntime) -> Written:
         _replicated_jobs(body, object_in(its, "mlPolicy", "spec"), object_in(spec, "trainer", "spec"))
     )
     return Written(
-        api_version=KINDS["JobSet"],
+        api_version=JOB_SET.api_version,
         kind="JobSet",
         metadata=meta,
         spec={**body, "replicatedJobs": replicated, "suspend": spec.get("suspend")},

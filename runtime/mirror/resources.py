@@ -31,7 +31,8 @@ from api.storage import (
 )
 from api.workloads import Workload
 from kube.reflector import Resource
-from nodes.groups.owner_objects import OWNERS, OwnerKind
+from nodes.groups.kinds.kind import Kind
+from nodes.groups.kinds.table import OWNERS
 
 __all__ = [
     "ADMISSION_CHECKS",
@@ -95,7 +96,7 @@ NATIVE_GROUPS: Final = Resource(
 )
 
 
-def _of_owner(kind: OwnerKind) -> Resource[Any]:
+def _of_owner(kind: Kind) -> Resource[Any]:
     group, _, version = kind.api_version.partition("/")
     name = f"{kind.plural}.{version}.{group}"
     return Resource(name, f"/apis/{kind.api_version}/{kind.plural}", kind.type, optional=True)

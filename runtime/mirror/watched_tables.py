@@ -12,7 +12,8 @@ from api.meta import ObjectMeta
 from api.owner_annotations import ByOwner
 from kube.reflector import HasMetadata, Resource
 from nodes.filters.profile import Profiles
-from nodes.groups.owner_objects import OWNERS, OwnerKind
+from nodes.groups.kinds.kind import Kind
+from nodes.groups.kinds.table import OWNERS
 from nodes.groups.registry import OBJECTS
 from nodes.state.columns.classes import NO_PROFILES
 from nodes.state.costs import CostRules
@@ -178,5 +179,5 @@ def _meta_of(item: HasMetadata | None) -> ObjectMeta | None:
     return item.metadata if item is not None else None
 
 
-def _tell_owner(hook: OwnerHook, kind: OwnerKind, uid: str, item: HasMetadata | None) -> None:
+def _tell_owner(hook: OwnerHook, kind: Kind, uid: str, item: HasMetadata | None) -> None:
     hook(kind.api_version, kind.kind, uid, _meta_of(item))

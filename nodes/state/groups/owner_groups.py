@@ -16,7 +16,8 @@ from api.groups import PodGroup
 from api.owner_annotations import ByOwner
 from nodes.groups.forms import implied, may_ask, of_owner
 from nodes.groups.keys import is_owned, named_by, source_of
-from nodes.groups.owner_objects import OWNERS, OwnerFacts, by_owner_of, facts_of
+from nodes.groups.kinds.table import OWNERS
+from nodes.groups.owner_objects import OwnerFacts, by_owner_of, facts_of
 from nodes.groups.owners import OwnedPod, OwnerName, owned_pod, owner_name
 from nodes.groups.registry import GroupKey, first_said
 from nodes.state.groups.chains import UNKNOWN, Chains, ControllerOf

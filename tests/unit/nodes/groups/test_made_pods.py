@@ -8,16 +8,23 @@ import pytest
 
 from api.meta import ObjectMeta
 from api.validation import FieldError
+from nodes.groups.kinds.table import KINDS
 from nodes.groups.made_pods import MadePods, Written, made_pods
 from nodes.state.groups.owner_groups import OwnerGroups
 
+VERSIONS = {"MPIJob": "kubeflow.org/v1"}
 CONTAINERS = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}
 TEMPLATE = {"metadata": {"labels": {"app": "x"}}, "spec": CONTAINERS}
 
 
 def made(kind: str, **spec: Any) -> list[MadePods]:
     meta = ObjectMeta(name="x", namespace="ns", uid="u", labels={"own": "1"})
-    return made_pods(kind, Written(kind=kind, metadata=meta, spec=spec))
+    (row,) = (
+        each
+        for each in KINDS
+        if (each.kind, each.api_version) == (kind, VERSIONS.get(kind, each.api_version))
+    )
+    return made_pods(row, Written(kind=kind, metadata=meta, spec=spec))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +105,7 @@ def test_workers_of_a_ray_cluster_have_hosts() -> None:
         (
             "LeaderWorkerSet",
             {"replicas": 100_000, "leaderWorkerTemplate": {"workerTemplate": TEMPLATE}},
-            "spec.leaderWorkerTemplate",
+            "spec",
         ),
         ("LeaderWorkerSet", {}, "spec.leaderWorkerTemplate.workerTemplate.spec.containers"),
         ("RayCluster", {}, "spec.headGroupSpec.template.spec.containers"),
@@ -106,10 +113,10 @@ def test_workers_of_a_ray_cluster_have_hosts() -> None:
         ("Job", {"template": TEMPLATE, "parallelism": "2"}, "spec.parallelism"),
         ("Job", {"template": TEMPLATE, "parallelism": -1}, "spec.parallelism"),
         ("Deployment", {"template": TEMPLATE, "replicas": 20_000}, "spec.template.spec"),
-        ("Deployment", {"template": []}, "spec.template.spec.containers"),
+        ("Deployment", {"template": []}, "spec.template"),
         ("Deployment", {"template": "x"}, "spec.template"),
         ("StatefulSet", {"template": {"spec": {"containers": 3}}}, "spec.template.spec.containers"),
-        ("JobSet", {"replicatedJobs": [3]}, "spec.replicatedJobs"),
+        ("JobSet", {"replicatedJobs": [3]}, "spec.replicatedJobs[0]"),
         ("Pod", {"containers": [{"name": "c"}], "nodeName": 3}, "spec.nodeName"),
     ],
 )

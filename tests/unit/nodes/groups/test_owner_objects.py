@@ -7,7 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from nodes.groups.owner_objects import OWNERS, OwnerFacts, OwnerKind, by_owner_of, facts_of
+from nodes.groups.kinds.kind import Kind
+from nodes.groups.kinds.table import OWNERS
+from nodes.groups.owner_objects import OwnerFacts, by_owner_of, facts_of
 
 KINDS = {f"{each.kind}.{each.api_version}": each for each in OWNERS.values()}
 JOB_SET = KINDS["JobSet.jobset.x-k8s.io/v1alpha2"]
@@ -20,7 +22,7 @@ JOB = KINDS["Job.batch/v1"]
 GANG = {"reprieve.dev/gang": "true"}
 
 
-def facts(kind: OwnerKind, spec: dict[str, Any], **fields: Any) -> OwnerFacts | None:
+def facts(kind: Kind, spec: dict[str, Any], **fields: Any) -> OwnerFacts | None:
     """Of an object with this spec. `annotations` are of its metadata; further fields are beside its spec."""
     meta = {"name": "a", "namespace": "n", "uid": "u", "annotations": fields.pop("annotations", None)}
     return facts_of(msgspec.convert({"metadata": meta, "spec": spec, **fields}, kind.type))
@@ -72,7 +74,7 @@ def waiting_for_the_first() -> dict[str, Any]:
         (RAY, {}, 1),
     ],
 )  # fmt: skip
-def test_pods_that_start_together(kind: OwnerKind, spec: dict[str, Any], pods: int) -> None:
+def test_pods_that_start_together(kind: Kind, spec: dict[str, Any], pods: int) -> None:
     found = facts(kind, spec)
     assert found is not None
     assert found.minimum == pods

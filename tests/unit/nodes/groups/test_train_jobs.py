@@ -9,6 +9,7 @@ import pytest
 
 from api.meta import ObjectMeta
 from api.validation import FieldError
+from nodes.groups.kinds.batch import JOB_SET
 from nodes.groups.made_pods import Written, made_pods
 from nodes.groups.train_jobs import RuntimeName, TrainingRuntime, job_set_of, runtime_of
 
@@ -40,12 +41,12 @@ def job(**spec: Any) -> Written:
 
 
 def counts(its: Written, of: TrainingRuntime) -> dict[str, int]:
-    return {each.pod_set: each.count for each in made_pods("JobSet", job_set_of(its, of))}
+    return {each.pod_set: each.count for each in made_pods(JOB_SET, job_set_of(its, of))}
 
 
 def asks(its: Written, of: TrainingRuntime) -> dict[str, list[Any]]:
     """The CPUs that each container of a pod asks for."""
-    made = {each.pod_set: each.pod.spec.containers or [] for each in made_pods("JobSet", job_set_of(its, of))}
+    made = {each.pod_set: each.pod.spec.containers or [] for each in made_pods(JOB_SET, job_set_of(its, of))}
     return {
         name: [
             each.resources.requests["cpu"] if each.resources and each.resources.requests else None

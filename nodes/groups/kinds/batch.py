@@ -1,0 +1,193 @@
+"""Jobs, and what makes Jobs.
+
+Sources: the controllers of `batch/v1` in Kubernetes (pkg/controller/job, pkg/controller/cronjob), and
+pkg/controllers/jobset_controller.go, depends_on.go and startup_policy.go of kubernetes-sigs/jobset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from api.foreign_owners import JobSet, JobTemplate, OwningJob, ReplicatedJob
+from api.jobs import pods_at_once
+from api.meta import ObjectMeta, OwnerReference
+from api.pod_owners import CronJob, TrainJob
+from nodes.groups.kinds.kind import Awaited, Grouping, Kind, Part, Queueing, count_or, reference
+
+__all__ = ["CRON_JOB", "JOB", "JOB_SET", "TRAIN_JOB", "job_labels"]
+
+EXCLUSIVE_JOB: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+"""On a JobSet or a replicated job: each Job has a domain for itself."""
+BY_NODE_SELECTOR: Final = "alpha.jobset.sigs.k8s.io/node-selector"
+"""Beside it: labels of nodes say which domain, so no pod waits for another one."""
+
+
+def job_labels(name: str) -> dict[str, str]:
+    """What the Job controller adds to the pods of the Job of this name."""
+    return {"job-name": name, "batch.kubernetes.io/job-name": name}
+
+
+# ---- Job
+
+
+def _job(job: OwningJob, _: int) -> Iterator[Part]:
+    meta = job.metadata
+    owner = reference("batch/v1", "Job", meta.name, meta)
+    yield Part(
+        "main", _missing(job), "spec.template", job.spec.template, owner, meta.name, job_labels(meta.name)
+    )
+
+
+def _missing(job: OwningJob) -> int:
+    """Near its end a Job has fewer pods than before: nobody creates pods for what has succeeded, or failed for good."""
+    spec, status = job.spec, job.status
+    if spec.completions is None:
+        return pods_at_once(spec.parallelism, None)
+    over = (status.succeeded or 0) + _indexes(status.failed_indexes or "")
+    return pods_at_once(spec.parallelism, max(0, spec.completions - over))
+
+
+def _indexes(text: str) -> int:
+    """How many indexes a text such as 1,3-5 names. What is no number names none."""
+    ends = (part.partition("-") for part in text.split(","))
+    spans = ((first, last or first) for first, _, last in ends)
+    return sum(int(last) - int(first) + 1 for first, last in spans if first.isdecimal() and last.isdecimal())
+
+
+def _suspended(item: OwningJob | JobSet | TrainJob) -> str:
+    return "it is suspended" if item.spec.suspend else ""
+
+
+JOB: Final = Kind(
+    kind="Job",
+    api_version="batch/v1",
+    type=OwningJob,
+    parts=_job,
+    queueing=Queueing.WHOLE,
+    held=_suspended,
+    grouping=Grouping.ASKED,
+    plural="jobs",
+)
+
+
+# ---- CronJob
+
+
+def _cron_job(item: CronJob, _: int) -> Iterator[Part]:
+    """The pods of one Job."""
+    meta, spec = item.metadata, item.spec.job_template.spec
+    name = f"{meta.name}-0"
+    count = pods_at_once(spec.parallelism, spec.completions)
+    owner = reference("batch/v1", "Job", name, meta, name)
+    yield Part(
+        "main", count, "spec.jobTemplate.spec.template", spec.template, owner, meta.name, job_labels(name)
+    )
+
+
+def _cron_job_held(item: CronJob) -> str:
+    if item.spec.suspend:
+        return "it is suspended, so it makes no Jobs"
+    return "its Jobs are suspended" if item.spec.job_template.spec.suspend else ""
+
+
+CRON_JOB: Final = Kind(
+    kind="CronJob",
+    api_version="batch/v1",
+    type=CronJob,
+    parts=_cron_job,
+    queueing=Queueing.NONE,
+    held=_cron_job_held,
+    remark="Its pods come at its next time, and this is an answer about now.",
+)
+
+
+# ---- JobSet
+
+
+def _job_set(job_set: JobSet, _: int) -> Iterator[Part]:
+    meta, spec = job_set.metadata, job_set.spec
+    jobs = spec.replicated_jobs or []
+    in_order = spec.startup_policy is not None and spec.startup_policy.startup_policy_order == "InOrder"
+    for at, each in enumerate(jobs):
+        before = jobs[at - 1].name if in_order and at else ""
+        path = f"spec.replicatedJobs[{at}].template.spec.template"
+        yield _replicated(meta, each, path, _awaited(each, before))
+
+
+def _replicated(meta: ObjectMeta, job: ReplicatedJob, path: str, after: Awaited | None) -> Part:
+    """The pods of equal Jobs. In an exclusive domain, all but one of a Job are created when that one has a node."""
+    spec, replicas = job.template.spec, count_or(job.replicas, 1)
+    each = pods_at_once(spec.parallelism, spec.completions)
+    alone = min(1, each) if _is_exclusive(meta, job.template) else each
+    name = f"{meta.name}-{job.name}-0"
+    labels = {
+        "jobset.sigs.k8s.io/jobset-name": meta.name,
+        "jobset.sigs.k8s.io/replicatedjob-name": job.name,
+        "jobset.sigs.k8s.io/job-index": "0",
+        **job_labels(name),
+    }
+    return Part(
+        job.name,
+        replicas * each,
+        path,
+        spec.template,
+        _job_of(meta, name, job.name),
+        f"{meta.name}-{job.name}",
+        labels,
+        together=replicas * alone,
+        after=after,
+    )
+
+
+def _job_of(meta: ObjectMeta, name: str, inside: str) -> OwnerReference:
+    return reference("batch/v1", "Job", name, meta, inside)
+
+
+def _is_exclusive(meta: ObjectMeta, template: JobTemplate) -> bool:
+    its = template.metadata
+    said: Mapping[str, str] = {
+        **(meta.annotations or {}),
+        **((its.annotations if its is not None else None) or {}),
+    }
+    return EXCLUSIVE_JOB in said and BY_NODE_SELECTOR not in said
+
+
+def _awaited(job: ReplicatedJob, before: str) -> Awaited | None:
+    """`before`: the replicated job that comes before it in order."""
+    depends = job.depends_on or []
+    if depends:
+        words = (f"replicated job {each.name} is {each.status.lower()}" for each in depends)
+        return Awaited(" and ".join(words), gone=any(each.status == "Complete" for each in depends))
+    return Awaited(f"replicated job {before} is ready") if before else None
+
+
+JOB_SET: Final = Kind(
+    kind="JobSet",
+    api_version="jobset.x-k8s.io/v1alpha2",
+    type=JobSet,
+    parts=_job_set,
+    queueing=Queueing.WHOLE,
+    held=_suspended,
+    grouping=Grouping.YES,
+    plural="jobsets",
+)
+
+
+# ---- TrainJob
+
+
+def _train_job(_job: TrainJob, _: int) -> Iterator[Part]:
+    """None of its own: see `Kind.by_runtime`."""
+    return iter(())
+
+
+TRAIN_JOB: Final = Kind(
+    kind="TrainJob",
+    api_version="trainer.kubeflow.org/v1alpha1",
+    type=TrainJob,
+    parts=_train_job,
+    queueing=Queueing.WHOLE,
+    held=_suspended,
+    by_runtime=True,
+)
