@@ -133,8 +133,9 @@ class Trying:
             rows.update(nodes.controlled(owner.uid))
             if owner.kind == "PodGroup":
                 rows.update(nodes.members((workload.metadata.namespace, owner.name)))
-            if owner.kind == "Pod" and (row := nodes.snapshot.pod_rows.get(owner.uid)) is not None:
+            elif owner.kind == "Pod" and (row := nodes.snapshot.pod_rows.get(owner.uid)) is not None:
                 rows.add(row)
+            rows.update(nodes.grouped(workload.metadata.namespace, owner))
         return [nodes.snapshot.pod_uids[row] for row in sorted(rows)]
 
     # ---- nodes

@@ -10,8 +10,12 @@ import numpy as np
 from api.core import Pod
 from api.foreign_owners import OwnerObject
 from api.groups import PodGroup
+from api.meta import OwnerReference
 from nodes.answers.with_groups import with_groups
 from nodes.filters.pod_volumes import PodVolumes, claims_of
+from nodes.groups.keys import is_owned
+from nodes.groups.kinds.batch import JOB_SET, TRAIN_JOB
+from nodes.groups.owners import is_its_owners, owner_name
 from nodes.groups.registry import GroupKey
 from nodes.state.columns.flags import Int32s
 from nodes.state.groups.owner_groups import OwnerGroups
@@ -96,6 +100,19 @@ class NodesPicture:
             row for row, each in enumerate(self.controllers.known) if each is not None and each.uid == uid
         ]
         found: list[int] = np.flatnonzero(np.isin(self.controllers.rows, held)).tolist()
+        return found
+
+    def grouped(self, namespace: str, owner: OwnerReference) -> list[int]:
+        """Rows of the pods that are the group of an owner, and that other controllers may create for it."""
+        group, by_runtime = owner.api_version.rpartition("/")[0], owner.kind == TRAIN_JOB.kind
+        source = JOB_SET.source if by_runtime else f"{owner.kind}.{group}"
+        found = list[int]()
+        for key in self.snapshot.group_keys:
+            if key[0] == namespace and is_owned(key[1]) and is_its_owners(key[1]):
+                its = owner_name(key[1])
+                is_it = (its.source, its.name) == (source, owner.name)
+                if is_it and (by_runtime or its.uid in ("", owner.uid)):
+                    found += self.members(key)
         return found
 
     def controller_of(self, uid: str) -> Controller | None:

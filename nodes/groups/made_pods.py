@@ -101,7 +101,7 @@ def _template(written: Written, part: Part) -> Mapping[str, Any]:
         }
     value: Any = {"spec": written.spec or {}}
     for step in _steps(part.path):
-        value = value[step] if isinstance(value, list) else (value or {}).get(step)
+        value = value[step] if isinstance(step, int) else (value or {}).get(step)
     return value or part.default or {}
 
 

@@ -54,7 +54,7 @@ NEVER_TOGETHER: Final = frozenset({"DaemonSet", "Node"})
 
 
 BY_CONTROLLER: Final = frozenset((each.group, each.kind) for each in TRAINING_JOBS)
-"""Kinds whose pods belong together, and who control them directly. Others of these kinds are told by labels."""
+"""Kinds whose pods belong together, and that control them directly. Labels tell the other owners."""
 ASKED: Final = frozenset((each.group, each.kind) for each in KINDS if each.grouping is Grouping.ASKED)
 """Controllers whose pods belong together only if an annotation says so. Their objects are read."""
 

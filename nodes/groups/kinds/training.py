@@ -24,7 +24,7 @@ from api.foreign_owners import (
 from nodes.groups.kinds.batch import job_labels
 from nodes.groups.kinds.kind import Awaited, Grouping, Kind, Part, Queueing, count_or, reference
 
-__all__ = ["KUBEFLOW", "TRAINING_JOBS"]
+__all__ = ["TRAINING_JOBS"]
 
 KUBEFLOW: Final = "kubeflow.org"
 LAUNCHER: Final = "Launcher"
