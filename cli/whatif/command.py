@@ -35,7 +35,7 @@ Examples:
 \b
 Exit status:
   0  all pods get nodes, perhaps with others gone
-  3  something waits
+  3  something waits, or is not known
   2  bad input, named on standard error
   1  the cluster cannot be read; standard error names a right that is missing
 """
@@ -60,8 +60,9 @@ def what_if(
 ) -> None:
     """Say what would happen if the objects in FILE were submitted: who runs, who is evicted, and who waits.
 
-    Jobs, JobSets, TrainJobs, training jobs, LeaderWorkerSets, RayClusters, Deployments, ReplicaSets, StatefulSets,
-    Pods, PodGroups of each kind and Workloads are looked at, one after the other. It changes nothing.
+    Pods, Jobs, CronJobs, JobSets, TrainJobs, training jobs, LeaderWorkerSets, RayClusters, RayJobs, RayServices,
+    Deployments, ReplicaSets, StatefulSets, PodGroups of each kind and Workloads are looked at, one after the other.
+    Other objects that make pods are named as not known. It changes nothing.
     """
     with ending(context) as progress:
         moment = read_time(now or rfc3339_micro(SYSTEM_CLOCK.wall()), "--now")

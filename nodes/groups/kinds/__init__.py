@@ -1,4 +1,7 @@
 """The kinds of objects that make pods: one description each, for live decisions and for answers about manifests.
 
-`table.py` has the rows. Tests: test_table.py, and a case for each row in tests/conformance/answers/own/kinds.yaml.
+`tests/conformance/test_kinds.py` compares the table with the cases of the kinds.
+
+Tests: batch, kind, ray, services and training in tests/unit/nodes/groups/test_made_pods.py and
+tests/unit/nodes/groups/test_owner_objects.py.
 """

@@ -8,8 +8,10 @@ import pytest
 
 from api.meta import ObjectMeta
 from api.validation import FieldError
-from nodes.groups.kinds.table import KINDS
-from nodes.groups.made_pods import MadePods, Written, made_pods
+from nodes.groups.kinds.kind import Awaited
+from nodes.groups.kinds.table import KINDS, OWNERS
+from nodes.groups.made_pods import MadePods, Written, made_pods, read_as
+from nodes.groups.owner_objects import facts_of
 from nodes.state.groups.owner_groups import OwnerGroups
 
 VERSIONS = {"MPIJob": "kubeflow.org/v1"}
@@ -124,3 +126,64 @@ def test_what_is_wrong_is_named_with_its_field(kind: str, spec: dict[str, Any], 
     with pytest.raises(FieldError) as error:
         made(kind, **spec)
     assert error.value.path == path
+
+
+def test_owner_and_pods_say_the_same_number() -> None:
+    """The engine and what-if read one description."""
+    bodies = {
+        "LeaderWorkerSet": {"leaderWorkerTemplate": {"size": 3, "workerTemplate": TEMPLATE}},
+        "JobSet": {
+            "replicatedJobs": [{"name": "a", "replicas": 2, "template": {"spec": {"template": TEMPLATE}}}]
+        },
+        "RayCluster": {
+            "headGroupSpec": {"template": TEMPLATE},
+            "workerGroupSpecs": [{"replicas": 1, "minReplicas": 2, "numOfHosts": 2, "template": TEMPLATE}],
+        },
+        "JAXJob": {"jaxReplicaSpecs": {"Worker": {"replicas": 4, "template": TEMPLATE}}},
+    }
+    for row in OWNERS.values():
+        if row.kind in bodies:
+            meta = ObjectMeta(name="x", namespace="ns", uid="u")
+            written = Written(kind=row.kind, metadata=meta, spec=bodies[row.kind])
+            facts = facts_of(read_as(row, written))
+            assert facts is not None
+            assert facts.minimum == sum(each.count for each in made_pods(row, written))
+
+
+def test_a_suspended_owner_has_a_number_and_makes_no_pods() -> None:
+    (row,) = (each for each in KINDS if each.kind == "JobSet")
+    body = {"suspend": True, "replicatedJobs": [{"name": "a", "template": {"spec": {"template": TEMPLATE}}}]}
+    item = read_as(row, Written(metadata=ObjectMeta(name="x", namespace="ns", uid="u"), spec=body))
+    facts = facts_of(item)
+    assert facts is not None
+    assert (facts.minimum, row.held(item), row.resumed) == (1, "it is suspended", True)
+
+
+def test_containers_that_an_operator_adds_count_on_nodes() -> None:
+    workers = [{"groupName": "w", "replicas": 1, "template": TEMPLATE}]
+    more = {"resources": {"requests": {"cpu": "3"}}}
+    head, worker = made(
+        "RayCluster",
+        enableInTreeAutoscaling=True,
+        autoscalerOptions=more,
+        headGroupSpec={"template": TEMPLATE},
+        workerGroupSpecs=workers,
+    )
+    assert [each.name for each in head.pod.spec.containers or []] == ["c", "autoscaler"]
+    added = (head.pod.spec.containers or [])[1].resources
+    assert added is not None
+    assert added.requests == {"cpu": "3"}
+    assert [each.name for each in worker.pod.spec.init_containers or []] == ["wait-gcs-ready"]
+    assert [len(each.template["spec"]["containers"]) for each in (head, worker)] == [1, 1]
+
+
+def test_pods_that_wait_say_for_what() -> None:
+    late = {
+        "name": "b",
+        "dependsOn": [{"name": "a", "status": "Complete"}],
+        "template": {"spec": {"template": TEMPLATE}},
+    }
+    jobs = [{"name": "a", "template": {"spec": {"template": TEMPLATE}}}, late]
+    first, second = made("JobSet", replicatedJobs=jobs)
+    assert first.after is None
+    assert second.after == Awaited("replicated job a is complete", gone=True)
