@@ -17,8 +17,10 @@ class Granted:
     """The pods of admitted claims. Equal pods that get the same are together."""
 
     sets: list[MadePods] = field(default_factory=list)
-    """Each pod set has a name of its own, by which `infos` knows it."""
+    """Each pod set has a name of its own, by which `infos` knows it. The names of pods differ, too."""
     infos: dict[str, PodSetInfo] = field(default_factory=dict)
+    _names: list[str] = field(default_factory=list)
+    """What the pods of each of the sets were called."""
 
     def add(self, claim: Claim, infos: Iterable[PodSetInfo]) -> None:
         """The pods of one claim get this."""
@@ -32,10 +34,13 @@ class Granted:
         count = min(pods.count, info.count)
         for at, known in enumerate(self.sets):
             its = self.infos[known.pod_set]
-            if known.name == pods.name and replace(its, name=info.name, count=info.count) == info:
+            if self._names[at] == pods.name and replace(its, name=info.name, count=info.count) == info:
                 self.sets[at] = replace(known, count=known.count + count)
                 self.infos[known.pod_set] = replace(its, count=its.count + count)
                 return
-        name = pods.pod_set if pods.pod_set not in self.infos else f"{pods.pod_set}~{len(self.infos)}"
-        self.sets.append(replace(pods, pod_set=name, count=count))
-        self.infos[name] = replace(info, name=name, count=info.count)
+        number = len(self.sets)
+        name = f"{pods.name}-{number}" if pods.name in self._names else pods.name
+        pod_set = f"{pods.pod_set}-{number}" if pods.pod_set in self.infos else pods.pod_set
+        self.sets.append(replace(pods, name=name, pod_set=pod_set, count=count))
+        self.infos[pod_set] = replace(info, name=pod_set)
+        self._names.append(pods.name)

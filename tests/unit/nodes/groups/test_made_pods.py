@@ -130,7 +130,7 @@ def test_what_is_wrong_is_named_with_its_field(kind: str, spec: dict[str, Any], 
 
 def test_owner_and_pods_say_the_same_number() -> None:
     """The engine and what-if read one description."""
-    bodies = {
+    bodies: dict[str, dict[str, Any]] = {
         "LeaderWorkerSet": {"leaderWorkerTemplate": {"size": 3, "workerTemplate": TEMPLATE}},
         "JobSet": {
             "replicatedJobs": [{"name": "a", "replicas": 2, "template": {"spec": {"template": TEMPLATE}}}]
