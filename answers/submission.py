@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from api.foreign_owners import OwnerObject
 from api.groups import PodGroup
-from nodes.groups.kinds.kind import Kind
+from nodes.groups.kinds.kind import Held, Kind
 from nodes.groups.made_pods import MadePods, Written
 
 __all__ = ["Submission", "Submitted"]
@@ -24,17 +24,14 @@ class Submitted:
     sets: Sequence[MadePods]
     owner: OwnerObject | None
     """The object as the owner of a group; None if it is of another kind. That of a TrainJob is its JobSet."""
-    held: str = ""
-    """A clause that says why it makes no pods, as it is written; empty if it makes them."""
+    held: Held | None = None
+    """Why it makes no pods, as it is written; None if it makes them."""
+    labels: Mapping[str, str] | None = None
+    """Those that name the queue."""
     priority_class: str = ""
     """The PriorityClass that it names outside of its templates."""
     problem: tuple[str, str] | None = None
     """Why its pods are not known: an outcome, and a sentence."""
-
-    @property
-    def labels(self) -> Mapping[str, str] | None:
-        """Its own."""
-        return self.written.metadata.labels
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from answers.reading.documents import Document, Header, Kind, Name, Reader, loca
 from answers.reading.field_checks import check_pod
 from answers.reading.node_objects import NodeObjects
 from answers.reading.planes import Planes
-from answers.reading.strangers import other_version
+from answers.reading.strangers import misspelled, other_version
 from answers.submission import Submission, Submitted
 from api.foreign_groups import COSCHEDULING, NATIVE, VOLCANO
 from api.foreign_owners import OwnerObject
@@ -141,7 +141,7 @@ class SubmissionReader(Reader):
     def other(self, header: Header, document: Document, place: str) -> bool:
         """See `Reader`. Objects that make pods in a way that is not known are part of the answer."""
         name = header.api_version, header.kind
-        if other_version(name, self.kinds) is not None:
+        if other_version(name, self.kinds) is not None or misspelled(name, self.kinds):
             return False
         thing: Other = document.read(Other)
         if not (says := why_unread(*name, thing.spec)):
@@ -196,7 +196,14 @@ def _submitted(row: Row, written: Written) -> Submitted:
     sets, owner = _expanded(row, written)
     item = read_as(row, written)
     return Submitted(
-        row.kind, row, written, sets, owner, held=row.held(item), priority_class=row.priority_class(item)
+        row.kind,
+        row,
+        written,
+        sets,
+        owner,
+        held=row.held(item),
+        labels=row.labels(item),
+        priority_class=row.priority_class(item),
     )
 
 

@@ -35,7 +35,7 @@ class Claim:
 
 def is_resumed(unit: Unit) -> bool:
     """Whether an object that is held makes its pods when it gets its quota."""
-    return bool(unit.queue) and unit.row is not None and unit.row.resumed
+    return bool(unit.queue) and unit.held is not None and unit.held.resumed
 
 
 def claims_of(unit: Unit) -> Iterator[Claim]:

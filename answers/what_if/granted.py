@@ -31,16 +31,15 @@ class Granted:
                 self._add(pods, info)
 
     def _add(self, pods: MadePods, info: PodSetInfo) -> None:
-        count = min(pods.count, info.count)
         for at, known in enumerate(self.sets):
             its = self.infos[known.pod_set]
             if self._names[at] == pods.name and replace(its, name=info.name, count=info.count) == info:
-                self.sets[at] = replace(known, count=known.count + count)
-                self.infos[known.pod_set] = replace(its, count=its.count + count)
+                self.sets[at] = replace(known, count=known.count + pods.count)
+                self.infos[known.pod_set] = replace(its, count=its.count + info.count)
                 return
         number = len(self.sets)
         name = f"{pods.name}-{number}" if pods.name in self._names else pods.name
         pod_set = f"{pods.pod_set}-{number}" if pods.pod_set in self.infos else pods.pod_set
-        self.sets.append(replace(pods, name=name, pod_set=pod_set, count=count))
+        self.sets.append(replace(pods, name=name, pod_set=pod_set))
         self.infos[pod_set] = replace(info, name=pod_set)
         self._names.append(pods.name)

@@ -53,7 +53,7 @@ def _group_of(unit: Unit) -> GroupKey | None:
     if (
         unit.gang is not None
         or unit.problem is not None
-        or unit.held
+        or unit.held is not None
         or not by_pods
         or unit.kind == "Workload"
     ):

@@ -26,6 +26,7 @@ from nodes.answers.consequences import Tried, consequences, submit, without_pods
 from nodes.answers.picture import NodesPicture
 from nodes.answers.plan_words import victims_of
 from nodes.groups.keys import is_foreign
+from nodes.groups.kinds.kind import Held
 from nodes.groups.made_pods import MadePods
 from nodes.search.preemptors.preemptor import DecisionError
 from nodes.search.preemptors.supposed import WorkloadName
@@ -55,8 +56,8 @@ class Trying:
             return replace(bare, outcome=unit.problem[0], sentence=unit.problem[1])
         try:
             claims = self._claims(unit)
-            if unit.held and not is_resumed(unit):
-                return replace(bare, outcome="Suspended", sentence=_held(unit))
+            if unit.held is not None and not is_resumed(unit):
+                return replace(bare, outcome="Suspended", sentence=_held(unit.held))
             return self._with_quota(unit, claims, bare) if claims else self._placed(unit, bare, {})
         except (JobError, QuotaError, PodSetConflict, DecisionError, FieldError) as error:
             return replace(bare, outcome="Misconfigured", sentence=f"{error}.")
@@ -187,14 +188,10 @@ class Trying:
         return uid not in nodes.snapshot.pod_rows or nodes.controller_of(uid) is not None
 
 
-def _held(unit: Unit) -> str:
-    """Why a unit that is held makes no pods."""
-    says = f"{unit.held[:1].upper()}{unit.held[1:]}"
-    return (
-        f"{says}, and in no queue: it creates no pods."
-        if unit.row is not None and unit.row.resumed
-        else f"{says}."
-    )
+def _held(held: Held) -> str:
+    """Why an object that is held makes no pods."""
+    says = f"{held.words[:1].upper()}{held.words[1:]}"
+    return f"{says}, and in no queue: it creates no pods." if held.resumed else f"{says}."
 
 
 def _remarks(unit: Unit, outcome: str) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from answers.submission import Submission, Submitted
 from api.core import Pod
 from api.groups import PodGroup
@@ -12,7 +14,7 @@ from api.integration import QUEUE_NAME_LABEL
 from api.meta import ObjectMeta
 from nodes.answers.picture import NodesPicture
 from nodes.groups.keys import is_owned, short_name
-from nodes.groups.kinds.kind import Kind, Queueing
+from nodes.groups.kinds.kind import Held, Kind, Queueing
 from nodes.groups.made_pods import MadePods, Written
 from nodes.groups.registry import GroupKey
 
@@ -32,7 +34,7 @@ class Unit:
     gang: PodGroup | None = None
     written: Written | None = None
     """None for a gang that is no owner's."""
-    held: str = ""
+    held: Held | None = None
     """See `Submitted`."""
     priority_class: str = ""
     """See `Submitted`."""
@@ -46,7 +48,7 @@ class Unit:
 
     @property
     def queue(self) -> str:
-        """The LocalQueue that its own label names; empty if the label counts for nothing, or names none."""
+        """The LocalQueue that its label names; empty if the label counts for nothing, or names none."""
         if self.row is not None and self.row.queueing is Queueing.NONE:
             return ""
         return (self.meta.labels or {}).get(QUEUE_NAME_LABEL, "")
@@ -65,9 +67,7 @@ def units_of(nodes: NodesPicture, submission: Submission) -> list[Unit]:
             gangs[form.metadata.namespace, form.metadata.name] = _gang(form)
     units = list[Unit]()
     for each in submission.objects:
-        if each.held and not (
-            each.row is not None and each.row.resumed and QUEUE_NAME_LABEL in (each.labels or {})
-        ):
+        if each.held is not None and not (each.held.resumed and QUEUE_NAME_LABEL in (each.labels or {})):
             units.append(_unit(each, each.sets))
             continue
         forms = [_gang_of(nodes, pods.pod) for pods in each.sets]
@@ -113,7 +113,7 @@ def _unit(each: Submitted, sets: Sequence[MadePods], gang: PodGroup | None = Non
     its = each.written
     return Unit(
         kind=each.kind,
-        meta=its.metadata,
+        meta=msgspec.structs.replace(its.metadata, labels=each.labels),
         api_version=its.api_version,
         row=each.row,
         sets=[*sets],

@@ -13,7 +13,17 @@ from api.foreign_owners import JobSet, JobTemplate, OwningJob, ReplicatedJob
 from api.jobs import pods_at_once
 from api.meta import ObjectMeta, OwnerReference
 from api.pod_owners import CronJob, TrainJob
-from nodes.groups.kinds.kind import Awaited, Grouping, Kind, Part, Queueing, count_or, reference
+from nodes.groups.kinds.kind import (
+    SUSPENDED,
+    Awaited,
+    Grouping,
+    Held,
+    Kind,
+    Part,
+    Queueing,
+    count_or,
+    reference,
+)
 
 __all__ = ["CRON_JOB", "JOB", "JOB_SET", "TRAIN_JOB", "job_labels"]
 
@@ -55,8 +65,8 @@ def _indexes(text: str) -> int:
     return sum(int(last) - int(first) + 1 for first, last in spans if first.isdecimal() and last.isdecimal())
 
 
-def _suspended(item: OwningJob | JobSet | TrainJob) -> str:
-    return "it is suspended" if item.spec.suspend else ""
+def _suspended(item: OwningJob | JobSet | TrainJob) -> Held | None:
+    return SUSPENDED if item.spec.suspend else None
 
 
 JOB: Final = Kind(
@@ -85,10 +95,16 @@ def _cron_job(item: CronJob, _: int) -> Iterator[Part]:
     )
 
 
-def _cron_job_held(item: CronJob) -> str:
+def _cron_job_held(item: CronJob) -> Held | None:
+    """Kueue resumes Jobs, and no CronJobs."""
     if item.spec.suspend:
-        return "it is suspended, so it makes no Jobs"
-    return "its Jobs are suspended" if item.spec.job_template.spec.suspend else ""
+        return Held("it is suspended, so it makes no Jobs", resumed=False)
+    return Held("its Jobs are suspended") if item.spec.job_template.spec.suspend else None
+
+
+def _labels_of_jobs(item: CronJob) -> Mapping[str, str] | None:
+    meta = item.spec.job_template.metadata
+    return meta.labels if meta is not None else None
 
 
 CRON_JOB: Final = Kind(
@@ -96,8 +112,9 @@ CRON_JOB: Final = Kind(
     api_version="batch/v1",
     type=CronJob,
     parts=_cron_job,
-    queueing=Queueing.NONE,
+    queueing=Queueing.WHOLE,
     held=_cron_job_held,
+    labels=_labels_of_jobs,
     remark="Its pods come at its next time, and this is an answer about now.",
 )
 

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from api.foreign_owners import Template
 from api.meta import ObjectMeta, OwnerReference
 
-__all__ = ["Awaited", "Grouping", "Kind", "Part", "Queueing", "count_or", "reference"]
+__all__ = [
+    "SUSPENDED",
+    "Awaited",
+    "Grouping",
+    "Held",
+    "Kind",
+    "Part",
+    "Queueing",
+    "count_or",
+    "reference",
+]
 
 
 class Queueing(Enum):
@@ -71,8 +81,29 @@ class Part:
     """Lists of containers, by their field, that the controller adds, and that Workloads do not count."""
 
 
-def _never(_: Any) -> str:
+class Held(NamedTuple):
+    """Why an object as it is written makes no pods."""
+
+    words: str
+    """A clause, such as: it is suspended."""
+    resumed: bool = True
+    """Whether it makes them once it gets its quota, if it is in a queue."""
+
+
+SUSPENDED: Final = Held("it is suspended")
+
+
+def _never(_: Any) -> None:
+    return None
+
+
+def _no_class(_: Any) -> str:
     return ""
+
+
+def _own_labels(item: Any) -> Mapping[str, str] | None:
+    labels: Mapping[str, str] | None = item.metadata.labels
+    return labels
 
 
 def _nothing_said(_: Any) -> int | None:
@@ -96,11 +127,13 @@ class Kind:
     queueing: Queueing
     copies: Callable[[Any], int] = _once
     """How many equal sets of pods it makes."""
-    held: Callable[[Any], str] = _never
-    """A clause that says why the object as it is written makes no pods; empty if it makes them."""
+    held: Callable[[Any], Held | None] = _never
+    """Why the object as it is written makes no pods; None if it makes them."""
+    labels: Callable[[Any], Mapping[str, str] | None] = _own_labels
+    """The labels that name the queue, and what else is asked of it."""
     least: Callable[[Any], int | None] = _nothing_said
     """How many pods it says that a gang needs; None if it says nothing."""
-    priority_class: Callable[[Any], str] = _never
+    priority_class: Callable[[Any], str] = _no_class
     """The PriorityClass that it names outside of its templates; empty if it names none."""
     remark: str = ""
     """What should be known of the answer, as a sentence."""
@@ -124,11 +157,6 @@ class Kind:
     def title(self) -> str:
         """For messages."""
         return f"{self.kind} of {self.api_version}"
-
-    @property
-    def resumed(self) -> bool:
-        """Whether an object that is held is resumed when its Workload is admitted."""
-        return self.queueing is Queueing.WHOLE
 
 
 def count_or(said: int | None, default: int) -> int:

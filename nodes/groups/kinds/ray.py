@@ -14,7 +14,7 @@ from api.foreign_owners import RayCluster, RayClusterSpec, WorkerGroup
 from api.meta import ObjectMeta, OwnerReference
 from api.pod_owners import RayJob, RayService
 from nodes.groups.kinds.batch import job_labels
-from nodes.groups.kinds.kind import Awaited, Grouping, Kind, Part, Queueing, count_or, reference
+from nodes.groups.kinds.kind import SUSPENDED, Awaited, Grouping, Kind, Part, Queueing, count_or, reference
 
 __all__ = ["RAY_CLUSTER", "RAY_JOB", "RAY_SERVICE"]
 
@@ -106,7 +106,7 @@ RAY_CLUSTER: Final = Kind(
     type=RayCluster,
     parts=_ray_cluster,
     queueing=Queueing.WHOLE,
-    held=lambda item: "it is suspended" if item.spec.suspend else "",
+    held=lambda item: SUSPENDED if item.spec.suspend else None,
     grouping=Grouping.ASKED,
     plural="rayclusters",
 )
@@ -144,7 +144,7 @@ RAY_JOB: Final = Kind(
     type=RayJob,
     parts=_ray_job,
     queueing=Queueing.WHOLE,
-    held=lambda item: "it is suspended" if item.spec.suspend else "",
+    held=lambda item: SUSPENDED if item.spec.suspend else None,
 )
 
 
@@ -164,5 +164,5 @@ RAY_SERVICE: Final = Kind(
     type=RayService,
     parts=_ray_service,
     queueing=Queueing.WHOLE,
-    held=lambda item: "it is suspended" if item.spec.ray_cluster_config.suspend else "",
+    held=lambda item: SUSPENDED if item.spec.ray_cluster_config.suspend else None,
 )

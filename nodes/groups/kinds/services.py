@@ -12,7 +12,7 @@ from typing import Final
 from api.foreign_owners import LeaderWorkerSet, Template
 from api.meta import ObjectMeta
 from api.pod_owners import BarePod, Deployment, PodSets, ReplicaSet, ReplicationController, StatefulSet
-from nodes.groups.kinds.kind import Awaited, Grouping, Kind, Part, Queueing, count_or, reference
+from nodes.groups.kinds.kind import Awaited, Grouping, Held, Kind, Part, Queueing, count_or, reference
 
 __all__ = [
     "DEPLOYMENT",
@@ -53,9 +53,9 @@ def _replicas(api_version: str, kind: str) -> Callable[[ReplicaSet, int], Iterat
     return parts
 
 
-def _paused(item: Deployment) -> str:
+def _paused(item: Deployment) -> Held | None:
     """A Deployment that is new and paused has no ReplicaSet. One that has pods keeps them."""
-    return "it is paused, so it keeps the pods that it has" if item.spec.paused else ""
+    return Held("it is paused, so it keeps the pods that it has", resumed=False) if item.spec.paused else None
 
 
 DEPLOYMENT: Final = Kind(

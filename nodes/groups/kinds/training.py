@@ -22,7 +22,17 @@ from api.foreign_owners import (
     XGBoostJob,
 )
 from nodes.groups.kinds.batch import job_labels
-from nodes.groups.kinds.kind import Awaited, Grouping, Kind, Part, Queueing, count_or, reference
+from nodes.groups.kinds.kind import (
+    SUSPENDED,
+    Awaited,
+    Grouping,
+    Held,
+    Kind,
+    Part,
+    Queueing,
+    count_or,
+    reference,
+)
 
 __all__ = ["TRAINING_JOBS"]
 
@@ -61,9 +71,9 @@ def _place(item: tuple[str, ReplicaSpec]) -> tuple[int, str]:
     return (ORDER.index(role) if role in ORDER else len(ORDER)), role
 
 
-def _held(job: TrainingJob) -> str:
+def _held(job: TrainingJob) -> Held | None:
     policy = job.spec.run_policy
-    return "it is suspended" if policy is not None and policy.suspend else ""
+    return SUSPENDED if policy is not None and policy.suspend else None
 
 
 def _least(job: TrainingJob) -> int | None:

@@ -60,6 +60,7 @@ def pod(name: str, annotations: dict[str, str], cpu: str = "1") -> dict[str, Any
         ("batch/v1", "Job", {"parallelism": 2, "template": TEMPLATE}, QUEUE, ["Job x"]),
         ("batch/v1", "Job", {"parallelism": 2, "template": QUEUED}, {}, ["Pod x-0", "Pod x-1"]),
         ("batch/v1", "CronJob", {"jobTemplate": {"spec": {"template": TEMPLATE}}}, QUEUE, []),
+        ("batch/v1", "CronJob", {"jobTemplate": {**QUEUED, "spec": {"template": TEMPLATE}}}, {}, ["CronJob x"]),
         (LWS, "LeaderWorkerSet", {"replicas": 2, "leaderWorkerTemplate": {"size": 2, "workerTemplate": TEMPLATE}},
          QUEUE, ["LeaderWorkerSet x-0", "LeaderWorkerSet x-1"]),
     ],
@@ -86,6 +87,8 @@ def test_the_pods_of_a_deployment_have_the_priority_class_that_it_names() -> Non
         ("Job", {"suspend": True, "template": TEMPLATE}, {}, False),
         ("Job", {"suspend": True, "template": QUEUED}, {}, False),
         ("CronJob", {"suspend": True, "jobTemplate": {"spec": {"template": TEMPLATE}}}, QUEUE, False),
+        ("CronJob", {"suspend": True, "jobTemplate": {**QUEUED, "spec": {"template": TEMPLATE}}}, {}, False),
+        ("CronJob", {"jobTemplate": {**QUEUED, "spec": {"suspend": True, "template": TEMPLATE}}}, {}, True),
     ],
 )
 def test_who_resumes_what_is_suspended(

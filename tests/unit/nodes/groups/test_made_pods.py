@@ -8,7 +8,7 @@ import pytest
 
 from api.meta import ObjectMeta
 from api.validation import FieldError
-from nodes.groups.kinds.kind import Awaited
+from nodes.groups.kinds.kind import SUSPENDED, Awaited
 from nodes.groups.kinds.table import KINDS, OWNERS
 from nodes.groups.made_pods import MadePods, Written, made_pods, read_as
 from nodes.groups.owner_objects import facts_of
@@ -156,7 +156,7 @@ def test_a_suspended_owner_has_a_number_and_makes_no_pods() -> None:
     item = read_as(row, Written(metadata=ObjectMeta(name="x", namespace="ns", uid="u"), spec=body))
     facts = facts_of(item)
     assert facts is not None
-    assert (facts.minimum, row.held(item), row.resumed) == (1, "it is suspended", True)
+    assert (facts.minimum, row.held(item)) == (1, SUSPENDED)
 
 
 def test_containers_that_an_operator_adds_count_on_nodes() -> None:

@@ -18,7 +18,6 @@ TEMPLATE = {"spec": {"containers": [{"name": "c"}]}}
     [
         ("apps/v1", "DaemonSet", {}, "it has one on each node"),
         ("tekton.dev/v1", "TaskRun", None, r"how a TaskRun of tekton.dev/v1 makes them is not modelled\.$"),
-        ("ray.io/v1alpha1", "RayCluster", {}, "only one of ray.io/v1"),
         ("x.io/v1", "Gadget", {"template": TEMPLATE}, "a template of pods in spec.template,"),
         ("x.io/v1", "Gadget", {"a": [{}, {"b": {"template": TEMPLATE}}]}, r"in spec\.a\[1\]\.b\.template,"),
     ],
