@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from api.foreign_owners import OwnerObject
 from api.groups import PodGroup
+from api.storage import PersistentVolumeClaim
 from nodes.groups.kinds.kind import Held, Kind
 from nodes.groups.made_pods import MadePods, Written
 
@@ -41,3 +42,5 @@ class Submission:
     groups: Sequence[PodGroup]
     """PodGroups of each kind, in their internal form."""
     objects: Sequence[Submitted]
+    claims: Sequence[PersistentVolumeClaim] = ()
+    """Those that are submitted, and those that controllers make for their pods."""

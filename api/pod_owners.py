@@ -7,6 +7,8 @@ pod templates is read elsewhere. Sources: `v1`, `apps/v1` and `batch/v1` of Kube
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import field
 
 from api.foreign_owners import JobTemplate, RayClusterSpec, Template, TemplateSpec
@@ -54,8 +56,17 @@ class Deployment(ReplicaSet):
     """apps/v1 Deployment. A ReplicaSet makes its pods."""
 
 
+class StatefulSetSpec(ReplicasSpec):
+    """The spec of a StatefulSet."""
+
+    volume_claim_templates: list[dict[str, Any]] | None = None
+    """As JSON has them. Each pod gets a claim made of each."""
+
+
 class StatefulSet(ReplicaSet):
     """apps/v1 StatefulSet."""
+
+    spec: StatefulSetSpec = field(default_factory=StatefulSetSpec)
 
 
 class ReplicationController(ReplicaSet):

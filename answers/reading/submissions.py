@@ -24,6 +24,7 @@ from api.kueue import WorkloadPriorityClass
 from api.meta import ObjectMeta, Struct
 from api.owner_annotations import ByOwner
 from api.plans import PreemptionPlan
+from api.storage import PersistentVolumeClaim
 from api.validation import FieldError
 from nodes.groups.kinds.batch import JOB_SET
 from nodes.groups.kinds.kind import Kind as Row
@@ -38,6 +39,7 @@ from nodes.groups.train_jobs import (
     job_set_of,
     runtime_of,
 )
+from nodes.state.volumes.volume_facts import claim_facts
 
 __all__ = ["ClusterObjects", "SubmissionReader"]
 
@@ -53,6 +55,7 @@ class Other(Struct):
     spec: Any = None
 
 
+CLAIM = ("v1", "PersistentVolumeClaim")
 CLASS = (QUOTA_VERSION, "WorkloadPriorityClass")
 RUNTIMES: Mapping[tuple[str, str], Kind] = {
     (TRAINER_VERSION, "TrainingRuntime"): Kind(TrainingRuntime, True),
@@ -104,6 +107,7 @@ class SubmissionReader(Reader):
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
         **{(each.api_version, each.kind): Kind(Written, True) for each in KINDS},
         **RUNTIMES,
+        CLAIM: Kind(PersistentVolumeClaim, True, claim_facts),
         **{key: NodeObjects.kinds[key] for key in (POD_GROUP, *GROUPS_OF_OTHERS)},
     }
     matter: ClassVar[str] = "what-if (changes of other objects: --overlay)"
@@ -116,6 +120,7 @@ class SubmissionReader(Reader):
         self._objects: list[tuple[Submitted, str]] = []
         """With their places."""
         self._runtimes: dict[RuntimeName, TrainingRuntime] = {}
+        self._claims: list[PersistentVolumeClaim] = []
         self._unnamed = 0
 
     def unnamed(self, prefix: str) -> str:
@@ -130,6 +135,9 @@ class SubmissionReader(Reader):
             return
         if isinstance(thing, TrainingRuntime):
             self._runtimes[_named(thing)] = thing
+            return
+        if isinstance(thing, PersistentVolumeClaim):
+            self._claims.append(thing)
             return
         with located(place):
             row = kind_of(thing.api_version, thing.kind)
@@ -169,7 +177,8 @@ class SubmissionReader(Reader):
             with located(place):
                 by_runtime = each.row is not None and each.row.by_runtime
                 objects.append(_with_pods(each, known, unread) if by_runtime else each)
-        return Submission(tuple(self._groups), tuple(objects))
+        made = (claim for each in objects for pods in each.sets for claim in pods.claims)
+        return Submission(tuple(self._groups), tuple(objects), (*self._claims, *made))
 
 
 def _with_pods(
@@ -215,6 +224,8 @@ def _expanded(row: Row, written: Written) -> tuple[list[MadePods], OwnerObject |
             check_pod(each.pod)
         except FieldError as error:
             raise FieldError(f"pods of pod set {each.pod_set}: {error.path}", error.problem) from None
+        for claim in each.claims:
+            claim_facts(claim)
     return sets, read_as(row, written) if row.plural else None
 
 

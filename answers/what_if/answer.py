@@ -37,7 +37,7 @@ def what_if(picture: Picture, submission: Submission, progress: Progress = silen
 
     Raises InputError if nothing can be said of nodes and pods.
     """
-    nodes = picture.nodes.with_groups(submission.groups)
+    nodes = picture.nodes.with_groups(submission.groups).with_claims(submission.claims)
     # What owners say decides which submitted pods belong together. Pods that run stay in their groups.
     owners = [each.owner for each in submission.objects if each.owner is not None]
     trying = Trying(picture, nodes)

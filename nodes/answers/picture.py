@@ -11,6 +11,7 @@ from api.core import Pod
 from api.foreign_owners import OwnerObject
 from api.groups import PodGroup
 from api.meta import OwnerReference
+from api.storage import PersistentVolumeClaim
 from nodes.answers.with_groups import with_groups
 from nodes.filters.pod_volumes import PodVolumes, claims_of
 from nodes.groups.keys import is_owned
@@ -67,6 +68,13 @@ class NodesPicture:
     def with_groups(self, forms: Sequence[PodGroup]) -> NodesPicture:
         """Another picture, in which these groups exist. Raises ValueError for an invalid time."""
         return replace(self, snapshot=with_groups(self.snapshot, forms, self.succeeded))
+
+    def with_claims(self, claims: Sequence[PersistentVolumeClaim]) -> NodesPicture:
+        """Another picture, in which these claims are made. Raises ValueError for an invalid quantity or selector."""
+        volumes = self.volumes.copied()
+        for each in claims:
+            volumes.suppose(each)
+        return replace(self, volumes=volumes)
 
     def with_owners(self, items: Sequence[OwnerObject]) -> NodesPicture:
         """Another picture, in which these owners say what they say. The pods of the snapshot stay where they are."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
-from api.core import Pod
+from api.core import PersistentVolumeClaimVolumeSource, Pod, Volume
 from api.meta import ObjectMeta, Struct
+from api.storage import PersistentVolumeClaim
 from api.validation import FieldError, convert, join
 from nodes.groups.kinds.kind import Awaited, Kind, Part
 
@@ -43,6 +44,8 @@ class MadePods:
     """Which of the equal sets of pods of an object: see `Kind.copies`."""
     after: Awaited | None = None
     """None if they are created at once."""
+    claims: Sequence[PersistentVolumeClaim] = ()
+    """Those that their controller makes for the first of them. The others get equal ones."""
 
 
 def read_as(kind: Kind, written: Written) -> Any:
@@ -86,9 +89,27 @@ def _made(written: Written, part: Part, copy: int) -> MadePods:
         inside = error.path.removeprefix("spec").lstrip(".")
         raise FieldError(f"{path}.{inside}" if inside else path, error.problem) from None
     pod.metadata.owner_references = [part.owner] if part.owner is not None else None
+    claims = [*_claims(written, part)]
+    own = {name: Volume(name, PersistentVolumeClaimVolumeSource(each.metadata.name)) for name, each in claims}
+    if own:
+        pod.spec.volumes = [*(each for each in pod.spec.volumes or () if each.name not in own), *own.values()]
     if not pod.spec.containers:
         raise FieldError(f"{path}.containers", "is missing")
-    return MadePods(part.prefix, part.pod_set, part.count, template, pod, copy, part.after)
+    made = [each for _, each in claims]
+    return MadePods(part.prefix, part.pod_set, part.count, template, pod, copy, part.after, made)
+
+
+def _claims(written: Written, part: Part) -> Iterator[tuple[str, PersistentVolumeClaim]]:
+    """The claims of the first pod, by the name of their template, which is also that of a volume. Raises FieldError."""
+    for at, each in enumerate(_at(written, part.claims) or () if part.claims else ()):
+        path = f"{part.claims}[{at}]"
+        try:
+            claim: PersistentVolumeClaim = convert(each, PersistentVolumeClaim)
+        except FieldError as error:
+            raise FieldError(f"{path}.{error.path}" if error.path else path, error.problem) from None
+        name = claim.metadata.name
+        claim.metadata = ObjectMeta(name=f"{name}-{part.prefix}-0", namespace=written.metadata.namespace)
+        yield name, claim
 
 
 def _template(written: Written, part: Part) -> Mapping[str, Any]:
@@ -99,10 +120,14 @@ def _template(written: Written, part: Part) -> Mapping[str, Any]:
             "metadata": {"labels": its.labels, "annotations": its.annotations},
             "spec": written.spec or {},
         }
+    return _at(written, part.path) or part.default or {}
+
+
+def _at(written: Written, path: str) -> Any:
     value: Any = {"spec": written.spec or {}}
-    for step in _steps(part.path):
+    for step in _steps(path):
         value = value[step] if isinstance(step, int) else (value or {}).get(step)
-    return value or part.default or {}
+    return value
 
 
 def _steps(path: str) -> Iterator[str | int]:

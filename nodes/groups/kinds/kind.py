@@ -73,6 +73,8 @@ class Part:
     """Whether they belong to another controller, and so not to the owner's group."""
     after: Awaited | None = None
     """None if they are created at once."""
+    claims: str = ""
+    """Where in the object the templates of claims are from which each pod gets its own; empty if there are none."""
     default: Mapping[str, Any] | None = None
     """The template, as JSON has it, if the object has none at the path."""
     sidecars: Sequence[Mapping[str, Any]] = ()

@@ -42,13 +42,14 @@ POD: Final = Kind("Pod", "v1", BarePod, _pod, Queueing.PODS)
 # ---- a number of equal pods
 
 
-def _replicas(api_version: str, kind: str) -> Callable[[ReplicaSet, int], Iterator[Part]]:
-    """`kind`: of their controller."""
+def _replicas(api_version: str, kind: str, claims: str = "") -> Callable[[ReplicaSet, int], Iterator[Part]]:
+    """`kind`: of their controller. `claims`: where templates of their claims are."""
 
     def parts(item: ReplicaSet, _: int) -> Iterator[Part]:
         meta, spec = item.metadata, item.spec
         owner = reference(api_version, kind, meta.name, meta)
-        yield Part("main", count_or(spec.replicas, 1), "spec.template", spec.template, owner, meta.name)
+        count = count_or(spec.replicas, 1)
+        yield Part("main", count, "spec.template", spec.template, owner, meta.name, claims=claims)
 
     return parts
 
@@ -72,7 +73,11 @@ REPLICATION_CONTROLLER: Final = Kind(
     Queueing.NONE,
 )
 STATEFUL_SET: Final = Kind(
-    "StatefulSet", "apps/v1", StatefulSet, _replicas("apps/v1", "StatefulSet"), Queueing.WHOLE
+    "StatefulSet",
+    "apps/v1",
+    StatefulSet,
+    _replicas("apps/v1", "StatefulSet", "spec.volumeClaimTemplates"),
+    Queueing.WHOLE,
 )
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, get_args
 
+import msgspec
+
 from api.quantity import Quantity, value
 from api.selectors import check_selector
 from api.storage import (
@@ -37,6 +39,11 @@ UNKNOWN_VOLUME: Final = "persistent volume that is not known"
 UNKNOWN_CLASS: Final = "storage class that is not known"
 NOT_MADE: Final = "waiting for ephemeral volume controller to create the persistentvolumeclaim"
 UNBOUND: Final = "pod has unbound immediate PersistentVolumeClaims"
+IS_DEFAULT: Final = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
+"""Annotations of a StorageClass."""
 WAITS: Final = "WaitForFirstConsumer"
 MIGRATED_PROVISIONERS: Final = frozenset(provisioner for _, provisioner, _ in IN_TREE)
 
@@ -226,6 +233,33 @@ class VolumeTable:
     def _asks_class(self, claim: ClaimFacts) -> bool:
         """Whether its StorageClass matters for the claim: it has no volume, or nobody knows the volume."""
         return not claim.bound or claim.volume not in self._volumes
+
+    def suppose(self, claim: PersistentVolumeClaim) -> None:
+        """Add a claim that somebody would make, if the node of its pod decides about its volume.
+
+        Of any other one nobody knows which volume it would get, and so it stays one that is not found. A claim of its
+        name that exists is kept. Raises ValueError for an invalid quantity or selector.
+        """
+        name = claim.spec.storage_class_name
+        name = self._default_class() if name is None else name
+        known = self._classes.get(name)
+        is_new = (claim.metadata.namespace, claim.metadata.name) not in self.claims
+        if is_new and known is not None and known.volume_binding_mode == WAITS and not claim.spec.volume_name:
+            self.upsert_claim(
+                msgspec.structs.replace(
+                    claim, spec=msgspec.structs.replace(claim.spec, storage_class_name=name)
+                )
+            )
+
+    def _default_class(self) -> str:
+        """The StorageClass that admission gives to a claim that names none: the newest one; empty if there is none."""
+        found = [
+            (each.metadata.creation_timestamp or "", name)
+            for name, each in self._classes.items()
+            if any((each.metadata.annotations or {}).get(said) == "true" for said in IS_DEFAULT)
+        ]
+        latest = max((created for created, _ in found), default="")
+        return min((name for created, name in found if created == latest), default="")
 
     # ---- what is behind claims
 
