@@ -91,5 +91,8 @@ def _finish(unit: Unit) -> None:
         says = f"Its pods say that they are {size}, and {unit.pods} are submitted: Kueue deletes the others."
         unit.problem = ("Misconfigured", says)
     elif unit.pods < size and not any(FAST_ADMISSION_ANNOTATION in each for each in said):
-        says = f"{counted(unit.pods, 'pod')} of its {size} are submitted. Its Workload is made when all of them exist."
+        says = (
+            f"Only {unit.pods} of its {counted(size, 'pod')} {'is' if unit.pods == 1 else 'are'} submitted. "
+        )
+        says += "Its Workload is made when all of them exist."
         unit.problem = ("WaitsForQuota", says)

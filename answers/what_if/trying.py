@@ -96,8 +96,9 @@ class Trying:
             return replace(bare, outcome="WaitsForQuota", sentence=says)
         part = replace(unit, sets=sets)
         step = self._placed(part, bare, granted.infos)
-        left = counted(unit.pods - part.pods, "more pod")
-        says = f"{step.sentence} For {left} there is no quota, and they are not created. {wait.sentence}"
+        left = unit.pods - part.pods
+        waits_too = "it waits" if left == 1 else "they wait"
+        says = f"{step.sentence} There is no quota for {counted(left, 'more pod')}, so {waits_too}. {wait.sentence}"
         return replace(step, outcome="RunsInPart" if step.outcome in RUNS else step.outcome, sentence=says)
 
     def _all_of(self, unit: Unit, claims: Sequence[Claim], granted: Granted) -> list[MadePods]:
