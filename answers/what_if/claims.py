@@ -24,6 +24,8 @@ __all__ = ["Claim", "claims_of", "is_resumed"]
 class Claim:
     """Pods that get their quota together, or not at all."""
 
+    of: Unit
+    """The object that makes them."""
     kind: str
     """Of the owner of their Workload."""
     meta: ObjectMeta
@@ -39,18 +41,24 @@ def is_resumed(unit: Unit) -> bool:
 
 
 def claims_of(unit: Unit) -> Iterator[Claim]:
-    """The claims of the object, in order; none if no label names a queue."""
+    """The claims of the object, in order; none if no label names a queue.
+
+    A gang that is in no queue itself has those of the objects that make its members.
+    """
     rule = unit.row.queueing if unit.row is not None else Queueing.WHOLE
     if unit.kind == "Workload" or (unit.queue and rule is Queueing.WHOLE):
-        yield Claim(unit.kind, unit.meta, unit.sets)
+        yield Claim(unit, unit.kind, unit.meta, unit.sets)
     elif unit.queue and rule is Queueing.COPIES:
         for copy in sorted({each.copy for each in unit.sets}):
             sets = [each for each in unit.sets if each.copy == copy]
-            yield Claim(unit.kind, _named(unit.meta, f"{unit.meta.name}-{copy}"), sets, unit.name)
+            yield Claim(unit, unit.kind, _named(unit.meta, f"{unit.meta.name}-{copy}"), sets, unit.name)
     elif unit.gang is None:
         for each in unit.sets:
             if labels := _labels(unit, each):
                 yield from _one_by_one(unit, each, labels)
+    else:
+        for maker in unit.makers:
+            yield from claims_of(maker)
 
 
 def _labels(unit: Unit, pods: MadePods) -> dict[str, str]:
@@ -69,7 +77,7 @@ def _one_by_one(unit: Unit, pods: MadePods, labels: dict[str, str]) -> Iterator[
     for number in range(pods.count):
         name = pods.name if unit.kind == "Pod" else f"{pods.name}-{number}"
         meta = msgspec.structs.replace(_named(unit.meta, name), labels=labels)
-        yield Claim("Pod", meta, [replace(pods, count=1)], f"{unit.name}/{pods.pod_set}/{pods.copy}")
+        yield Claim(unit, "Pod", meta, [replace(pods, count=1)], f"{unit.name}/{pods.pod_set}/{pods.copy}")
 
 
 def _named(meta: ObjectMeta, name: str) -> ObjectMeta:

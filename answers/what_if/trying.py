@@ -25,7 +25,6 @@ from controllers.jobs.owned_workload import Classes, JobError
 from nodes.answers.consequences import Tried, consequences, submit, without_pods
 from nodes.answers.picture import NodesPicture
 from nodes.answers.plan_words import victims_of
-from nodes.groups.keys import is_foreign
 from nodes.groups.kinds.kind import Held
 from nodes.groups.made_pods import MadePods
 from nodes.search.preemptors.preemptor import DecisionError
@@ -55,16 +54,12 @@ class Trying:
         if unit.problem is not None:
             return replace(bare, outcome=unit.problem[0], sentence=unit.problem[1])
         try:
-            claims = self._claims(unit)
+            claims = [*claims_of(unit)]
             if unit.held is not None and not is_resumed(unit):
                 return replace(bare, outcome="Suspended", sentence=_held(unit.held))
             return self._with_quota(unit, claims, bare) if claims else self._placed(unit, bare, {})
         except (JobError, QuotaError, PodSetConflict, DecisionError, FieldError) as error:
             return replace(bare, outcome="Misconfigured", sentence=f"{error}.")
-
-    def _claims(self, unit: Unit) -> list[Claim]:
-        """What it would ask quota for; nothing if it is in no queue. Groups of other kinds never are."""
-        return [] if unit.gang is not None and is_foreign(unit.meta.name) else [*claims_of(unit)]
 
     @property
     def _now(self) -> str:
@@ -78,7 +73,7 @@ class Trying:
         for claim in claims:
             if claim.alike and claim.alike in waits:
                 continue
-            wait, holder, evicted = self._claim(unit, claim)
+            wait, holder, evicted = self._claim(claim)
             bare = replace(bare, quota=wait if bare.quota is None or wait.state == "Preempts" else bare.quota)
             again += evicted
             if holder is None:
@@ -104,12 +99,13 @@ class Trying:
     def _all_of(self, unit: Unit, claims: Sequence[Claim], granted: Granted) -> list[MadePods]:
         """The pods that are created: those with quota, and those that need none."""
         asked = {each.name for claim in claims for each in claim.sets}
-        return [*(each for each in unit.sets if each.name not in asked), *granted.sets]
+        others = (replace(each, pod_set="") for each in unit.sets if each.name not in asked)
+        return [*others, *granted.sets]
 
-    def _claim(self, unit: Unit, claim: Claim) -> tuple[Wait, Workload | None, list[Wait]]:
+    def _claim(self, claim: Claim) -> tuple[Wait, Workload | None, list[Wait]]:
         """What the quota plane says, the Workload if it gets quota, and what becomes of those that lose theirs."""
         classes = Classes(self._picture.workload_classes, self._snapshot.priority_classes)
-        workload = workload_of(unit, claim, classes, self._now)
+        workload = workload_of(claim, classes, self._now)
         self._quota = self._quota.with_workloads(workload)
         wait = why_workload_waits(workload, self._around())
         if wait.state not in GETS_QUOTA:

@@ -13,7 +13,7 @@ from api.groups import PodGroup
 from api.integration import QUEUE_NAME_LABEL
 from api.meta import ObjectMeta
 from nodes.answers.picture import NodesPicture
-from nodes.groups.keys import is_owned, short_name
+from nodes.groups.keys import is_foreign, is_owned, short_name
 from nodes.groups.kinds.kind import Held, Kind, Queueing
 from nodes.groups.made_pods import MadePods, Written
 from nodes.groups.registry import GroupKey
@@ -32,6 +32,8 @@ class Unit:
     """What is known of its kind; None for a gang that is no owner's."""
     sets: list[MadePods] = field(default_factory=list)
     gang: PodGroup | None = None
+    makers: list[Unit] = field(default_factory=list)
+    """The objects that make the members of a gang that is no owner's."""
     written: Written | None = None
     """None for a gang that is no owner's."""
     held: Held | None = None
@@ -49,7 +51,8 @@ class Unit:
     @property
     def queue(self) -> str:
         """The LocalQueue that its label names; empty if the label counts for nothing, or names none."""
-        if self.row is not None and self.row.queueing is Queueing.NONE:
+        is_foreigner = self.gang is not None and is_foreign(self.meta.name)
+        if is_foreigner or (self.row is not None and self.row.queueing is Queueing.NONE):
             return ""
         return (self.meta.labels or {}).get(QUEUE_NAME_LABEL, "")
 
@@ -81,7 +84,7 @@ def units_of(nodes: NodesPicture, submission: Submission) -> list[Unit]:
                 own.append(pods)
             else:
                 key = gang.metadata.namespace, gang.metadata.name
-                gangs.setdefault(key, _gang(gang)).sets.append(pods)
+                _join(gangs.setdefault(key, _gang(gang)), each, pods)
         if own or not each.sets or each.kind == "Workload":
             units.append(_unit(each, own))
     return [*units, *gangs.values()]
@@ -107,6 +110,16 @@ def _owned(forms: Sequence[PodGroup | None]) -> PodGroup | None:
 
 def _gang(group: PodGroup) -> Unit:
     return Unit("PodGroup", group.metadata, group.api_version, gang=group)
+
+
+def _join(gang: Unit, each: Submitted, pods: MadePods) -> None:
+    """These pods of the object are members of the gang."""
+    gang.sets.append(pods)
+    last = gang.makers[-1] if gang.makers else None
+    if last is not None and last.written is each.written:
+        last.sets.append(pods)
+    else:
+        gang.makers.append(_unit(each, [pods]))
 
 
 def _unit(each: Submitted, sets: Sequence[MadePods], gang: PodGroup | None = None) -> Unit:

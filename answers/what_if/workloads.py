@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from answers.what_if.claims import Claim
-from answers.what_if.units import Unit
 from api.groups import API_VERSION
 from api.integration import MIN_PARALLELISM_ANNOTATION, QUEUE_NAME_LABEL
 from api.meta import ObjectMeta
@@ -36,9 +35,10 @@ from quota.cycle.pod_set_infos import PodSetInfo, with_info
 __all__ = ["supposed_pods", "workload_of"]
 
 
-def workload_of(unit: Unit, claim: Claim, classes: Classes, now: str) -> Workload:
-    """The Workload of a claim of the unit. Raises JobError and FieldError."""
-    meta, version = claim.meta, unit.api_version or API_VERSION
+def workload_of(claim: Claim, classes: Classes, now: str) -> Workload:
+    """The Workload of a claim. Raises JobError and FieldError."""
+    unit, meta = claim.of, claim.meta
+    version = unit.api_version or API_VERSION
     if unit.kind == "Workload" and unit.written is not None:
         own: Workload = convert({"metadata": {}, "spec": unit.written.spec or {}}, Workload)
         own.metadata = msgspec.structs.replace(meta, creation_timestamp=meta.creation_timestamp or now)

@@ -31,7 +31,7 @@ def units(*objects: dict[str, Any]) -> list[Unit]:
     for number, each in enumerate(objects):
         reader.add(JsonDocument(json.dumps(each).encode()), f"object {number}")
     submission: Submission = reader.expand({}, {})
-    return with_pod_groups(units_of(NodesPicture.of(Tables()), submission))
+    return with_pod_groups(units_of(NodesPicture.of(Tables()).with_groups(submission.groups), submission))
 
 
 def one(api_version: str, kind: str, spec: dict[str, Any], labels: dict[str, str]) -> Unit:
@@ -137,3 +137,33 @@ def test_the_pods_of_a_deployment_may_be_a_group() -> None:
     template = {"metadata": {"labels": GROUP, "annotations": {SIZE: "2"}}, "spec": SPEC}
     group = one(APPS, "Deployment", {"replicas": 2, "template": template}, {})
     assert (group.kind, group.pods, group.problem) == ("Pods", 2, None)
+
+
+# ---- gangs
+
+
+def test_a_gang_asks_for_what_the_objects_of_its_members_ask() -> None:
+    group = {
+        "apiVersion": "reprieve.dev/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": "g"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}},
+    }
+    member = {"metadata": {"labels": {"reprieve.dev/pod-group": "g"}}, "spec": SPEC}
+    jobs = [{"name": name, "template": {"spec": {"template": member}}} for name in ("a", "b")]
+    job_set = {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {"name": "x", "labels": QUEUE},
+        "spec": {"replicatedJobs": jobs},
+    }
+    other = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "y"}, "spec": {"template": member}}
+    (gang,) = units(group, job_set, other)
+    assert (gang.kind, gang.pods) == ("PodGroup", 3)
+    (claim,) = claims_of(gang)
+    assert (claim.kind, [each.pod_set for each in claim.sets]) == ("JobSet", ["a", "b"])
+
+    queued = {**group, "metadata": {"name": "g", "labels": QUEUE}}
+    (gang,) = units(queued, job_set, other)
+    (claim,) = claims_of(gang)
+    assert (claim.kind, len(claim.sets)) == ("PodGroup", 3)
