@@ -5,10 +5,6 @@ Source: pkg/controller/jobs/pod/pod_controller.go of Kueue.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import msgspec
-
 from answers.what_if.units import Unit
 from api.integration import (
     FAST_ADMISSION_ANNOTATION,
@@ -20,7 +16,6 @@ from api.meta import ObjectMeta
 from api.syntax import whole_number
 from api.words import counted
 from nodes.groups.kinds.kind import Queueing
-from nodes.groups.made_pods import MadePods
 from nodes.groups.registry import GroupKey
 
 __all__ = ["with_pod_groups"]
@@ -74,14 +69,8 @@ def _of_group(key: GroupKey, unit: Unit) -> Unit:
 
 
 def _finish(unit: Unit) -> None:
-    """Sort its pods by their roles, and compare their number with the one that they say."""
-    roles: dict[bytes, str] = {}
-    sets = list[MadePods]()
-    for each in unit.sets:
-        role = roles.setdefault(msgspec.json.encode(each.pod.spec, order="sorted"), f"role-{len(roles)}")
-        sets.append(replace(each, pod_set=role))
-    unit.sets = sets
-    said = [each.pod.metadata.annotations or {} for each in sets]
+    """Compare the number of its pods with the one that they say."""
+    said = [each.pod.metadata.annotations or {} for each in unit.sets]
     sizes = {each.get(POD_GROUP_SIZE_ANNOTATION, "") for each in said}
     size = whole_number(next(iter(sizes)), 1, MOST) if len(sizes) == 1 else None
     if size is None:
