@@ -17,7 +17,7 @@ from api.meta import ObjectMeta
 from nodes.groups.kinds.kind import Queueing
 from nodes.groups.made_pods import MadePods
 
-__all__ = ["Claim", "by_role", "claims_of", "is_resumed"]
+__all__ = ["Claim", "claims_of", "is_resumed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def claims_of(unit: Unit) -> Iterator[Claim]:
     rule = unit.row.queueing if unit.row is not None else Queueing.WHOLE
     if unit.kind == "Workload" or (unit.queue and rule is Queueing.WHOLE):
         several = unit.row is None and unit.kind != "Workload"
-        yield Claim(unit, unit.kind, unit.meta, by_role(unit.sets) if several else unit.sets)
+        yield Claim(unit, unit.kind, unit.meta, _by_role(unit.sets) if several else unit.sets)
     elif unit.queue and rule is Queueing.COPIES:
         for copy in sorted({each.copy for each in unit.sets}):
             sets = [each for each in unit.sets if each.copy == copy]
@@ -62,7 +62,7 @@ def claims_of(unit: Unit) -> Iterator[Claim]:
             yield from claims_of(maker)
 
 
-def by_role(sets: Sequence[MadePods]) -> list[MadePods]:
+def _by_role(sets: Sequence[MadePods]) -> list[MadePods]:
     """Pods of several objects, with a pod set for those that ask for the same."""
     roles, found = dict[bytes, str](), list[MadePods]()
     for each in sets:
