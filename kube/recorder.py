@@ -70,6 +70,14 @@ class _Happening(NamedTuple):
     type: str
     reason: str
     action: str
+    series: str
+    """The note, if no other name of the series was given."""
+
+
+class _Waiting(NamedTuple):
+    """An event that waits for the API server."""
+
+    happening: _Happening
     note: str
 
 
@@ -98,7 +106,7 @@ class EventRecorder:
         self._instance = f"reprieve-{socket.gethostname()}"[:128]
         self._series: OrderedDict[_Happening, _Series] = OrderedDict()
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
-        self._queue: asyncio.Queue[_Happening] = asyncio.Queue(WAITING)
+        self._queue: asyncio.Queue[_Waiting] = asyncio.Queue(WAITING)
         self._writing: asyncio.Task[None] | None = None
 
     def event(
@@ -110,18 +118,20 @@ class EventRecorder:
         note: str,
         *,
         related: Reference | None = None,
+        series: str = "",
     ) -> None:
         """Queue an event for users. Returns at once and never raises.
 
-        `reason` and `action` are UpperCamelCase words. A note of more than NOTE_BYTES is cut.
+        `reason` and `action` are UpperCamelCase words. A note of more than NOTE_BYTES is cut. Events that are otherwise
+        equal, and have the same note or the same `series`, are one event that repeats. It has the first note.
         """
         note = note.encode()[:NOTE_BYTES].decode(errors="ignore")
-        happening = _Happening(regarding, related, type_, reason, action, note)
+        happening = _Happening(regarding, related, type_, reason, action, series or note)
         if happening not in self._series and not self._allowed(regarding.uid):
             EVENTS_DROPPED.labels(self._sender.cluster, "rate").inc()
             return
         try:
-            self._queue.put_nowait(happening)
+            self._queue.put_nowait(_Waiting(happening, note))
         except asyncio.QueueFull:
             EVENTS_DROPPED.labels(self._sender.cluster, "queue").inc()
             return
@@ -154,45 +164,46 @@ class EventRecorder:
 
     async def _write_all(self) -> None:
         while True:
-            happening = await self._queue.get()
+            waiting = await self._queue.get()
             try:
-                await self._write_in_term(happening)
+                await self._write_in_term(waiting)
             except ApiError as error:
                 EVENTS_DROPPED.labels(self._sender.cluster, "refused").inc()
-                log.warning("event could not be written", reason=happening.reason, error=str(error))
+                log.warning("event could not be written", reason=waiting.happening.reason, error=str(error))
             finally:
                 self._queue.task_done()
 
-    async def _write_in_term(self, happening: _Happening) -> None:
+    async def _write_in_term(self, waiting: _Waiting) -> None:
         """Write once the term allows it. A Lease that is renewed late closes the fence for a moment."""
         while True:
             while not (self._sender.may_send or self._sender.is_over):  # noqa: ASYNC110 - a term tells nobody
                 await asyncio.sleep(FENCE_SECONDS)
             try:
-                await self._write(happening)
+                await self._write(waiting)
             except FencedError:
                 if self._sender.is_over:
                     raise
             else:
                 return
 
-    async def _write(self, happening: _Happening) -> None:
-        now = self._clock.monotonic()
+    async def _write(self, waiting: _Waiting) -> None:
+        happening, now = waiting.happening, self._clock.monotonic()
         series = self._series.get(happening)
         if series is not None and now - series.last <= SERIES_SECONDS:
             series.count, series.last = series.count + 1, now
             if series.count == 2 or now - series.written >= REPEAT_SECONDS:
                 series.written = now
-                await self._repeat(happening, series)
+                await self._repeat(waiting, series)
             return
         name = f"{happening.regarding.name[:230].rstrip('.-')}.{secrets.token_hex(8)}"
-        await self._create(happening, name)
+        await self._create(waiting, name)
         self._series[happening] = _Series(name, 1, now, now)
         self._series.move_to_end(happening)
         if len(self._series) > REMEMBERED:
             self._series.popitem(last=False)
 
-    async def _create(self, happening: _Happening, name: str) -> None:
+    async def _create(self, waiting: _Waiting, name: str) -> None:
+        happening, note = waiting
         namespace = _namespace(happening)
         event = {
             "apiVersion": "events.k8s.io/v1",
@@ -204,14 +215,15 @@ class EventRecorder:
             "action": happening.action,
             "reason": happening.reason,
             "regarding": happening.regarding.wire,
-            "note": happening.note,
+            "note": note,
             "type": happening.type,
         }
         if happening.related is not None:
             event["related"] = happening.related.wire
         await self._send("POST", f"/apis/events.k8s.io/v1/namespaces/{namespace}/events", event)
 
-    async def _repeat(self, happening: _Happening, series: _Series) -> None:
+    async def _repeat(self, waiting: _Waiting, series: _Series) -> None:
+        happening = waiting.happening
         path = f"/apis/events.k8s.io/v1/namespaces/{_namespace(happening)}/events/{series.name}"
         observed = rfc3339_micro(self._clock.wall())
         try:
@@ -221,7 +233,7 @@ class EventRecorder:
                 raise
             # The API server has deleted the event: events live for an hour or less.
             del self._series[happening]
-            await self._write(happening)
+            await self._write(waiting)
 
     async def _send(self, method: str, path: str, body: object) -> None:
         content_type = MERGE_PATCH if method == "PATCH" else "application/json"

@@ -25,6 +25,12 @@ EVICTED = Counter(
     ["cluster_queue", "reason", "underlying_cause"],
     registry=None,
 )
+EVICTED_ONCE = Counter(
+    "kueue_evicted_workloads_once_total",
+    "Workloads that were evicted for this reason and cause for the first time.",
+    ["cluster_queue", "reason", "underlying_cause"],
+    registry=None,
+)
 PREEMPTED = Counter(
     "kueue_preempted_workloads_total",
     "Workloads that were preempted, by the ClusterQueue of the preemptor.",
@@ -47,7 +53,7 @@ OBSERVED = Counter(
 @cache
 def export_kueues() -> None:
     """Export the metrics with Kueue's names. Only a process that manages quota has them."""
-    for each in (RESERVED, ADMITTED, EVICTED, PREEMPTED):
+    for each in (RESERVED, ADMITTED, EVICTED, EVICTED_ONCE, PREEMPTED):
         REGISTRY.register(each)
 
 
@@ -66,5 +72,7 @@ def count(counted: Counted) -> None:
             ADMITTED.labels(counted.queue).inc()
         case "Evicted":
             EVICTED.labels(counted.queue, counted.reason, counted.cause).inc()
+            if counted.is_first:
+                EVICTED_ONCE.labels(counted.queue, counted.reason, counted.cause).inc()
         case "Preempted":
             PREEMPTED.labels(counted.queue, counted.reason).inc()

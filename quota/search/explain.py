@@ -14,6 +14,7 @@ from native.quota.quotas import Ask, Found
 from quota.search.assignment import Assignment, FlavorSearch
 from quota.search.candidates import NonCandidates, PassedOver
 from quota.state.snapshot import Holder, Queue, QuotaSnapshot
+from quota.state.workloads import effective_priority
 
 __all__ = [
     "REASONS",
@@ -22,6 +23,7 @@ __all__ = [
     "SearchAttempt",
     "Step",
     "explained",
+    "preempted_message",
     "preemption_message",
 ]
 
@@ -113,6 +115,20 @@ def preemption_message(
         f"Preempted to accommodate a workload (UID: {preemptor.metadata.uid or 'UNKNOWN'}, "
         f"JobUID: {job or 'UNKNOWN'}) due to {TEXTS[reason]}; "
         f"preemptor path: {preemptor_path}; preemptee path: {preemptee_path}"
+    )
+
+
+def preempted_message(preemptor: Workload, victim: Workload, queue: str) -> str:
+    """What the preemptor is told of a victim, in Kueue's words. `queue`: the ClusterQueue that the victim leaves.
+
+    A Workload of another namespace is not named (docs/decisions/0037).
+    """
+    meta, priorities = victim.metadata, [effective_priority(each) for each in (preemptor, victim)]
+    name = f" {meta.namespace}/{meta.name}" if meta.namespace == preemptor.metadata.namespace else ""
+    said = [f"effective priority: {priority} (base: {priority}, boost: 0)" for priority in priorities]
+    return (
+        f"Preempted workload{name} (UID: {meta.uid}) in ClusterQueue {queue}; "
+        f"preemptor {said[0]}; preemptee {said[1]}"
     )
 
 

@@ -29,6 +29,10 @@ class Event:
     type: Literal["Normal", "Warning"]
     reason: str
     note: str
+    about: Workload | None = None
+    """Another Workload that the event is about."""
+    series: str = ""
+    """Events of one series are one object, with the note of the first. Empty: those with the same note are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,8 @@ class Counted:
     reason: str = ""
     cause: str = ""
     """Of an eviction: the underlying cause."""
+    is_first: bool = False
+    """Of an eviction: the Workload was not evicted for this reason and cause before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +137,17 @@ class Draft:
 
     # ---- what follows besides
 
-    def event(self, type_: Literal["Normal", "Warning"], reason: str, note: str) -> None:
-        """Tell users, once the status is written."""
-        self._events.append(Event(type_, reason, note))
+    def event(
+        self,
+        type_: Literal["Normal", "Warning"],
+        reason: str,
+        note: str,
+        *,
+        about: Workload | None = None,
+        series: str = "",
+    ) -> None:
+        """Tell users, once the status is written. `about`, `series`: see Event."""
+        self._events.append(Event(type_, reason, note, about, series))
 
     def count(self, counted: Counted) -> None:
         """Have a metric count it, once the status is written."""

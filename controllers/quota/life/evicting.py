@@ -27,9 +27,11 @@ from api.workloads import (
 )
 from controllers.quota.life.draft import Counted, Draft
 from controllers.quota.life.retries import reset_checks, show_wait
+from quota.search.explain import preempted_message
 from quota.state.workloads import holds_quota
 
 __all__ = [
+    "EXECUTION_TIME",
     "QUOTA_EXCEEDED",
     "Preemption",
     "evict",
@@ -39,6 +41,8 @@ __all__ = [
     "until_written",
 ]
 
+EXECUTION_TIME: Final = "MaximumExecutionTimeExceeded"
+"""Why a Workload is deactivated that was admitted for too long."""
 QUOTA_EXCEEDED: Final = "QuotaExceeded"
 """Reason of Evicted: a process that no longer leads admitted it, and its quota was given to others."""
 COMES_BACK: Final = frozenset({PREEMPTED, "NodeFailures", QUOTA_EXCEEDED})
@@ -62,6 +66,8 @@ class Preemption:
     """In Kueue's words."""
     preempting_queue: str
     """The preemptor's ClusterQueue."""
+    preemptor: Workload | None = None
+    """None: it gets no event."""
 
 
 def preempt(draft: Draft, preemption: Preemption) -> None:
@@ -69,31 +75,37 @@ def preempt(draft: Draft, preemption: Preemption) -> None:
     draft.set(PREEMPTED, True, preemption.reason, preemption.message)
     draft.event("Normal", "Preempted", f"{preemption.message}; plan: {preemption.plan}")
     draft.count(Counted("Preempted", preemption.preempting_queue, preemption.reason))
+    admission, preemptor = draft.status.admission, preemption.preemptor
+    if preemptor is not None and admission is not None:
+        note = preempted_message(preemptor, draft.workload, admission.cluster_queue)
+        draft.event("Normal", "PreemptedWorkload", note, about=preemptor, series=preemption.plan)
     evict(draft, PREEMPTED, preemption.message)
 
 
 def evict(draft: Draft, reason: str, message: str, cause: str = "") -> None:
-    """The Workload must end. `cause`: the underlying cause.
+    """The Workload must end. `cause`: the underlying cause of a deactivation.
 
-    The quota is given back by whoever ends its pods. If it was never admitted, nothing of it runs, and its quota comes
-    back with this write.
+    Conditions and events name the cause in the reason. Metrics and the status count it beside the reason. The quota is
+    given back by whoever ends its pods. If it was never admitted, nothing of it runs, and its quota comes back with
+    this write.
     """
-    draft.set(EVICTED, True, reason, message)
+    full = f"{reason}DueTo{cause}" if cause else reason
+    draft.set(EVICTED, True, full, message)
     if reason not in COMES_BACK:
-        draft.set(REQUEUED, False, reason, message)
+        draft.set(REQUEUED, False, full, message)
     if reason == ADMISSION_CHECK:
         show_wait(draft)
     else:
         reset_checks(draft, also_retry=False)
     if draft.is_true(BLOCKED_ON_PREEMPTION_GATES):
-        draft.set(BLOCKED_ON_PREEMPTION_GATES, False, reason, message)
+        draft.set(BLOCKED_ON_PREEMPTION_GATES, False, full, message)
     _close_gates(draft)
-    _note(draft, reason, cause)
+    is_first = _note(draft, reason, cause)
     status = draft.status
     status.cluster_name = status.nominated_cluster_names = status.unhealthy_nodes = None
-    queue = status.admission.cluster_queue if status.admission is not None else ""
-    draft.event("Normal", f"EvictedDueTo{reason}", message)
-    draft.count(Counted("Evicted", queue, reason, cause))
+    draft.event("Normal", f"EvictedDueTo{full}", message)
+    if status.admission is not None:
+        draft.count(Counted("Evicted", status.admission.cluster_queue, reason, cause, is_first))
     if draft.is_true(QUOTA_RESERVED) and not draft.is_true(ADMITTED):
         give_back(draft, message)
 
@@ -105,9 +117,12 @@ def give_back(draft: Draft, message: str) -> None:
 
 
 def sync_not_admitted(draft: Draft) -> None:
-    """A Workload without quota is not admitted. The time that it was admitted is kept."""
+    """A Workload without quota is not admitted. The time that it was admitted is kept.
+
+    If that time has deactivated it, it begins anew: whoever activates it again gives it the whole time.
+    """
     draft.status.admission = None
-    if draft.is_true(ADMITTED):
+    if draft.is_true(ADMITTED) and not draft.reason(EVICTED).endswith(EXECUTION_TIME):
         ran = max(0, (draft.now - draft.since(ADMITTED)) // SECOND)
         past = draft.status.accumulated_past_execution_time_seconds or 0
         draft.status.accumulated_past_execution_time_seconds = min(past + ran, 2**31 - 1)
@@ -144,15 +159,18 @@ def _close_gates(draft: Draft) -> None:
         ]
 
 
-def _note(draft: Draft, reason: str, cause: str) -> None:
-    """Count the eviction in the status."""
+def _note(draft: Draft, reason: str, cause: str) -> bool:
+    """Count the eviction in the status. Returns whether it is the first one for this reason and cause."""
     stats = draft.status.scheduling_stats
     evictions = list(stats.evictions or ()) if stats is not None else []
+    is_first = False
     for at, each in enumerate(evictions):
         if (each.reason, each.underlying_cause) == (reason, cause):
             evictions[at] = msgspec.structs.replace(each, count=min(each.count + 1, 2**31 - 1))
             break
     else:
-        if len(evictions) < MOST_STATS:
+        is_first = len(evictions) < MOST_STATS
+        if is_first:
             evictions.append(SchedulingStatsEviction(reason, cause, 1))
     draft.status.scheduling_stats = SchedulingStats(evictions)
+    return is_first

@@ -28,6 +28,7 @@ from api.workloads import (
 from controllers.quota.life.admitting import sync_admitted, wait
 from controllers.quota.life.draft import Draft, Step
 from controllers.quota.life.evicting import (
+    EXECUTION_TIME,
     QUOTA_EXCEEDED,
     Preemption,
     evict,
@@ -62,7 +63,6 @@ RESTARTED: Final = {
 }
 SUSPENDED: Final = "Suspended"
 """The reason of QuotaReserved=False while a queue is not active."""
-EXECUTION_TIME: Final = "MaximumExecutionTimeExceeded"
 SECOND: Final = 1_000_000
 
 
@@ -179,9 +179,9 @@ def _limit_execution(draft: Draft) -> None:
     if draft.now < end:
         draft.look_again(end)
     elif not draft.is_true(DEACTIVATION_TARGET):
-        message = f"exceeding the maximum execution time of {limit}s"
-        draft.set(DEACTIVATION_TARGET, True, EXECUTION_TIME, message)
-        draft.event("Warning", EXECUTION_TIME, message)
+        draft.set(DEACTIVATION_TARGET, True, EXECUTION_TIME, "exceeding the maximum execution time")
+        draft.status.accumulated_past_execution_time_seconds = None
+        draft.event("Warning", EXECUTION_TIME, f"The maximum execution time ({limit}s) exceeded")
 
 
 def _deactivate(draft: Draft) -> None:
@@ -195,7 +195,7 @@ def _deactivate(draft: Draft) -> None:
         cause, message = "", "The workload is deactivated"
         if is_target and target is not None:
             cause, message = target.reason, f"{message} due to {target.message}"
-        evict(draft, f"{DEACTIVATED}DueTo{cause}" if cause else DEACTIVATED, message, cause)
+        evict(draft, DEACTIVATED, message, cause)
     if is_target:
         draft.remove(DEACTIVATION_TARGET)
     if not draft.is_true(QUOTA_RESERVED):
@@ -221,10 +221,31 @@ def _judge_holder(draft: Draft, around: Around) -> None:
     if around.reported.eviction is not None:
         evict(draft, *around.reported.eviction)
         return
+    if not draft.is_true(ADMITTED):
+        _cancel(draft, around)
+        return
     for kind, queue in (("ClusterQueue", around.cluster_queue), ("LocalQueue", around.local_queue)):
         if queue is not None and queue.spec.stop_policy == "HoldAndDrain":
             evict(draft, STOPPED[kind], f"The {kind} is stopped")
             return
+
+
+def _cancel(draft: Draft, around: Around) -> None:
+    """A Workload that only reserved quota keeps it while its queues go on, and is not evicted (as in Kueue).
+
+    The quota is free: nothing of the Workload runs. Its checks are made anew for the next quota. It waits like any
+    other Workload of its queues.
+    """
+    for kind, queue in (("LocalQueue", around.local_queue), ("ClusterQueue", around.cluster_queue)):
+        if queue is None or queue.metadata.deletion_timestamp is not None:
+            why = "is terminating or missing"
+        elif queue.spec.stop_policy != "None":
+            why = "is stopped"
+        else:
+            continue
+        reset_checks(draft, also_retry=False)
+        give_back(draft, f"Its {kind} {why}")
+        return
 
 
 def _reclaim(draft: Draft, around: Around) -> None:

@@ -5,7 +5,7 @@ See docs/decisions/0043.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import msgspec
@@ -55,20 +55,15 @@ def judge_checks(draft: Draft) -> None:
     rejected = _in_state(draft, "Rejected")
     if not rejected or draft.is_true(DEACTIVATION_TARGET):
         return
-    names = ", ".join(each.name for each in rejected)
-    message = f"Admission check(s): {names}, were rejected"
+    message = _listed(rejected, "Rejected")
     draft.set(DEACTIVATION_TARGET, True, ADMISSION_CHECK, message)
-    draft.event("Warning", "AdmissionCheckRejected", f"Deactivating workload because {_listed(rejected)}")
+    draft.event("Warning", "AdmissionCheckRejected", f"Deactivated due to {message}")
 
 
 def why_retry(draft: Draft) -> str:
     """The message of the eviction, if a check wants another try; otherwise empty."""
     retries = _in_state(draft, "Retry")
-    if not retries:
-        return ""
-    return (
-        f"Evicted due to AdmissionCheck{'s' if len(retries) > 1 else ''} in Retry state: {_listed(retries)}"
-    )
+    return f"Evicted due to {_listed(retries, 'Retry')}" if retries else ""
 
 
 def _requeue_time(draft: Draft) -> int | None:
@@ -147,5 +142,7 @@ def _in_state(draft: Draft, state: str) -> list[AdmissionCheckState]:
     return sorted(found, key=lambda each: each.name)
 
 
-def _listed(checks: Iterable[AdmissionCheckState]) -> str:
-    return "; ".join(f'"{each.name}"' + (f" ({each.message})" if each.message else "") for each in checks)
+def _listed(checks: Sequence[AdmissionCheckState], state: str) -> str:
+    """The checks in this state, in Kueue's words."""
+    said = "; ".join(f'"{each.name}"' + (f" ({each.message})" if each.message else "") for each in checks)
+    return f"AdmissionCheck{'s' if len(checks) > 1 else ''} in {state} state: {said}"

@@ -284,7 +284,7 @@ class QuotaPlans:
         if preemptor is None:
             return None
         message = preemption_message(preemptor, victim.reason, plan.path, victim.path)
-        return Preemption("/".join(plan.key), uid, victim.reason, message, plan.queue)
+        return Preemption("/".join(plan.key), uid, victim.reason, message, plan.queue, preemptor)
 
     # ---- lives
 

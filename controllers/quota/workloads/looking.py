@@ -121,9 +121,11 @@ class Looking:
     def _tell(self, step: Step) -> None:
         for counted in step.counted:
             count(counted)
-        reference = _reference(step.workload)
         for event in step.events:
-            self._recorder.event(reference, event.type, event.reason, _action(event), event.note)
+            reference = _reference(event.about or step.workload)
+            self._recorder.event(
+                reference, event.type, event.reason, _action(event), event.note, series=event.series
+            )
 
 
 def _only_says(before: Workload, step: Step) -> bool:

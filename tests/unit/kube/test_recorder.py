@@ -24,12 +24,17 @@ class Api:
     def __init__(self, away: int = 0) -> None:
         self.away = away
         self.notes: list[str] = []
+        self.repeated: list[int] = []
 
     async def request(self, *_: object, body: bytes, **__: object) -> bytes:
         if self.away:
             self.away -= 1
             raise ApiError(503, "ServiceUnavailable", "away")
-        self.notes.append(msgspec.json.decode(body)["note"])
+        written = msgspec.json.decode(body)
+        if "series" in written:
+            self.repeated.append(written["series"]["count"])
+        else:
+            self.notes.append(written["note"])
         return b"{}"
 
 
@@ -95,3 +100,13 @@ async def test_events_of_a_term_that_is_over_are_dropped() -> None:
     assert (found["event"], found["reason"]) == ("event could not be written", "Evicted")
     await events.close()
     assert api.notes == []
+
+
+async def test_events_of_one_series_are_one_event_whatever_they_note() -> None:
+    api, fence = Api(), Fence()
+    events = recorder(api, fence)
+    for note, series in (("one", "plan-1"), ("two", "plan-1"), ("three", "plan-2"), ("four", "")):
+        events.event(ABOUT, "Normal", "PreemptedWorkload", "Admission", note, series=series)
+    await events.close()
+    assert api.notes == ["one", "three", "four"]
+    assert api.repeated == [2]
