@@ -119,7 +119,7 @@ def preemption_message(
 
 
 def preempted_message(preemptor: Workload, victim: Workload, queue: str) -> str:
-    """What the preemptor is told of a victim, in Kueue's words. `queue`: the ClusterQueue that the victim leaves.
+    """What the preemptor's event says of a victim, in Kueue's words. `queue`: the ClusterQueue that the victim leaves.
 
     A Workload of another namespace is not named (docs/decisions/0037).
     """

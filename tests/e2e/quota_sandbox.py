@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import urllib.request
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -182,7 +183,9 @@ class QuotaSandbox:
             checks = [dict(each) for each in before.get("admissionChecks", [])]
             for each in checks:
                 if each["name"] == check:
-                    each.update(state=state, lastTransitionTime=rfc3339(time.time()), message="", **fields)
+                    each.update(
+                        {"message": "", **fields}, state=state, lastTransitionTime=rfc3339(time.time())
+                    )
             return {"admissionChecks": checks}
 
         self.change_status(name, change)
@@ -278,6 +281,11 @@ class QuotaSandbox:
         """Reasons of the events about a Workload."""
         found = self.client.list("events.k8s.io/v1", "Event", self.name)
         return [each["reason"] for each in found if each["regarding"]["name"] == name]
+
+    def metrics(self) -> list[str]:
+        """The lines of the metrics of reprieve."""
+        with urllib.request.urlopen(f"{self.plane.ops_url}/metrics") as answer:  # noqa: S310  # our own URL
+            return str(answer.read().decode()).splitlines()
 
     def report(self) -> str:
         return "; ".join(f"{name}: {self.conditions(name)}" for name in self.names())

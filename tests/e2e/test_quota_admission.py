@@ -254,6 +254,13 @@ def test_a_workload_that_runs_too_long_is_deactivated(quotas: Sandboxes) -> None
     box.set_since("w", "Admitted", 200)
     box.until("w", "Evicted", "True", "DeactivatedDueToMaximumExecutionTimeExceeded")
     assert box.get("w")["spec"]["active"] is False
+    box.end("w")
+    box.until("w", "Admitted", "False")
+    assert "accumulatedPastExecutionTimeSeconds" not in box.get("w")["status"]
+    box.patch_spec("Workload", "w", {"active": True}, namespaced=True)
+    box.until_admitted("w")  # it has the whole time again
+    box.rest()
+    assert box.is_true("w", "Admitted")
 
 
 def test_reclaimable_pods_give_quota_back(quotas: Sandboxes) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from hack.controlplane.client import Json
-from tests.e2e.quota_sandbox import QuotaSandbox
+from tests.e2e.quota_sandbox import KUEUE, QuotaSandbox
 from tests.e2e.support import wait_for
 
 Sandboxes = Callable[[str], QuotaSandbox]
@@ -109,9 +109,19 @@ def test_a_rejected_check_deactivates(quotas: Sandboxes) -> None:
     box, (one,) = checked(quotas, "reject", "one")
     box.workload("w", "q", 1)
     box.until("w", "QuotaReserved")
-    box.set_check("w", one, "Rejected")
-    box.until("w", "Evicted", "True", "DeactivatedDueToAdmissionCheck")
+    box.set_check("w", one, "Rejected", message="no budget")
+    said = f'due to AdmissionCheck in Rejected state: "{one}" (no budget)'
+    evicted = box.until("w", "Evicted", "True", "DeactivatedDueToAdmissionCheck")
+    assert evicted["message"] == f"The workload is deactivated {said}"
     assert box.get("w")["spec"]["active"] is False
+
+    def notes() -> list[str]:
+        found = box.client.list("events.k8s.io/v1", "Event", box.name)
+        return [each["note"] for each in found if each["reason"] == "AdmissionCheckRejected"]
+
+    wait_for(lambda: notes() == [f"Deactivated {said}"], what=notes)
+    labels = f'{{cluster_queue="{box.of("q")}",reason="Deactivated",underlying_cause="AdmissionCheck"}}'
+    wait_for(lambda: f"kueue_evicted_workloads_once_total{labels} 1.0" in box.metrics(), what=box.metrics)
     assert not box.is_true("w", "QuotaReserved")
 
 
@@ -156,3 +166,39 @@ def test_a_check_that_is_not_active_stops_the_queue(quotas: Sandboxes) -> None:
     box.until("w", "QuotaReserved", "False", "Suspended")
     box.patch_status("AdmissionCheck", one, {"conditions": [inactive | {"status": "True"}]})
     box.until("w", "QuotaReserved")
+
+
+def test_a_queue_that_is_being_deleted_is_not_held_by_quota_that_is_only_reserved(quotas: Sandboxes) -> None:
+    """As in Kueue: its check may never be ready. A Workload that is admitted holds the queue until it has ended."""
+    box, (one,) = checked(quotas, "gone", "one", cpus=2)
+    box.workload("runs", "q", 1)
+    box.until("runs", "QuotaReserved")
+    box.set_check("runs", one, "Ready")
+    box.until_admitted("runs")
+    box.workload("waits", "q", 1)
+    box.until("waits", "Admitted", "False", "UnsatisfiedAdmissionChecks")
+    box.client.delete(KUEUE, "ClusterQueue", box.of("q"))
+    box.until("waits", "QuotaReserved", "False", "Suspended")
+    assert "admission" not in box.get("waits")["status"]
+    assert not box.is_true("waits", "Evicted")
+    box.rest()
+    assert box.is_true("runs", "Admitted")
+    assert box.client.find(KUEUE, "ClusterQueue", box.of("q")) is not None
+    box.finish("runs")
+    wait_for(lambda: box.client.find(KUEUE, "ClusterQueue", box.of("q")) is None)
+
+
+@pytest.mark.parametrize("policy", ["Hold", "HoldAndDrain"])
+def test_a_queue_that_is_stopped_takes_quota_back_that_is_only_reserved(
+    quotas: Sandboxes, policy: str
+) -> None:
+    box, (one,) = checked(quotas, f"stopped-{policy.lower()}", "one")
+    box.workload("w", "q", 1)
+    box.until("w", "QuotaReserved")
+    box.patch_spec("ClusterQueue", box.of("q"), {"stopPolicy": policy})
+    box.until("w", "QuotaReserved", "False", "Suspended")
+    assert not box.is_true("w", "Evicted")
+    box.patch_spec("ClusterQueue", box.of("q"), {"stopPolicy": "None"})
+    box.until("w", "QuotaReserved")
+    box.set_check("w", one, "Ready")
+    box.until_admitted("w")

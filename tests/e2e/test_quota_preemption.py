@@ -158,6 +158,54 @@ def test_equal_priorities_share_time(quotas: Sandboxes) -> None:
     assert not box.is_true("third", "Admitted")
 
 
+def test_a_moment_that_is_moved_counts(quotas: Sandboxes) -> None:
+    """KEP-8522: the time of a holder is changed in place, as a restore does it. Nothing else happens."""
+    box = quotas("moved")
+    policy: Json = {"withinClusterQueue": "LowerOrNewerEqualPriority"}
+    box.queue("q", 1, preemption=policy, annotations={"reprieve.dev/min-admit-duration": "1h"})
+    box.workload("first", "q", 1)
+    box.until_admitted("first")
+    box.workload("second", "q", 1)
+    box.until("second", "QuotaReserved", "False", "WaitingForQuota")
+    box.rest()
+    assert not evicted(box)
+    box.set_since("first", "QuotaReserved", 3605)
+    box.until("first", "Preempted", "True", "InClusterQueueTimeBased")
+
+
+def test_a_preemptor_gets_one_event_for_all_that_it_preempts(quotas: Sandboxes) -> None:
+    """PreemptedWorkload, as Kueue has it: a series, and no event for each victim."""
+    box = quotas("told")
+    box.queue("q", 2, preemption=WITHIN)
+    for name in ("low0", "low1"):
+        box.workload(name, "q", 1)
+    box.until_admitted("low0", "low1")
+    box.workload("high", "q", 2, priority=10)
+    for name in ("low0", "low1"):
+        box.until(name, "Evicted", "True", "Preempted")
+
+    def told() -> list[Json]:
+        found = box.client.list("events.k8s.io/v1", "Event", box.name)
+        return [each for each in found if each["reason"] == "PreemptedWorkload"]
+
+    wait_for(lambda: [each.get("series", {}).get("count") for each in told()] == [2], what=told)
+    (event,) = told()
+    assert (event["regarding"]["kind"], event["regarding"]["name"]) == ("Workload", "high")
+    assert event["type"] == "Normal"
+    assert f"Preempted workload {box.name}/low" in event["note"]
+    assert event["note"].endswith(
+        f"in ClusterQueue {box.of('q')}; preemptor effective priority: 10 (base: 10, boost: 0); "
+        "preemptee effective priority: 0 (base: 0, boost: 0)"
+    )
+    metrics = box.metrics()
+    labels = f'{{cluster_queue="{box.of("q")}",reason="Preempted",underlying_cause=""}}'
+    assert f"kueue_evicted_workloads_total{labels} 2.0" in metrics
+    assert f"kueue_evicted_workloads_once_total{labels} 2.0" in metrics
+    for name in ("low0", "low1"):
+        box.end(name)
+    box.until_admitted("high")
+
+
 def test_a_closed_gate_holds_a_preemption_back(quotas: Sandboxes) -> None:
     """KEP-8303."""
     box = quotas("gates")

@@ -11,7 +11,13 @@ from quota.cycle.pending import PendingQueues
 from quota.cycle.unsupported import why_unsupported
 from quota.state.amounts import QuotaError
 from quota.state.state import QuotaState
-from quota.state.workloads import effective_priority, holds_quota, local_queue_key, usage
+from quota.state.workloads import (
+    effective_priority,
+    holds_quota,
+    local_queue_key,
+    reserved_at,
+    usage,
+)
 from runtime.work.queue import KeyedQueue
 
 __all__ = ["Following"]
@@ -179,10 +185,20 @@ def _says_suspended(workload: Workload) -> bool:
 
 
 def _may_now_be_preempted(before: Workload, after: Workload | None) -> bool:
-    """Whether others may preempt it that could not before: its priority is lower now."""
-    if after is None or not holds_quota(after):
+    """Whether others may preempt it that could not before, or may do so earlier (KEP-8522).
+
+    Its priority is lower now, or the time since when it holds its quota was changed in place: by a restore, or by
+    another controller. Whoever waits then computes its moment anew. A moment that comes later is computed anew when
+    the former one has come.
+    """
+    if after is None or not holds_quota(after) or not holds_quota(before):
         return False
-    return effective_priority(after) < effective_priority(before)
+    if effective_priority(after) < effective_priority(before):
+        return True
+    try:
+        return reserved_at(after) < reserved_at(before)
+    except QuotaError:
+        return True  # nobody knows
 
 
 def _gives_back(before: Workload, after: Workload | None) -> bool:

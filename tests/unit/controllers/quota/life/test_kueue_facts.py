@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
 
-from api.workloads import AdmissionCheckState, Workload
+from api.workloads import AdmissionCheckState, RequeueState, Workload
 from controllers.quota.life.draft import Counted, Step
 from controllers.quota.life.evicting import Preemption
 from controllers.quota.life.life import Around, Limits, next_step
@@ -135,9 +136,7 @@ def test_a_workload_without_quota_that_is_deactivated_counts_for_no_queue() -> N
 def test_a_preemptor_hears_of_each_workload_that_it_preempts(namespace: str, named: str) -> None:
     preemptor = changed(workload("high", "q", 1, priority=10), "metadata", namespace=namespace)
     preemption = Preemption("ns/plan", "w", "InClusterQueue", "Preempted to x", "q", preemptor)
-    (event,) = [
-        each for each in look(ADMITTED, 20, preemption=preemption).events if each.about is not None
-    ]
+    (event,) = [each for each in look(ADMITTED, 20, preemption=preemption).events if each.about is not None]
     assert (event.about, event.type, event.reason) == (preemptor, "Normal", "PreemptedWorkload")
     assert event.series == "ns/plan"
     assert event.note == (
@@ -193,3 +192,48 @@ def test_the_reason_why_it_waits_then_is_that_of_its_queue() -> None:
     assert conditions(step.workload)["QuotaReserved"][1:] == ("Suspended", "LocalQueue q is inactive")
     step = look(RESERVED, 5, **queues("ClusterQueue", "gone"))
     assert conditions(step.workload)["QuotaReserved"][1:] == ("Misconfigured", "ClusterQueue q doesn't exist")
+
+
+# ---- the newest state of an object moves each moment
+
+
+def since(item: Workload, kind: str, seconds: int) -> Workload:
+    """The same with another time of this condition, which was changed in place."""
+    conditions_ = [
+        msgspec.structs.replace(each, last_transition_time=at(seconds)) if each.type == kind else each
+        for each in item.status.conditions or ()
+    ]
+    moved: Workload = changed(item, "status", conditions=conditions_)
+    return moved
+
+
+def runs(seconds: int) -> Workload:
+    """It may run for 100 seconds, and is admitted since this second."""
+    return since(changed(ADMITTED, "spec", maximum_execution_time_seconds=100), "Admitted", seconds)
+
+
+def backs_off(seconds: int) -> Workload:
+    """It is tried again 100 seconds after this second."""
+    item = set_condition(workload("w", "q", 1), "Requeued", "False", "PodsReadyTimeout", 1)
+    moved: Workload = changed(item, "status", requeue_state=RequeueState(1, at(seconds + 100)))
+    return moved
+
+
+def retries(seconds: int) -> Workload:
+    """A check wants another try, 100 seconds after this second."""
+    check = AdmissionCheckState("c", "Retry", at(seconds), "", requeue_after_seconds=100)
+    moved: Workload = changed(workload("w", "q", 1), "status", admission_checks=[check])
+    return moved
+
+
+def overdue(seconds: int) -> Workload:
+    """It was evicted at this second, and does not end."""
+    item = set_condition(ADMITTED, "Evicted", "True", "Preempted", 1)
+    return since(item, "Evicted", seconds - 200)
+
+
+@pytest.mark.parametrize("item", [runs, backs_off, retries, overdue])
+def test_the_newest_state_says_when_time_alone_changes_something(item: Callable[[int], Workload]) -> None:
+    for seconds in (20, -10, 50):
+        step = next_step(item(seconds), Around(local_queue=LOCAL, cluster_queue=QUEUE), LIMITS, us(60))
+        assert step.again == us(seconds + 100)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import msgspec
+import pytest
 
 from api.workloads import Workload
 from controllers.quota.workloads.following import Following
@@ -12,7 +13,7 @@ from quota.cycle.cycle import cycle
 from quota.state.state import QuotaState
 from quota.state.workloads import key_of
 from runtime.work.queue import KeyedQueue
-from tests.kit.quota.objects import cluster_queue, completed, cpu, held, us, workload
+from tests.kit.quota.objects import at, cluster_queue, completed, cpu, held, us, workload
 
 NOW: Final = us(1000)
 
@@ -20,9 +21,10 @@ NOW: Final = us(1000)
 class Stage:
     """One ClusterQueue with two CPUs, and Workloads of it."""
 
-    def __init__(self, *workloads: Workload) -> None:
+    def __init__(self, *workloads: Workload, **preemption: Any) -> None:
         self.state = QuotaState()
-        for each in completed([cluster_queue("q", cpu(2), within="LowerPriority"), *workloads]):
+        queue = cluster_queue("q", cpu(2), **{"within": "LowerPriority", **preemption})
+        for each in completed([queue, *workloads]):
             self.state.apply(each)
         self.now = NOW
         self.following = Following(self.state, KeyedQueue[str](), lambda: self.now, lambda: None)
@@ -78,3 +80,59 @@ def test_who_has_a_lower_priority_and_no_quota_changes_nothing() -> None:
     stage.park()
     stage.put(other, priority=10)
     assert stage.heads() == ["ns/other"]
+
+
+# ---- a moment that is computed from an object's field
+
+
+def since(item: Workload, seconds: int) -> Workload:
+    """The same holder, which got its quota at that second: its condition was changed in place."""
+    conditions = [
+        msgspec.structs.replace(each, last_transition_time=at(seconds))
+        if each.type == "QuotaReserved"
+        else each
+        for each in item.status.conditions or ()
+    ]
+    return msgspec.structs.replace(item, status=msgspec.structs.replace(item.status, conditions=conditions))
+
+
+def sharing(reserved: int) -> Stage:
+    """KEP-8522: the holder may be preempted an hour after `reserved`. A Workload of equal priority waits for that."""
+    stage = Stage(
+        since(HOLDER, reserved), WAITING, within="LowerOrNewerEqualPriority", min_admit="1h", reclaim="Never"
+    )
+    stage.park()
+    assert stage.heads() == []
+    assert stage.pending.next_due(stage.now) == us(reserved + 3600) + 1
+    return stage
+
+
+@pytest.mark.parametrize("earlier", [-9000, 500])
+def test_a_moment_that_comes_earlier_counts(earlier: int) -> None:
+    """The time of the holder was restored, or another controller wrote it."""
+    stage = sharing(900)
+    stage.put(since(HOLDER, earlier))
+    assert stage.heads() == ["ns/waiting"]
+    if earlier < 0:
+        (head,) = stage.pending.heads(stage.now)
+        (entry,) = cycle(stage.state.snapshot(), [head], stage.now)
+        assert entry.outcome == "Preempt"
+        return
+    stage.park()
+    assert stage.pending.next_due(stage.now) == us(earlier + 3600) + 1
+
+
+def test_a_moment_that_comes_later_counts() -> None:
+    stage = sharing(900)
+    stage.put(since(HOLDER, 950))
+    stage.now = us(900 + 3600)
+    assert stage.heads() == ["ns/waiting"], "at the moment that was computed before"
+    stage.park()
+    assert stage.heads() == []
+    assert stage.pending.next_due(stage.now) == us(950 + 3600) + 1
+
+
+def test_another_change_of_a_holder_changes_nothing() -> None:
+    stage = sharing(900)
+    stage.put(since(HOLDER, 900), maximum_execution_time_seconds=60)
+    assert stage.heads() == []
