@@ -57,9 +57,12 @@ def with_devices(snapshot: Snapshot, preemptor: Preemptor) -> Snapshot | None:
     A node may have devices for a resource that a DeviceClass backs and that its allocatable does not have. None if no
     unbound member requests such a resource, or if all nodes count it.
     """
-    classes = np.unique(snapshot.pod_class[list(preemptor.unbound)])
+    backed = Devices(snapshot).columns
+    if not backed:
+        return None
+    classes = snapshot.pod_class[list(preemptor.unbound)]
     asked = np.flatnonzero((snapshot.class_requests[classes] > 0).any(axis=0))
-    columns = sorted({*Devices(snapshot).columns} & {*asked.tolist()})
+    columns = sorted({*backed} & {*asked.tolist()})
     offers = np.zeros(snapshot.allocatable.shape, np.bool_)
     offers[:, columns] = snapshot.node_live[:, None] & (snapshot.allocatable[:, columns] == 0)
     if not offers.any():
