@@ -132,8 +132,8 @@ class Placement(PlanStruct):
     beyond_min_count: bool = False
     """True if the pod only takes free room. No pod is evicted for it, and the group can run without it."""
     any_node: bool = False
-    """True if the scheduler chooses the node, because the pod uses devices and the plan does not know where they are.
-    `node` is one that has room for the rest of the pod. No room is promised there."""
+    """True if the scheduler chooses the node, because the pod, or one that has to be in the same domain, uses devices
+    and the plan does not know where they are. `node` has room for the rest of the pod. No room is promised there."""
 
 
 class VictimPod(PlanStruct):

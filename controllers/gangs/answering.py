@@ -179,7 +179,7 @@ class Answering:
     def _by_scheduler(self, plan: ActivePlan, member: PlannedPod) -> Hold | AnyOf:
         """What to do with a planned pod whose devices are not modelled (docs/decisions/0093).
 
-        In a gang with a topology key, its first member finds the domain for all, if they may be in any.
+        The first member of a gang with a topology key finds the domain for all. It is one that uses devices.
         """
         key, domains = plan.spec.domain.topology_key if plan.spec.domain else None, self._roster.domains
         if key is None or lone_pod(plan.group) is not None:
@@ -187,9 +187,6 @@ class Answering:
         bound = domains.nodes(plan.group)
         if bound is not None:
             return AnyOf(bound)
-        value = plan.spec.domain.value if plan.spec.domain else None
-        if value is not None and not all(each.any_node for each in plan.members.values()):
-            return AnyOf(domains.within(key, value))
         if member.uid != next(iter(self._roster.waiting(plan)), ""):
             return Hold(hold_text(plan.group, plan.phase))
         return AnyOf(

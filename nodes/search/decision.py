@@ -25,7 +25,7 @@ from nodes.search.devices import with_devices
 from nodes.search.excluded import list_excluded
 from nodes.search.free_room import bound_already, fill, without_victims
 from nodes.search.others import TRIES, others
-from nodes.search.plan_parts import placements, spec_for
+from nodes.search.plan_parts import led_by_devices, placements, spec_for
 from nodes.search.preemptors.mismatch import Mismatch
 from nodes.search.preemptors.preemptor import DecisionError, Preemptor, group_preemptor, pod_preemptor
 from nodes.search.preemptors.supposed import SupposedPods, WorkloadName, supposed
@@ -330,10 +330,10 @@ def _placed(cluster: Cluster, built: Built, found: Solution) -> tuple[plans.Pree
     spec = spec_for(cluster.preemptor, "Preempts" if preempts else "Fits", "it fits without evictions")
     spec.domain = plans.Domain(layout.topology_key, layout.values[found.winner])
     in_order = [(pod, required[pod]) for pod in cluster.preemptor.required]
-    spec.placements = [
-        *placements(snapshot, in_order, beyond_min_count=False),
-        *placements(snapshot, later, beyond_min_count=True),
-    ]
+    needed = placements(snapshot, in_order, beyond_min_count=False)
+    if layout.topology_key is not None and cluster.preemptor.kind != "Pod" and not cluster.preemptor.bound:
+        needed = led_by_devices(needed)
+    spec.placements = [*needed, *placements(snapshot, later, beyond_min_count=True)]
     named = not_modelled(cluster, list(cluster.preemptor.required), gone, required)
     spec.not_modelled = sorted({*named, *broken})
     if preempts:

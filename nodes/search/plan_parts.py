@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from msgspec import UNSET
 
 from api import plans
@@ -9,7 +10,7 @@ from nodes.search.devices import Devices
 from nodes.search.preemptors.preemptor import Preemptor
 from nodes.state.snapshot import Snapshot
 
-__all__ = ["placements", "spec_for"]
+__all__ = ["led_by_devices", "placements", "spec_for"]
 
 
 def spec_for(preemptor: Preemptor, outcome: plans.Outcome, reason: str) -> plans.PreemptionPlanSpec:
@@ -27,6 +28,18 @@ def spec_for(preemptor: Preemptor, outcome: plans.Outcome, reason: str) -> plans
         reason=reason,
         pod_disruption_budget_policy=UNSET if preemptor.budgets == "Prefer" else preemptor.budgets,
     )
+
+
+def led_by_devices(placed: list[plans.Placement]) -> list[plans.Placement]:
+    """The placements of a gang that needs one domain, and does not know which. `placed`: with the nodes of one domain.
+
+    Where devices are decides about the domain, so the scheduler chooses the nodes of all members. Those that use
+    devices come first. If no member does, nothing changes.
+    """
+    if not any(each.any_node for each in placed):
+        return placed
+    in_order = sorted(placed, key=lambda each: not each.any_node)
+    return [msgspec.structs.replace(each, any_node=True) for each in in_order]
 
 
 def placements(

@@ -161,6 +161,19 @@ def test_in_racks_the_first_member_finds_the_one_with_devices(sandbox: Sandbox, 
     assert sorted(bound.values()) == racks["b"]
 
 
+def test_in_racks_a_leader_without_claims_follows_its_worker(sandbox: Sandbox, devices: Devices) -> None:
+    racks = {
+        rack: [sandbox.node(f"{rack}{number}", cpu="1", labels={"rack": rack}) for number in range(2)]
+        for rack in "ab"
+    }
+    devices.on(*racks["b"])
+    sandbox.group("hero", min_count=2, priority=100, topology="rack")
+    sandbox.pod("leader", priority=100, group="hero")
+    sandbox.pod("worker", priority=100, group="hero", **devices.template)
+    bound = bound_where_the_scheduler_chose(sandbox, ["leader", "worker"])
+    assert sorted(bound.values()) == racks["b"]
+
+
 def test_an_extended_resource_of_a_device_class_is_found(sandbox: Sandbox, devices: Devices) -> None:
     """KEP-5004: no node counts the resource in its allocatable."""
     nodes = sandbox.nodes(4, cpu="1")

@@ -53,8 +53,7 @@ class PlannedPod:
     requests: Mapping[str, int]
     """By resource, in the scheduler's integers (cpu in milli), `pods` included."""
     any_node: bool = False
-    """The scheduler chooses the node, because the pod uses devices and the plan does not know where they are. No room
-    is claimed on `node`, which has room for the rest of the pod."""
+    """The scheduler chooses the node: see `api.plans.Placement`. No room is claimed on `node`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,13 +163,27 @@ async def test_a_domain_in_which_the_gang_does_not_fit_is_left_out() -> None:
         assert stage.filter(pods[0], *NAMES[:4]) == ["b0", "b1"]
 
 
-async def test_members_with_claims_follow_those_that_are_planned() -> None:
-    pods = [member("leader", requests={"cpu": "1"}), claiming("worker", requests={"cpu": "1"})]
-    async with staged(*RACKS, in_racks(), *pods) as stage:
+async def test_members_without_claims_follow_those_that_find_devices() -> None:
+    """The plan does not know in which domain devices are, so it cannot choose the domain for the others either."""
+    leader, worker = member("leader"), claiming("worker")
+    async with staged(*RACKS, in_racks(), leader, worker) as stage:
         await stage.settle()
-        offer = verdict(stage, pods[0])
-        assert isinstance(offer, Offer)
-        assert stage.filter(pods[1], *NAMES) == [f"{offer.node[0]}{number}" for number in range(2)]
+        assert stage.filter(leader, *NAMES) == []
+        assert stage.filter(worker, *NAMES) == NAMES[:4]
+        stage.add(claiming("worker", node="b1"))
+        await stage.settle()
+        assert stage.filter(leader, *NAMES) == ["b0", "b1"]
+        assert stage.api.nominated == {}
+
+
+async def test_they_keep_their_nodes_where_members_are_bound() -> None:
+    small = {"cpu": "1"}
+    leader, worker = member("leader", requests=BIG), claiming("worker", requests=small)
+    bound = member("bound", node="b1", requests=small)
+    async with staged(*RACKS, in_racks(3), leader, worker, bound) as stage:
+        await stage.settle()
+        assert verdict(stage, leader) == Offer("b0")
+        assert stage.filter(worker, *NAMES) == ["b1"], "the room of its sibling is promised"
 
 
 @pytest.mark.parametrize("which", [0, 1])
