@@ -295,7 +295,7 @@ class Lives(RuleBasedStateMachine):
             has_run=self.has_run,
             held_since=0.0 if held else None,
             known_since=0.0,
-            phase=self.plan.phase if self.plan is not None else None,
+            makes_room=self.plan is not None and self.plan.makes_room,
             seconds=self.now - since,
             patience=self.setting.partial_seconds,
             released=self.now - self.releases[-1] if self.releases else None,

@@ -169,6 +169,13 @@ class ActivePlan:
         return self.spec.pod_disruption_budget_policy == "Respect"
 
     @property
+    def makes_room(self) -> bool:
+        """Whether the members that wait get room by it. Whether there are devices for them is not known."""
+        if self.phase == "Ready" and any(member.any_node for member in self.members.values()):
+            return False
+        return self.phase in ("Evicting", "Ready")
+
+    @property
     def may_evict(self) -> bool:
         """Whether the plan's own state lets the evictor go on."""
         return self.stored and self.phase == "Evicting" and not self.refused and not self.changed
@@ -240,7 +247,7 @@ class Life:
 
     partial_since: float | None = None
     """Since when the gang has been in pieces: members are bound, and it never ran whole. In monotonic seconds. A plan
-    that evicts, or that is Ready, ends this."""
+    that makes room ends this."""
     has_run: bool = False
     """This process has seen it run whole, whatever its PodGroup says."""
     kept: str = ""

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from controllers.gangs.lifecycle.life import ActivePhase
 from controllers.gangs.lifecycle.settings import RELEASE_SECONDS, PartialGangs
 
 __all__ = ["HELD_SECONDS", "Keep", "Member", "NotYet", "Pieces", "Release", "Verdict", "resolve"]
@@ -51,8 +50,8 @@ class Pieces:
     """Since when its condition PodGroupInitiallyScheduled is False; None if it is not, or if we did not write it."""
     known_since: float
     """Since when this process leads."""
-    phase: ActivePhase | None = None
-    """Of its plan."""
+    makes_room: bool = False
+    """It has a plan that makes room for the others, as far as that is known."""
     seconds: float
     """For how long it has been in pieces, as far as this process knows."""
     patience: float
@@ -98,7 +97,7 @@ def resolve(pieces: Pieces) -> Verdict:
     """Whether the bound members are evicted."""
     if not 0 < len(pieces.bound) < pieces.minimum or pieces.has_run or pieces.seconds < pieces.patience:
         return NotYet()
-    if pieces.phase in ("Evicting", "Ready"):
+    if pieces.makes_room:
         return NotYet()
     reason = next((reason for rule in RULES if (reason := rule(pieces))), "")
     return Keep(reason) if reason else Release()

@@ -203,7 +203,7 @@ def _to_release(life: Life, seen: ToRelease, now: float, settings: Settings) -> 
         return life, ()
     if former is not None:
         continues = former.withdraws if seen.demanded else former.releases
-        frees = former.phase in ("Evicting", "Ready") and not seen.demanded
+        frees = former.makes_room and not seen.demanded
         if frees or continues or former.writing is not None:
             return life, ()
         ending = QUOTA_WITHDRAWN if seen.demanded else RELEASED_INSTEAD
@@ -311,7 +311,8 @@ def _stored(life: Life, plan: ActivePlan, now: float) -> Step:
             plan = replace(
                 plan, phase="Ready", resumed=False, writing=None, next_wake=now + REMIND_SECONDS, wakes=0
             )
-            return replace(life, phase="Ready", plan=plan, partial_since=None), (Nominate(plan),)
+            since = None if plan.makes_room else life.partial_since
+            return replace(life, phase="Ready", plan=plan, partial_since=since), (Nominate(plan),)
         case _:
             return replace(life, plan=replace(plan, stored=True, writing=None)), ()
 

@@ -87,7 +87,7 @@ class Inquiry:
             has_run=gang.life.has_run or _has_run(group),
             held_since=_held_since(group),
             known_since=self._began,
-            phase=plan.phase if plan is not None else None,
+            makes_room=plan is not None and plan.makes_room,
             seconds=now - since if since is not None else 0.0,
             patience=self._rule.seconds,
             setting=self._rule.setting,

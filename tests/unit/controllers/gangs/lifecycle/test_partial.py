@@ -40,8 +40,7 @@ def test_a_gang_that_was_held_and_bound_in_part_is_released() -> None:
     "changed",
     [
         {"seconds": 119.9},
-        {"phase": "Evicting"},
-        {"phase": "Ready"},
+        {"makes_room": True},
         {"has_run": True},
         {"members": (WAITS,)},
         {"minimum": 3},
@@ -50,11 +49,6 @@ def test_a_gang_that_was_held_and_bound_in_part_is_released() -> None:
 )
 def test_nothing_is_decided_of_a_gang_that_is_not_in_pieces_for_long(changed: dict[str, Any]) -> None:
     assert verdict(**changed) == NotYet()
-
-
-@pytest.mark.parametrize("phase", [None, "Planned", "Confirmed"])
-def test_a_plan_that_frees_nothing_yet_is_not_waited_for(phase: str | None) -> None:
-    assert verdict(phase=phase) == Release()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ from controllers.gangs.lifecycle.observations import (
     ToRelease,
 )
 from controllers.gangs.waking.gates import Removal, removal
-from tests.unit.controllers.gangs.lives import Gang, decided, in_phase, kinds, spec
+from tests.unit.controllers.gangs.lives import MEMBERS, Gang, decided, in_phase, kinds, spec
 
 PARTIAL = MembersSeen(3, 3, 1)
 RELEASE = ToRelease("release", spec("Releases"))
@@ -86,6 +87,40 @@ def test_a_plan_that_frees_room_ends_the_time(phase: Any) -> None:
     gang.life = in_phase("Planned", writing=phase).life
     gang(Stored(phase))
     assert gang.life.partial_since is None
+
+
+def for_devices(**changed: Any) -> Gang:
+    """A gang in pieces. Its plan leaves the node of one member to the scheduler."""
+    gang = in_phase("Planned", victims=0, writing="Ready")
+    members = {uid: replace(each, any_node=uid == "m0") for uid, each in MEMBERS.items()}
+    plan = replace(gang.plan, members=members, **changed)
+    gang.life = replace(gang.life, plan=plan, partial_since=0.0)
+    gang.now = 120.0
+    return gang
+
+
+def test_a_plan_that_waits_for_devices_does_not_end_the_time() -> None:
+    """Two gangs would wait for each other's devices for ever."""
+    gang = for_devices()
+    gang(Stored("Ready"))
+    assert gang.life.phase == "Ready"
+    assert gang.life.partial_since == 0.0
+    assert [type(each) for each in gang(RELEASE)] == [End, Commit]
+
+
+@pytest.mark.parametrize(
+    ("phase", "any_node", "makes"),
+    [
+        ("Planned", False, False),
+        ("Confirmed", False, False),
+        ("Evicting", False, True),
+        ("Ready", False, True),
+        ("Ready", True, False),
+    ],
+)
+def test_which_plans_make_room(phase: Any, any_node: bool, makes: bool) -> None:
+    members = {uid: replace(each, any_node=any_node) for uid, each in MEMBERS.items()}
+    assert replace(in_phase(phase).plan, members=members).makes_room == makes
 
 
 def test_the_bound_members_go_by_a_plan() -> None:
