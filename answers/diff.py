@@ -9,7 +9,7 @@ from typing import Any
 from answers.changes import Changes
 from answers.errors import InputError, UnreadError
 from answers.picture import Picture
-from api.fates import Change, Fate, changes
+from api.fates import Change, Fate, changes, still_unknown
 from api.progress import Progress, silent
 from nodes.answers.fates import node_fates
 from quota.answers.fates import quota_fates
@@ -26,6 +26,8 @@ class DiffAnswer:
     changed: Sequence[tuple[str, str, bool]]
     """The changed objects: kind, [NAMESPACE/]NAME, and whether the cluster has it already."""
     changes: Sequence[Change]
+    unknown: Sequence[Change]
+    """Whose fate is not known now, nor then: by what is modelled, it is the same."""
     same: int
     """How many keep their fate: running units, gangs and pods that wait, and Workloads."""
     renewed: int
@@ -44,6 +46,15 @@ class DiffAnswer:
                     "then": _plain(each.then),
                 }
                 for each in self.changes
+            ],
+            "unknown": [
+                {
+                    "plane": each.known.plane,
+                    "kind": each.known.kind,
+                    "names": list(each.names),
+                    "sentence": each.known.sentence,
+                }
+                for each in self.unknown
             ],
             "unchanged": self.same,
             "createdAnew": self.renewed,
@@ -66,8 +77,9 @@ def diff(
             _demand(now.without_quota)
             fates |= _quota(picture, options, progress)
     found = changes(before, after)
-    differ = sum(len(each.names) for each in found)
-    return DiffAnswer(tuple(changed.things), found, _objects(after) - differ, changed.renewed)
+    unknown = still_unknown(before, after)
+    differ = sum(len(each.names) for each in (*found, *unknown))
+    return DiffAnswer(tuple(changed.things), found, unknown, _objects(after) - differ, changed.renewed)
 
 
 def _demand(unread: str) -> None:

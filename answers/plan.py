@@ -14,9 +14,10 @@ from api.foreign_owners import OwningJob
 from api.groups import API_VERSION
 from api.meta import Condition
 from api.plan_names import plan_name
-from api.plans import Outcome, PreemptionPlanSpec, PreemptionPlanStatus
+from api.plans import PreemptionPlanSpec, PreemptionPlanStatus
 from nodes.answers.failing_jobs import why_it_fails
 from nodes.answers.picture import NodesPicture
+from nodes.answers.verdicts import PLACED, plain, verdict
 from nodes.groups.keys import SEPARATOR, is_foreign, short_name
 from nodes.search.decision import decide_group, decide_pod
 from nodes.search.unmodelled import why_blocked
@@ -24,7 +25,6 @@ from nodes.state.snapshot import Snapshot
 
 __all__ = ["PlanAnswer", "failing_jobs", "plan"]
 
-PLACED: Final[frozenset[Outcome]] = frozenset({"Fits", "Preempts"})
 BLOCKED: Final[Literal["Blocked"]] = "Blocked"
 
 
@@ -37,20 +37,21 @@ class PlanAnswer:
 
     @property
     def placed(self) -> bool:
-        """Whether the preemptor gets room, and the cluster would carry the plan out."""
-        return self.spec.outcome in PLACED and not why_blocked(self.spec)
+        """Whether it is known that the preemptor gets room, and the cluster would carry the plan out."""
+        return verdict(self.spec) in PLACED
 
     def plain(self) -> dict[str, Any]:
         """The PreemptionPlan object as plain data, with every field of the decision.
 
-        Only a Blocked plan has a status. It is the status that the cluster stores for such a plan, without the time.
+        The outcome is Unknown if what is not modelled could make it another one. Only a Blocked plan has a status. It
+        is the status that the cluster stores for such a plan, without the time.
         """
         spec = self.spec
         plan = {
             "apiVersion": API_VERSION,
             "kind": "PreemptionPlan",
             "metadata": {"name": plan_name(spec), "namespace": spec.preemptor.namespace},
-            "spec": msgspec.to_builtins(spec),
+            "spec": plain(spec),
         }
         if message := why_blocked(spec):
             condition = Condition(type=BLOCKED, status="True", reason=BLOCKED, message=message)

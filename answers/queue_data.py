@@ -6,10 +6,9 @@ from typing import Any
 
 from api.kueue import LocalQueue
 from quota.answers.accounts import Account
-from quota.answers.overview import NodeOverview, Overview, QueueOverview
+from quota.answers.overview import NodeOverview, Overview, QueueOverview, TriedAlone
 from quota.answers.pod_counts import counts_of
 from quota.answers.reclaims import Reclaim
-from quota.cycle.entries import Entry
 from quota.state.amounts import shown
 from quota.state.snapshot import QuotaSnapshot
 from quota.state.statuses import Tally
@@ -94,14 +93,16 @@ def _account(each: Account) -> dict[str, Any]:
     }
 
 
-def _waiting(entry: Entry, snapshot: QuotaSnapshot) -> dict[str, Any]:
+def _waiting(tried: TriedAlone, snapshot: QuotaSnapshot) -> dict[str, Any]:
+    entry = tried.entry
     workload, decision = entry.workload, entry.decision
     return {
         "workload": key_of(workload),
         "localQueue": workload.spec.queue_name,
         "priority": effective_priority(workload),
         "created": workload.metadata.creation_timestamp,
-        "outcome": entry.outcome,
+        "outcome": tried.outcome,
+        "notModelled": list(tried.doubts),
         "message": entry.message,
         "victims": [] if decision is None else [target.holder.key for target in decision.targets],
         "podSets": [] if decision is None else [each.plain() for each in counts_of(decision)],

@@ -9,9 +9,11 @@ from msgspec.structs import replace
 
 from answers.errors import InputError
 from answers.quota_data import plain
+from api.unmodelled import UNKNOWN
 from api.validation import FieldError
 from api.workloads import FINISHED, QUOTA_RESERVED, Workload
 from quota.answers.picture import QuotaPicture
+from quota.answers.verdicts import doubts, gets_quota
 from quota.search.decision import Decision, Options, decide
 from quota.state.snapshot import QuotaSnapshot
 
@@ -33,10 +35,22 @@ class QuotaAnswer:
     snapshot: QuotaSnapshot
     moment: int
     """In microseconds since 1970."""
+    doubts: tuple[str, ...] = ()
+    """Names of what is not modelled and could make the decision another one."""
+
+    @property
+    def gets_quota(self) -> bool:
+        """Whether it is known that the Workload gets its quota, perhaps once others are gone."""
+        return not self.doubts and gets_quota(self.decision)
+
+    @property
+    def verdict(self) -> str:
+        """The mode of the decision, or Unknown."""
+        return UNKNOWN if self.doubts else self.decision.mode
 
     def plain(self) -> dict[str, Any]:
         """For programs."""
-        return plain(self.decision)
+        return plain(self.decision) | {"mode": self.verdict, "notModelled": list(self.doubts)}
 
 
 def pending(picture: QuotaPicture, key: str, created: str | None = None) -> Workload:
@@ -59,9 +73,9 @@ def quota(
 ) -> QuotaAnswer:
     """Whether the Workload gets its quota. `moment` is in microseconds since 1970. Raises QuotaError."""
     snapshot = picture.snapshot()
-    return QuotaAnswer(
-        decide(snapshot, workload, moment, options, explain=explain), workload, snapshot, moment
-    )
+    decision = decide(snapshot, workload, moment, options, explain=explain)
+    names = doubts(workload, decision, snapshot)
+    return QuotaAnswer(decision, workload, snapshot, moment, names)
 
 
 def _check_waiting(workload: Workload) -> None:

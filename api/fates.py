@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from api.waits import PodCount
 
-__all__ = ["Change", "Fate", "FateState", "Plane", "changes"]
+__all__ = ["Change", "Fate", "FateState", "Plane", "changes", "still_unknown"]
 
 Plane = Literal["Nodes", "Quota"]
-FateState = Literal["Fits", "Preempts", "Waits", "Stays", "CouldBeTakenBack", "Preempted", "Drained"]
+FateState = Literal[
+    "Fits", "Preempts", "Waits", "Unknown", "Stays", "CouldBeTakenBack", "Preempted", "Drained"
+]
 """Of one that waits: it fits, it fits once others are gone, or it waits. Of one that has room or quota: it keeps it,
-another ClusterQueue could take it back, one that waits now would evict it, or its queue evicts all its Workloads."""
+another ClusterQueue could take it back, one that waits now would evict it, or its queue evicts all its Workloads.
+Unknown: something that is not modelled decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +36,13 @@ class Fate:
     pod_sets: tuple[PodCount, ...] = ()
     """The pods for which a Workload that waits gets quota; empty if it gets none."""
 
+    holds: bool = False
+    """Whether it has room or quota already, if the state is Unknown."""
+
     @property
     def waits(self) -> bool:
         """Whether it has no room or quota yet."""
-        return self.state in ("Fits", "Preempts", "Waits")
+        return self.state in ("Fits", "Preempts", "Waits") or (self.state == "Unknown" and not self.holds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +68,24 @@ def changes(now: Mapping[str, Fate], then: Mapping[str, Fate]) -> list[Change]:
 
     An object that is in one world only counts if it is new and waits: others have become a part of something else.
     """
+    return _alike(_pairs(now, then))
+
+
+def still_unknown(now: Mapping[str, Fate], then: Mapping[str, Fate]) -> list[Change]:
+    """The objects whose fate is not known in both worlds, and the same as far as it is."""
+    both = ((now[key], then[key]) for key in sorted(now.keys() & then.keys()))
+    return _alike(
+        (before, after)
+        for before, after in both
+        if before.state == after.state == "Unknown" and before.reason == after.reason
+    )
+
+
+def _alike(differ: Iterable[tuple[Fate | None, Fate | None]]) -> list[Change]:
+    """Objects with the same pair of fates are one change."""
     found: dict[tuple[object, ...], list[str]] = {}
     pairs: dict[tuple[object, ...], tuple[Fate | None, Fate | None]] = {}
-    for before, after in _pairs(now, then):
+    for before, after in differ:
         known = after or before
         if known is None:
             continue

@@ -67,6 +67,8 @@ class Wait:
     """When it is tried again."""
     pod_sets: tuple[PodCount, ...] = ()
     """The pods for which a Workload has quota, or gets it; empty if it gets none."""
+    not_modelled: tuple[str, ...] = ()
+    """What is not modelled and could make the answer another one."""
     plan: str = ""
     """NAMESPACE/NAME of the stored PreemptionPlan that is about it."""
     decision: Mapping[str, Any] | None = None
@@ -95,6 +97,7 @@ class Wait:
             "notes": list(self.notes),
             "triedAgain": self.tried_again,
             "podSets": [each.plain() for each in self.pod_sets],
+            "notModelled": list(self.not_modelled),
             "plan": self.plan,
             "decision": None if self.decision is None else dict(self.decision),
             "depends": [each.plain() for each in self.depends],

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-import msgspec
-
 from api.plans import PreemptionPlanSpec
 from api.waits import Wait
 from nodes.answers.consequences import Consequence
+from nodes.answers.verdicts import plain
 
 __all__ = ["RUNS", "Step"]
 
@@ -29,6 +28,8 @@ class Step:
     sentence: str
     running: int = 0
     """How many of its pods get nodes."""
+    not_modelled: tuple[str, ...] = ()
+    """What is not modelled and could make the outcome another one."""
     quota: Wait | None = None
     """What the quota plane says; None if it names no queue."""
     plan: PreemptionPlanSpec | None = None
@@ -49,6 +50,7 @@ class Step:
             "sentence": self.sentence,
             "pods": self.pods,
             "running": self.running,
+            "notModelled": list(self.not_modelled),
             "quota": self.quota.plain() if self.quota is not None else None,
             "evicted": list(self.evicted),
             "consequences": [
@@ -61,5 +63,5 @@ class Step:
                 for each in self.consequences
             ],
             "quotaConsequences": [each.plain() for each in self.quota_consequences],
-            "plan": msgspec.to_builtins(self.plan) if self.plan is not None else None,
+            "plan": plain(self.plan) if self.plan is not None else None,
         }

@@ -17,6 +17,7 @@ from answers.what_if.workloads import supposed_pods, workload_of
 from api.groups import SCHEDULING_GATE, PodGroup
 from api.integration import ADMISSION_GATE
 from api.times import rfc3339_micro
+from api.unmodelled import UNKNOWN, doubted
 from api.validation import FieldError
 from api.waits import Wait
 from api.words import counted, listed
@@ -30,6 +31,7 @@ from nodes.groups.made_pods import MadePods
 from nodes.search.preemptors.preemptor import DecisionError
 from nodes.search.preemptors.supposed import WorkloadName
 from quota.answers.trial import admitted, waiting_again
+from quota.answers.verdicts import gets_quota
 from quota.answers.waits import Around, why_workload_waits
 from quota.cycle.pod_set_infos import PodSetConflict, PodSetInfo, pod_set_infos
 from quota.search.decision import Options, decide
@@ -47,9 +49,32 @@ class Trying:
         """`nodes`: those of the picture, with the PodGroups that are submitted."""
         self._picture, self._nodes = picture, nodes
         self._snapshot, self._quota = nodes.snapshot, picture.quota
+        self._without: Trying | None = None
+        """The same, without the objects of which it is not known whether they run; None if there are none."""
+        self._unknown = ""
+        """The first of them."""
 
     def step(self, unit: Unit) -> Step:
-        """What becomes of the object."""
+        """What becomes of the object. It is not known if it hangs on an object of which that is not known."""
+        before = self._snapshot, self._quota
+        found = self._step(unit)
+        if self._without is not None:
+            there = self._without
+            snapshot, quota = there._snapshot, there._quota
+            other = there._step(unit)
+            if found.outcome != UNKNOWN and (other.outcome, other.running) != (found.outcome, found.running):
+                says = (
+                    f"It is not known, because that of {self._unknown} is not. If that runs: {found.sentence}"
+                )
+                found = replace(found, outcome=UNKNOWN, sentence=says)
+            if found.outcome == UNKNOWN:
+                there._snapshot, there._quota = snapshot, quota
+        elif found.outcome == UNKNOWN:
+            self._without, self._unknown = Trying(self._picture, self._nodes), f"{unit.kind} {unit.name}"
+            self._without._snapshot, self._without._quota = before
+        return found
+
+    def _step(self, unit: Unit) -> Step:
         bare = Step(unit.kind, unit.name, unit.pods, "", "")
         if unit.problem is not None:
             return replace(bare, outcome=unit.problem[0], sentence=unit.problem[1])
@@ -69,28 +94,33 @@ class Trying:
 
     def _with_quota(self, unit: Unit, claims: Sequence[Claim], bare: Step) -> Step:
         """One claim after the other. A claim that is like one that waits would wait, too."""
-        granted, waits, again = Granted(), dict[str, Wait](), list[Wait]()
+        granted, waits, again, unsure = Granted(), dict[str, Wait](), list[Wait](), dict[str, None]()
         for claim in claims:
             if claim.alike and claim.alike in waits:
                 continue
             wait, holder, evicted = self._claim(claim)
             bare = replace(bare, quota=wait if bare.quota is None or wait.state == "Preempts" else bare.quota)
             again += evicted
+            unsure |= dict.fromkeys(wait.not_modelled)
             if holder is None:
                 waits[claim.alike] = wait
             else:
                 granted.add(claim, pod_set_infos(holder, self._quota.flavors))
         bare = replace(bare, quota_consequences=tuple(again))
         if not waits:
-            return self._placed(replace(unit, sets=self._all_of(unit, claims, granted)), bare, granted.infos)
+            whole = replace(unit, sets=self._all_of(unit, claims, granted))
+            return self._placed(whole, bare, granted.infos, (*unsure,))
         wait = next(iter(waits.values()))
         bare = replace(bare, quota=wait)
         sets = self._all_of(unit, claims, granted)
         if not any(each.count for each in sets):
+            if open_ := next((each for each in waits.values() if each.not_modelled), None):
+                names = open_.not_modelled
+                return replace(bare, outcome=UNKNOWN, sentence=open_.sentence, not_modelled=names)
             says = f"It waits for quota, and its pods are not created. {wait.sentence}"
             return replace(bare, outcome="WaitsForQuota", sentence=says)
         part = replace(unit, sets=sets)
-        step = self._placed(part, bare, granted.infos)
+        step = self._placed(part, bare, granted.infos, (*unsure,))
         left = unit.pods - part.pods
         waits_too = "it waits" if left == 1 else "they wait"
         says = f"{step.sentence} There is no quota for {counted(left, 'more pod')}, so {waits_too}. {wait.sentence}"
@@ -108,9 +138,11 @@ class Trying:
         workload = workload_of(claim, classes, self._now)
         self._quota = self._quota.with_workloads(workload)
         wait = why_workload_waits(workload, self._around())
-        if wait.state not in GETS_QUOTA:
+        if wait.state not in (*GETS_QUOTA, UNKNOWN):
             return wait, None, []
         decision = decide(self._quota.snapshot(), workload, self._picture.moment, Options())
+        if not gets_quota(decision):
+            return wait, None, []
         holder = admitted(workload, decision, self._now)
         targets = [target.holder.workload for target in decision.targets]
         self._quota = self._quota.with_workloads(holder, *map(waiting_again, targets))
@@ -138,12 +170,17 @@ class Trying:
 
     # ---- nodes
 
-    def _placed(self, unit: Unit, bare: Step, infos: Mapping[str, PodSetInfo]) -> Step:
-        """What becomes of the pods that are there together, and of those that come when others have ended."""
+    def _placed(
+        self, unit: Unit, bare: Step, infos: Mapping[str, PodSetInfo], unsure: Sequence[str] = ()
+    ) -> Step:
+        """What becomes of the pods that are there together, and of those that come when others have ended.
+
+        `unsure`: what is not modelled of their quota.
+        """
         last = [each for each in unit.sets if each.after is not None and each.after.gone and each.count]
         before = self._snapshot
         step = self._on_nodes(
-            replace(unit, sets=[each for each in unit.sets if each not in last]), bare, infos
+            replace(unit, sets=[each for each in unit.sets if each not in last]), bare, infos, unsure
         )
         says = [step.sentence, *_remarks(unit, step.outcome)]
         if last and step.outcome in RUNS:
@@ -151,9 +188,15 @@ class Trying:
             tried = submit(before, name, supposed_pods(last, infos, self._nodes), None)
             says.append(_later(last, tried))
             step = step if tried.running == tried.pods else replace(step, outcome="RunsInPart")
+            if tried.doubts:
+                says = [doubted(" ".join(says), tried.doubts)]
+                step = replace(step, outcome=UNKNOWN, not_modelled=tried.doubts)
         return replace(step, sentence=" ".join(says))
 
-    def _on_nodes(self, unit: Unit, bare: Step, infos: Mapping[str, PodSetInfo]) -> Step:
+    def _on_nodes(
+        self, unit: Unit, bare: Step, infos: Mapping[str, PodSetInfo], unsure: Sequence[str]
+    ) -> Step:
+        """`unsure`: what is not modelled of its quota. Without nodes it waits in any case."""
         if unread := self._picture.without_nodes:
             says = f"The search was not asked: {unread}."
             return replace(bare, outcome="NotAsked", sentence=says)
@@ -166,13 +209,15 @@ class Trying:
         supposed = supposed_pods(unit.sets, infos, self._nodes)
         pods = sum(each.count for each in supposed)
         tried = submit(self._snapshot, name, supposed, _gang_of(unit, pods))
+        names = (*unsure, *tried.doubts) if tried.running else tried.doubts
         goes = tried.spec if tried.running else None
         found = consequences(tried.after, goes, self._returns) if goes is not None else []
         self._snapshot = tried.after
         return replace(
             bare,
-            outcome=_outcome(tried, unit.pods - pods),
-            sentence=_sentence(tried, pods, unit.pods),
+            outcome=UNKNOWN if names else _outcome(tried, unit.pods - pods),
+            sentence=doubted(_sentence(tried, pods, unit.pods), names),
+            not_modelled=names,
             running=tried.running,
             plan=tried.spec,
             evicted=victims_of(goes) if goes is not None else (),
@@ -193,7 +238,7 @@ def _held(held: Held) -> str:
 
 def _remarks(unit: Unit, outcome: str) -> list[str]:
     """What should be known of the answer: its kind's remark, and which pods are not created at once."""
-    if outcome not in (*RUNS, "RunsInPart", "Waits"):
+    if outcome not in (*RUNS, "RunsInPart", "Waits", UNKNOWN):
         return []
     late = [each for each in unit.sets if each.after is not None and not each.after.gone and each.count]
     found = [unit.row.remark] if unit.row is not None and unit.row.remark else []

@@ -16,6 +16,7 @@ from api.priority import SYSTEM_CLASSES, global_default
 from api.syntax import whole_number
 from api.validation import convert
 from api.workloads import PriorityClassRef, Workload
+from controllers.jobs.batch.workload_of import topology_of
 from controllers.jobs.owned_workload import (
     Classes,
     JobError,
@@ -31,6 +32,7 @@ from nodes.groups.kinds.services import POD
 from nodes.groups.made_pods import MadePods
 from nodes.search.preemptors.supposed import SupposedPods
 from quota.cycle.pod_set_infos import PodSetInfo, with_info
+from quota.cycle.unsupported import ELASTIC_JOB
 
 __all__ = ["supposed_pods", "workload_of"]
 
@@ -51,6 +53,8 @@ def workload_of(claim: Claim, classes: Classes, now: str) -> Workload:
     owner = owner_reference(version, claim.kind, meta, blocks=False)
     body = owned_body(owned_name(claim.kind, group, meta), meta.namespace, owner, wish, _pod_sets(claim))
     body["metadata"] |= {"uid": f"{meta.uid}/workload", "creationTimestamp": now}
+    elastic = {name: value for name, value in (meta.annotations or {}).items() if name == ELASTIC_JOB}
+    body["metadata"]["annotations"] = elastic
     made: Workload = convert(body, Workload)
     return made
 
@@ -75,8 +79,7 @@ def _pod_sets(claim: Claim) -> list[dict[str, Any]]:
         if each.pod_set in found:
             found[each.pod_set]["count"] += each.count
         else:
-            template = _template(each.template)
-            found[each.pod_set] = {"name": each.pod_set, "count": each.count, "template": template, **least}
+            found[each.pod_set] = {**_pod_set(each), **least}
     return [*found.values()]
 
 
@@ -93,6 +96,15 @@ def supposed_pods(
         count = each.count if info is None else min(each.count, info.count)
         found.append(SupposedPods(each.name, count, pod, *nodes.behind(pod)))
     return found
+
+
+def _pod_set(pods: MadePods) -> dict[str, Any]:
+    """As the controller of the object makes it: annotations say what else it asks for."""
+    template = _template(pods.template)
+    made: dict[str, Any] = {"name": pods.pod_set, "count": pods.count, "template": template}
+    if topology := topology_of(template["metadata"].get("annotations")):
+        made["topologyRequest"] = topology
+    return made
 
 
 def _template(template: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ Examples:
 \b
 Exit status:
   0  nobody's fate changes
-  3  somebody's fate changes
+  3  somebody's fate changes, or it is not known because something is not modelled
   2  bad input, named on standard error
   1  the cluster cannot be read; standard error names a right that is missing
 """
@@ -94,4 +94,4 @@ def _answer(objects: NowAndThen, options: Options, sources: Sources, output: str
         show(render(answer))
     else:
         show_as(answer.plain(), output)
-    return DIFFERS if answer.changes else 0
+    return DIFFERS if answer.changes or answer.unknown else 0

@@ -19,6 +19,7 @@ TITLES: Final[dict[FateState, str]] = {
     "Fits": "Would fit",
     "Preempts": "Would fit once others are gone",
     "Waits": "Would wait",
+    "Unknown": "Would not be known",
     "Preempted": "Would be preempted",
     "Drained": "Would be evicted",
     "CouldBeTakenBack": "Could be taken back",
@@ -43,6 +44,11 @@ def render(answer: DiffAnswer) -> RenderableType:
             parts.append(title(heading))
         for each in of:
             parts += _change(each)
+    if answer.unknown:
+        parts.append(title("Not known, now and then"))
+    for each in answer.unknown:
+        parts.append(line(f"{each.known.kind} {some(each.names)}", "yellow"))
+        parts.append(line(f"  {each.known.sentence}"))
     if answer.renewed:
         says = f"{counted(answer.renewed, 'object')} count as created anew, because their priority class changes."
         parts += [Text(), Text(says, "dim")]
@@ -54,7 +60,9 @@ def _head(answer: DiffAnswer) -> str:
     differ = sum(len(each.names) for each in answer.changes)
     if not names:
         return "Nothing is changed."
-    return f"With {some(names)}, the fate of {differ} changes, and that of {answer.same} does not."
+    unknown = sum(len(each.names) for each in answer.unknown)
+    same = f"that of {answer.same} does not" + (f", and that of {unknown} is not known" if unknown else "")
+    return f"With {some(names)}, the fate of {differ} changes, and {same}."
 
 
 def _change(change: Change) -> Iterator[RenderableType]:

@@ -43,15 +43,17 @@ Examples:
 
 \b
 Exit status:
-  0  Fits or Preempts; with --jsonl: every line got a plan, and none is Blocked
-  3  Unschedulable, SearchBudgetExhausted or Blocked; with --jsonl: a plan is Blocked
+  0  Fits or Preempts; with --jsonl: every line got a plan, and none is Blocked or Unknown
+  3  Unschedulable, SearchBudgetExhausted, Blocked or Unknown; with --jsonl: a plan is
+     Blocked or Unknown
   2  bad input, named on standard error; with --jsonl: in the answer to the line
   1  the cluster cannot be read; standard error names a right that is missing
 
 \b
 A plan is Blocked if it has victims, but the search does not model everything that the
 members use. Then the cluster evicts nothing. As JSON or YAML the plan is the object that
-the cluster stores, with the phase Blocked and the reason in its status.
+the cluster stores, with the phase Blocked and the reason in its status. It is Unknown if
+what is not modelled could make any other outcome wrong.
 """
 
 
@@ -114,7 +116,7 @@ def _stream(path: str) -> int:
     answers = PlanLines()
     if not answer_file(path, answers):
         return BAD_INPUT
-    return NOT_PLACED if answers.any_blocked else 0
+    return NOT_PLACED if answers.any_doubted else 0
 
 
 def _plan(

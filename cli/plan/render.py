@@ -12,8 +12,10 @@ from rich.text import Text
 
 from api.disruption import DISRUPTION_TARGET, ScoreTerm
 from api.plans import Outcome, PreemptionPlanSpec, Score, SearchReport, Victim
+from api.unmodelled import doubted
 from api.words import counted, some
 from cli.common.output import line, plain_table, title, with_rest
+from nodes.answers.verdicts import Verdict, doubts, verdict, why_not_certain
 from nodes.groups.keys import short_name
 from nodes.search.costs import TERM_WORDS
 from nodes.search.survivors import budget_text, budgets_of, survivors, waiting
@@ -30,7 +32,7 @@ COLOURS: Final[dict[Outcome, str]] = {
     "Releases": "bold yellow",
     "Withdraws": "bold yellow",
 }
-BLOCKED_COLOUR: Final = "bold red"
+DOUBTED: Final[dict[Verdict, str]] = {"Blocked": "bold red", "Unknown": "bold red"}
 SCORE: Final = (
     "compared by budgets broken, highest victim priority, sum of priorities (each + 2^31), units, pods, start"
 )
@@ -53,7 +55,7 @@ def render(
     """The whole plan. `snapshot` is the one that the plan was made from; `failing`: see `failing_jobs`."""
     parts: list[RenderableType] = [_head(spec)]
     if spec.victims:
-        parts += [title("Would be evicted" if why_blocked(spec) else "Victims"), _victims(spec, snapshot)]
+        parts += [title("Would be evicted" if why_not_certain(spec) else "Victims"), _victims(spec, snapshot)]
         parts += _stay(spec, snapshot)
     if failing:
         parts += [title("Jobs that fail for good"), _failing(failing)]
@@ -72,14 +74,14 @@ def render(
 
 def _head(spec: PreemptionPlanSpec) -> RenderableType:
     preemptor = spec.preemptor
-    blocked = why_blocked(spec)
+    found = verdict(spec)
     head = Text()
-    head.append(*(("Blocked", BLOCKED_COLOUR) if blocked else (spec.outcome, COLOURS[spec.outcome])))
+    head.append(found, DOUBTED.get(found) or COLOURS[spec.outcome])
     head.append(f"  {preemptor.kind} {preemptor.namespace}/{preemptor.name}", "bold")
     head.append(f", priority {preemptor.priority}")
-    if why := blocked or ("" if spec.mismatch is UNSET else spec.mismatch):
+    if why := why_blocked(spec) or ("" if spec.mismatch is UNSET else spec.mismatch):
         head.append(f": {why}")
-    parts: list[RenderableType] = [head, line(_sentence(spec))]
+    parts: list[RenderableType] = [head, line(doubted(_sentence(spec), doubts(spec)))]
     if spec.search is not UNSET:
         parts.append(line(_search(spec.search), "dim"))
     return Group(*parts)

@@ -11,6 +11,7 @@ from answers.reading.node_objects import NodeObjects
 from api.disruption import BudgetPolicy, ScoreTerm, check_terms
 from api.meta import Struct
 from api.owner_annotations import ByOwner
+from api.unmodelled import UNKNOWN
 from cli.common.lines import read_line
 from cli.plan.asking import ask
 from nodes.state.costs import CostRules
@@ -32,15 +33,15 @@ class Request(Struct):
 
 
 class PlanLines:
-    """Answers lines, and remembers whether a plan was Blocked."""
+    """Answers lines, and remembers whether a plan was Blocked or Unknown."""
 
     def __init__(self) -> None:
-        self.any_blocked = False
+        self.any_doubted = False
 
     def __call__(self, line: bytes) -> dict[str, Any]:
         """The answer of `plan_line`."""
         plan = plan_line(line)
-        self.any_blocked |= "status" in plan
+        self.any_doubted |= "status" in plan or plan["spec"]["outcome"] == UNKNOWN
         return plan
 
 

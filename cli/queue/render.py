@@ -10,14 +10,15 @@ from rich.text import Text
 
 from answers.queue import OneQueue
 from api.kueue import LocalQueue
+from api.unmodelled import doubted
 from api.words import counted
 from api.workloads import PreemptionReason
 from cli.common.output import line, plain_table, title, with_rest
 from quota.answers.accounts import Account
-from quota.answers.overview import NodeOverview, Overview
+from quota.answers.overview import NodeOverview, Overview, TriedAlone
 from quota.answers.pod_counts import counts_of, in_part
 from quota.answers.reclaims import HIGHEST, Reclaim
-from quota.cycle.entries import Entry, Outcome
+from quota.cycle.entries import Outcome
 from quota.state.amounts import shown
 from quota.state.statuses import Tally
 from quota.state.workloads import effective_priority, key_of
@@ -139,14 +140,16 @@ def _local(local: LocalQueue, queue: str, counts: Tally) -> RenderableType:
 # ---- who waits
 
 
-def _waiting(entries: Sequence[Entry]) -> RenderableType:
+def _waiting(entries: Sequence[TriedAlone]) -> RenderableType:
     table = plain_table("Workload", ">priority", "if it is tried alone")
-    for entry in entries[:MAX_WAITING]:
+    for tried in entries[:MAX_WAITING]:
+        entry = tried.entry
         targets = entry.decision.targets if entry.decision is not None else ()
         victims = _some([target.holder.key for target in targets])
         part = in_part(counts_of(entry.decision)) if entry.decision is not None else ""
         said = OUTCOMES[entry.outcome].format(victims=victims, message=entry.message)
         said += f" (partial admission: {part})" if part else ""
+        said = doubted(said, tried.doubts)
         name = Text(key_of(entry.workload), "yellow")
         table.add_row(name, str(effective_priority(entry.workload)), said)
     return with_rest(table, len(entries) - MAX_WAITING)

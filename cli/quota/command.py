@@ -44,7 +44,7 @@ Examples:
 \b
 Exit status:
   0  Fit, or Preempt with victims; with --jsonl: every line got an answer
-  3  NoFit, or Preempt and no workload may be preempted
+  3  NoFit, Preempt and no workload may be preempted, or Unknown: something is not modelled
   2  bad input, named on standard error
   1  the cluster cannot be read; standard error names a right that is missing
 """
@@ -124,7 +124,7 @@ def _quota(
         show(render(answer))
     else:
         show_as(answer.plain(), output)
-    return 0 if answer.decision.mode == "Fit" or answer.decision.targets else NO_QUOTA
+    return 0 if answer.gets_quota else NO_QUOTA
 
 
 def _time_based(gates: str) -> bool:

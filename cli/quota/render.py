@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from answers.quota_decision import QuotaAnswer
+from api.unmodelled import doubted
 from api.words import counted, some
 from cli.common.output import line, plain_table, title, with_rest
 from quota.answers.pod_counts import counts_of, in_part, why_not_all
@@ -23,6 +24,7 @@ from quota.state.workloads import effective_priority
 __all__ = ["render"]
 
 COLOURS: Final[dict[Mode, str]] = {"Fit": "bold green", "Preempt": "bold yellow", "NoFit": "bold red"}
+DOUBTED: Final = "bold red"
 
 MAX_VICTIMS: Final = 30
 MAX_SURVIVORS: Final = 20
@@ -32,24 +34,28 @@ def render(answer: QuotaAnswer) -> RenderableType:
     """The whole decision about the workload."""
     decision, workload, snapshot, now = answer.decision, answer.workload, answer.snapshot, answer.moment
     queue, priority = snapshot.queues[decision.queue], effective_priority(workload)
-    parts: list[RenderableType] = [_head(decision, priority, snapshot.path(queue.node))]
+    parts: list[RenderableType] = [_head(answer, priority, snapshot.path(queue.node))]
     if decision.assignment.searches:
         parts += [title("Quota"), _quota(decision, queue, snapshot)]
     if decision.targets:
-        parts += [title("Victims"), _victims(decision, priority, queue, now)]
+        parts += [
+            title("Would be preempted" if answer.doubts else "Victims"),
+            _victims(decision, priority, queue, now),
+        ]
     if stay := list(_stay(survivors(decision, priority, queue))):
         parts += [title("Who stays"), *stay]
     return Group(*parts)
 
 
-def _head(decision: Decision, priority: int, path: str) -> RenderableType:
-    head = Text()
-    head.append(decision.mode, COLOURS[decision.mode])
+def _head(answer: QuotaAnswer, priority: int, path: str) -> RenderableType:
+    decision, head = answer.decision, Text()
+    head.append(answer.verdict, DOUBTED if answer.doubts else COLOURS[decision.mode])
     if decision.gated:
         head.append(", gated", "bold red")
     head.append(f"  Workload {decision.workload}", "bold")
     head.append(f", priority {priority}, in {path}")
-    return Group(head, *(line(sentence) for sentence in _sentences(decision)))
+    first, *others = _sentences(decision)
+    return Group(head, line(doubted(first, answer.doubts)), *map(line, others))
 
 
 def _sentences(decision: Decision) -> Iterator[str]:

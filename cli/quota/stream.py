@@ -6,6 +6,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from answers.quota_decision import QuotaAnswer
 from answers.reading.documents import JsonDocument, split_key
 from answers.reading.quota_objects import QuotaObjects, read_time
 from api.meta import Struct
@@ -13,7 +14,7 @@ from api.validation import FieldError
 from cli.common.lines import read_line
 from cli.quota.asking import ask
 from native.codes import FINAL_SHARE, INITIAL_SHARE
-from quota.search.decision import Decision, Options
+from quota.search.decision import Options
 
 __all__ = ["answer_scenario"]
 
@@ -47,7 +48,7 @@ def answer_scenario(line: bytes, *, time_based: bool = True) -> dict[str, Any]:
     objects = QuotaObjects()
     for index, raw in enumerate(scenario.objects):
         objects.add(JsonDocument(raw), f"objects[{index}]")
-    return _answer(ask(objects, scenario.incoming, now, options).decision)
+    return _answer(ask(objects, scenario.incoming, now, options))
 
 
 def _strategies(scenario: Scenario) -> tuple[int, ...]:
@@ -57,11 +58,13 @@ def _strategies(scenario: Scenario) -> tuple[int, ...]:
     return STRATEGIES[named]
 
 
-def _answer(decision: Decision) -> dict[str, Any]:
+def _answer(answer: QuotaAnswer) -> dict[str, Any]:
+    decision = answer.decision
     targets = [{"workload": target.holder.key, "reason": target.reason} for target in decision.targets]
-    return {
-        "mode": decision.mode,
+    found = {
+        "mode": answer.verdict,
         "flavors": decision.flavors,
         "borrowing": decision.borrowing,
         "targets": targets,
     }
+    return found | {"notModelled": list(answer.doubts)} if answer.doubts else found

@@ -30,7 +30,7 @@ def _step(step: Step) -> Iterator[RenderableType]:
     head.append(f"  {step.kind} {step.name}", "bold")
     yield head
     yield line(step.sentence)
-    if step.quota is not None and step.outcome != "WaitsForQuota":
+    if step.quota is not None and step.quota.sentence not in step.sentence:
         yield line(f"Quota: {step.quota.sentence}")
     if step.quota is not None and step.quota.waits_for:
         yield title("Who loses quota")

@@ -16,6 +16,8 @@ from api.groups import PodGroup
 from api.plans import PreemptionPlanSpec, Victim
 from api.words import counted
 from nodes.answers.plan_words import said_of, unit_text, victims_of
+from nodes.answers.verdicts import doubts
+from nodes.filters.registry import STRICTER
 from nodes.groups.forms import by_its_pods
 from nodes.groups.keys import is_foreign
 from nodes.search.decision import decide_for
@@ -46,6 +48,8 @@ class Tried:
     """Why the others get none; empty if all do."""
     after: Snapshot
     """With them on their nodes, and with their victims waiting again."""
+    doubts: tuple[str, ...] = ()
+    """Names of what is not modelled and could make all of this wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +57,8 @@ class Consequence:
     """What becomes of one victim."""
 
     unit: str
-    fits: bool
-    """Whether it gets a node again, with or without evictions."""
+    fits: bool | None
+    """Whether it gets a node again, with or without evictions; None if that is not known."""
     sentence: str
     would_evict: tuple[str, ...] = ()
 
@@ -81,7 +85,8 @@ def submit(
     running = int((after.pod_node[list(new)] >= 0).sum())
     if running < len(new) and not why_not:
         why_not = "they are beyond minCount and have no room; nothing is evicted for them"
-    return Tried(best, len(new), running, why_not, after)
+    known = {*doubts(best), *doubts(whole), *_of_later(asked.snapshot, preemptor, best)}
+    return Tried(best, len(new), running, why_not, after, tuple(sorted(known)))
 
 
 def without_pods(snapshot: Snapshot, uids: Sequence[str]) -> Snapshot:
@@ -103,6 +108,16 @@ def consequences(
 
 
 # ---- who runs
+
+
+def _of_later(snapshot: Snapshot, preemptor: Preemptor, spec: PreemptionPlanSpec) -> set[str]:
+    """What is not modelled of the members beyond minCount that get a node: the plan names what the others use."""
+    if not _runs(spec):
+        return set()
+    names = {(each.pod, each.uid) for each in spec.placements if each.beyond_min_count}
+    rows = (row for row in preemptor.unbound if (snapshot.pod_names[row], snapshot.pod_uids[row]) in names)
+    classes = {int(snapshot.pod_class[row]) for row in rows}
+    return {name for row in classes if (each := snapshot.classes[row]) for name in each.unmodelled} - STRICTER
 
 
 def _runs(spec: PreemptionPlanSpec) -> bool:
@@ -200,7 +215,7 @@ def _of_victim(after: Snapshot, victim: Victim, returns: Callable[[str], bool]) 
         spec = decide_for(after, _asking_again(after, victim))
     except DecisionError as error:
         return Consequence(unit, False, f"It cannot be planned again: {error}.")
-    return Consequence(unit, _runs(spec), said_of(spec), victims_of(spec))
+    return Consequence(unit, None if doubts(spec) else _runs(spec), said_of(spec), victims_of(spec))
 
 
 def _asking_again(after: Snapshot, victim: Victim) -> Preemptor:

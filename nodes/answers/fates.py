@@ -3,7 +3,8 @@ evicted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from api.plans import PreemptionPlanSpec
 from api.progress import Progress, going_through, silent
 from api.words import counted
 from nodes.answers.plan_words import said_of, victims_of
+from nodes.answers.verdicts import Verdict, doubts, verdict
 from nodes.groups.keys import short_name
 from nodes.search.decision import DecisionError, decide_group, decide_pod
 from nodes.search.preemptors.gangs import minimum_of
@@ -21,8 +23,8 @@ from nodes.state.snapshot import Snapshot
 
 __all__ = ["node_fates"]
 
-STATES: dict[str, FateState] = {"Fits": "Fits", "Preempts": "Preempts"}
-"""By the outcome of a decision. With any other one it waits."""
+STATES: Final[Mapping[Verdict, FateState]] = {"Fits": "Fits", "Preempts": "Preempts", "Unknown": "Unknown"}
+"""By what a decision comes to. With anything else it waits."""
 
 
 def node_fates(snapshot: Snapshot, progress: Progress = silent) -> dict[str, Fate]:
@@ -31,7 +33,7 @@ def node_fates(snapshot: Snapshot, progress: Progress = silent) -> dict[str, Fat
     Each gang, and each pod without one, is decided about alone, as if it were the only one that waits. Of pods that
     differ in their names only, one is decided about. A running pod has the fate of its unit.
     """
-    fates, goes = dict[str, Fate](), dict[str, list[str]]()
+    fates, goes, might = dict[str, Fate](), dict[str, list[str]](), dict[str, list[str]]()
     units = dict[str, tuple[str, str]]()
     for kind, names, spec in _asked(snapshot, progress):
         for name in names:
@@ -42,8 +44,8 @@ def node_fates(snapshot: Snapshot, progress: Progress = silent) -> dict[str, Fat
             unit = victim.kind, f"{victim.namespace}/{short_name(victim.name)}"
             for pod in victim.pods:
                 units[pod.uid] = unit
-                goes.setdefault(pod.uid, []).append(_named(kind, names))
-    return fates | _running(snapshot, units, goes)
+                (might if doubts(spec) else goes).setdefault(pod.uid, []).append(_named(kind, names))
+    return fates | _running(snapshot, units, goes, might)
 
 
 # ---- who waits
@@ -119,11 +121,11 @@ def _decided(snapshot: Snapshot, namespace: str, name: str, *, pod: bool) -> Pre
 def _waiting(kind: str, name: str, spec: PreemptionPlanSpec | str) -> Fate:
     if isinstance(spec, str):
         return Fate("Nodes", kind, name, "Waits", "Misconfigured", spec)
-    if why_blocked(spec):
-        return Fate("Nodes", kind, name, "Waits", "Blocked", said_of(spec))
-    state = STATES.get(spec.outcome, "Waits")
-    reason = "" if state == spec.outcome else spec.outcome
-    return Fate("Nodes", kind, name, state, reason, said_of(spec), victims_of(spec))
+    found = verdict(spec)
+    state = STATES.get(found, "Waits")
+    reason = spec.outcome if found == "Unknown" else "" if state == found else found
+    because = () if found == "Blocked" else victims_of(spec)
+    return Fate("Nodes", kind, name, state, reason, said_of(spec), because)
 
 
 def _named(kind: str, names: list[str]) -> str:
@@ -135,20 +137,30 @@ def _named(kind: str, names: list[str]) -> str:
 
 
 def _running(
-    snapshot: Snapshot, units: dict[str, tuple[str, str]], goes: dict[str, list[str]]
+    snapshot: Snapshot,
+    units: Mapping[str, tuple[str, str]],
+    goes: Mapping[str, list[str]],
+    might: Mapping[str, list[str]],
 ) -> dict[str, Fate]:
+    """By UID: `goes` has the preemptors that pods would be evicted for, and `might` those of which it is not known."""
     fates = dict[str, Fate]()
     bound = snapshot.pod_live & (snapshot.pod_node >= 0) & (snapshot.pod_flags & TERMINATING == 0)
     for row in np.flatnonzero(bound).tolist():
         uid, name = snapshot.pod_uids[row], f"{snapshot.pod_namespaces[row]}/{snapshot.pod_names[row]}"
         if preemptors := goes.get(uid):
-            says = f"It would be evicted for {preemptors[0]}"
-            says += f", and for {len(preemptors) - 1} more." if len(preemptors) > 1 else "."
+            says = f"It would be evicted for {_first(preemptors)}."
             fate = Fate("Nodes", *units[uid], "Preempted", "", says, tuple(preemptors))
+        elif preemptors := might.get(uid):
+            says = f"It is not known whether it would be evicted for {_first(preemptors)}: see there."
+            fate = Fate("Nodes", *units[uid], "Unknown", "", says, tuple(preemptors), holds=True)
         else:
             fate = Fate("Nodes", *_unit_of(snapshot, row), "Stays", "", "Nothing that waits would evict it.")
         fates[f"running Pod {name}"] = fate
     return fates
+
+
+def _first(preemptors: list[str]) -> str:
+    return f"{preemptors[0]}, and for {len(preemptors) - 1} more" if len(preemptors) > 1 else preemptors[0]
 
 
 def _unit_of(snapshot: Snapshot, row: int) -> tuple[str, str]:

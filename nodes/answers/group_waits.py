@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -17,12 +17,12 @@ from api.stored_plans import ACTIVE, current_plan, phase_of
 from api.waits import Source, Wait
 from api.words import counted, listed
 from nodes.answers.plan_words import places_of, said_of, victims_of, would_help
+from nodes.answers.verdicts import doubts, plain, verdict
 from nodes.groups.forms import may_ask
 from nodes.groups.keys import is_foreign, short_name
 from nodes.search.decision import decide_group
 from nodes.search.preemptors.gangs import minimum_of
 from nodes.search.preemptors.preemptor import DecisionError
-from nodes.search.unmodelled import why_blocked
 from nodes.state.columns.flags import GATED, TERMINATING
 from nodes.state.snapshot import Snapshot
 
@@ -61,6 +61,7 @@ AGAIN: Final = {
     "Blocked": "When its pods change, or when it fits without evictions.",
     "Fits": "At once: its scheduler has to try the members again.",
     "Preempts": "Where reprieve runs, in its turn. It evicts once the scheduler has confirmed every member.",
+    "Unknown": "Where reprieve runs, in its turn.",
     "NotAsked": "That is not known.",
     "Misconfigured": "When the object that is named changes.",
 }
@@ -248,9 +249,17 @@ def _waiting(asking: Asking, members: Members, numbers: dict[str, int | str]) ->
         waits_for=victims_of(spec, _gone(snapshot, spec)) if spec is not None else (),
         would_help=(*_members_would_help(members), *(would_help(spec) if spec is not None else ())),
         tried_again=AGAIN.get(found.state, CHANGES),
+        not_modelled=doubts(spec) if spec is not None and plan is None else (),
         plan=f"{plan.metadata.namespace}/{plan.metadata.name}" if plan is not None else "",
-        decision=msgspec.to_builtins(spec) if spec is not None else None,
+        decision=_decision(spec, plan),
     )
+
+
+def _decision(spec: PreemptionPlanSpec | None, plan: PreemptionPlan | None) -> dict[str, Any] | None:
+    """For programs. A stored plan is as it is stored."""
+    if spec is None:
+        return None
+    return msgspec.to_builtins(spec) if plan is not None else plain(spec)
 
 
 def _from_status(asking: Asking, members: Members) -> Found | None:
@@ -275,7 +284,7 @@ def _from_plan(asking: Asking) -> Found | None:
     plan = current_plan(asking.plans, "PodGroup", asking.group.metadata.uid, active=True)
     if plan is None:
         return None
-    says = f"It waits: its plan {plan.metadata.name} is {phase_of(plan)}. {said_of(plan.spec)}"
+    says = f"It waits: its plan {plan.metadata.name} is {phase_of(plan)}. {said_of(plan.spec, stored=True)}"
     return Found(FROM_PLAN[phase_of(plan)], says, "Plan", plan.spec, plan)
 
 
@@ -302,8 +311,7 @@ def _from_engine(asking: Asking) -> Found:
         spec = decide_group(asking.snapshot, meta.namespace, meta.name, strict=False)
     except DecisionError as error:
         return Found("Misconfigured", f"It waits, and cannot be planned: {error}.", "Engine")
-    state = "Blocked" if why_blocked(spec) else spec.outcome
-    return Found(state, f"It waits. {said_of(spec)}", "Engine", spec)
+    return Found(verdict(spec), f"It waits. {said_of(spec)}", "Engine", spec)
 
 
 def _members_would_help(members: Members) -> tuple[str, ...]:

@@ -7,8 +7,10 @@ from typing import Final
 from msgspec import UNSET
 
 from api.plans import PreemptionPlanSpec, Victim
+from api.unmodelled import doubted
 from api.waits import Place
 from api.words import counted
+from nodes.answers.verdicts import doubts, why_not_certain
 from nodes.groups.keys import short_name
 from nodes.search.unmodelled import why_blocked
 
@@ -25,8 +27,12 @@ MOST: Final = 15
 NOWHERE: Final = ("Unschedulable", "SearchBudgetExhausted")
 
 
-def said_of(spec: PreemptionPlanSpec, *, who: str = "It") -> str:
-    """What the decision says, in one sentence."""
+def said_of(spec: PreemptionPlanSpec, *, who: str = "It", stored: bool = False) -> str:
+    """What the decision says, and whether that is known. `stored`: the scheduler decides about what is not modelled."""
+    return _said(spec, who) if stored else doubted(_said(spec, who), doubts(spec))
+
+
+def _said(spec: PreemptionPlanSpec, who: str) -> str:
     if spec.outcome == "Preempts":
         pods = sum(len(victim.pods) for victim in spec.victims)
         gone = f"{counted(len(spec.victims), 'unit')} with {counted(pods, 'pod')}"
@@ -81,8 +87,8 @@ def unit_text(victim: Victim) -> str:
 def would_help(spec: PreemptionPlanSpec) -> tuple[str, ...]:
     """What would have to change so that the preemptor runs. Empty if nothing stands in its way."""
     found = list[str]()
-    if why_blocked(spec):
-        found.append(f"Pods that do not use what is not modelled: {', '.join(spec.not_modelled)}.")
+    if why := why_not_certain(spec):
+        found.append(f"Pods that do not use what is {why}.")
     if spec.outcome not in NOWHERE:
         return tuple(found)
     if spec.mismatch is not UNSET:

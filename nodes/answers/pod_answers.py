@@ -16,6 +16,7 @@ from api.waits import Wait
 from api.words import listed
 from nodes.answers.plan_words import places_of, said_of, victims_of, would_help
 from nodes.answers.pod_waits import PodWait, why_pod_waits
+from nodes.answers.verdicts import doubts, plain
 from nodes.search.decision import decide_pod
 from nodes.search.preemptors.preemptor import DecisionError
 from nodes.search.unmodelled import why_blocked
@@ -107,7 +108,7 @@ def _helped(snapshot: Snapshot, pod: Pod, known: Wait, plans: Sequence[Preemptio
     """With a plan for the pod alone: the one that is carried out, else what the search finds now."""
     plan = current_plan(plans, "Pod", pod.metadata.uid, active=True)
     if plan is not None:
-        says = f"Its plan {plan.metadata.name} is {phase_of(plan)}. {said_of(plan.spec)}"
+        says = f"Its plan {plan.metadata.name} is {phase_of(plan)}. {said_of(plan.spec, stored=True)}"
         name = f"{plan.metadata.namespace}/{plan.metadata.name}"
         return _planned(replace(known, source="Plan", plan=name), plan.spec, says)
     try:
@@ -124,11 +125,14 @@ def _planned(known: Wait, spec: PreemptionPlanSpec, says: str) -> Wait:
         places=places_of(spec),
         waits_for=known.waits_for or (victims_of(spec) if known.source == "Plan" else ()),
         would_help=_would_help(spec),
-        decision=msgspec.to_builtins(spec),
+        not_modelled=() if known.source == "Plan" else doubts(spec),
+        decision=msgspec.to_builtins(spec) if known.source == "Plan" else plain(spec),
     )
 
 
 def _help(spec: PreemptionPlanSpec) -> str:
+    if doubts(spec):
+        return said_of(spec)
     if spec.outcome == "Preempts":
         return said_of(spec) if why_blocked(spec) else f"Evictions would help: {said_of(spec, who='it')}"
     if spec.outcome == "Fits":

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from api.core import Pod
 from nodes.filters.filter import Filter
 
-__all__ = ["GangScheduling"]
+__all__ = ["NATIVE", "GangScheduling"]
+
+NATIVE: Final = "native pod group (scheduling.k8s.io)"
 
 
 class GangScheduling(Filter[Any]):
@@ -20,4 +22,4 @@ class GangScheduling(Filter[Any]):
         """Name the pod group of a pod that sets `spec.schedulingGroup.podGroupName`."""
         group = pod.spec.scheduling_group
         named = group is not None and group.pod_group_name
-        return ("native pod group (scheduling.k8s.io)",) if named else ()
+        return (NATIVE,) if named else ()

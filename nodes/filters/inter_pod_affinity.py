@@ -21,7 +21,7 @@ from nodes.filters.counting import Bools, Condition, Counter, CountingFilter, In
 from nodes.filters.filter import NodeShape, PodFilter, StaticFilter, Tenant, Token
 from nodes.filters.terms import Term, with_label_keys
 
-__all__ = ["Affinities", "InterPodAffinity", "PodTerm"]
+__all__ = ["AFFINITY", "Affinities", "InterPodAffinity", "PodTerm"]
 
 HOSTNAME: Final = "kubernetes.io/hostname"
 AFFINITY: Final = "inter-pod affinity"

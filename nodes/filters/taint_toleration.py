@@ -9,7 +9,7 @@ from api.core import Pod, Toleration
 from api.selectors import tolerates
 from nodes.filters.filter import NodeShape, StaticFilter
 
-__all__ = ["TaintToleration"]
+__all__ = ["REASON", "TaintToleration"]
 
 REASON: Final = "node(s) had untolerated taint(s)"
 EFFECTS: Final = frozenset({"NoSchedule", "NoExecute"})

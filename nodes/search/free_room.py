@@ -35,7 +35,9 @@ def without_victims(cluster: Cluster) -> plans.PreemptionPlanSpec:
     if preemptor.bound:
         return spec_for(preemptor, "Fits", bound_already(preemptor))
     why = unavailable(layout.nodes, room, preemptor.unbound[0])
-    return spec_for(preemptor, "Unschedulable", f"no member fits: {why}")
+    spec = spec_for(preemptor, "Unschedulable", f"no member fits: {why}")
+    spec.not_modelled = not_modelled(cluster, list(preemptor.later), [])
+    return spec
 
 
 def bound_already(preemptor: Preemptor) -> str:

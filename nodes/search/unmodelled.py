@@ -1,14 +1,23 @@
-"""What a plan does not take into account, in words. A plan with victims is Blocked by it."""
+"""What a plan does not take into account, in words. A plan with victims is Blocked by it.
+
+What it means for an answer is in `nodes.answers.verdicts`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from api import unmodelled
 from api.plans import PreemptionPlanSpec
+from nodes.filters.inter_pod_affinity import AFFINITY
+from nodes.filters.node_volume_limits import LIMITS
 from nodes.filters.registry import FILTERS, LOCAL, POD_FILTERS, STRICTER
+from nodes.filters.taint_toleration import REASON as TAINTED
+from nodes.filters.taint_toleration import TaintToleration
 from nodes.search.cluster import Cluster
 from nodes.search.devices import Devices
 from nodes.search.neighbours.kinds import Kinds, on_nodes
@@ -17,7 +26,11 @@ from nodes.search.neighbours.volume_claims import unmodelled_claims
 from nodes.state.columns.flags import is_leaving
 from nodes.state.snapshot import Snapshot
 
-__all__ = ["not_modelled", "why_blocked"]
+__all__ = ["could_admit", "not_modelled", "why_blocked"]
+
+MAY_ADMIT: Final = STRICTER | {LIMITS, AFFINITY}
+"""Names of what may admit a member that the search refuses: volumes that several pods share count once, and affinity
+to pods of a namespace may be met if its labels are not known."""
 
 
 def why_blocked(spec: PreemptionPlanSpec, *, asks: bool = True) -> str:
@@ -27,7 +40,7 @@ def why_blocked(spec: PreemptionPlanSpec, *, asks: bool = True) -> str:
     """
     if spec.outcome != "Preempts" or not spec.not_modelled or (asks and _can_be_asked(spec)):
         return ""
-    return f"not modelled: {', '.join(spec.not_modelled)}"
+    return unmodelled.not_modelled(spec.not_modelled)
 
 
 def _can_be_asked(spec: PreemptionPlanSpec) -> bool:
@@ -35,6 +48,11 @@ def _can_be_asked(spec: PreemptionPlanSpec) -> bool:
     not modelled depends on nothing else."""
     nodes = [each.node for each in spec.placements]
     return len(set(nodes)) == len(nodes) and LOCAL.issuperset(spec.not_modelled)
+
+
+def could_admit(name: str) -> bool:
+    """Whether what is not modelled may admit a member where the search refuses it. Anything else only refuses."""
+    return name in MAY_ADMIT
 
 
 def not_modelled(
@@ -55,10 +73,18 @@ def not_modelled(
     devices = Devices(snapshot)
     for pod, node in (placed or {}).items() if devices.columns else ():
         names.update(devices.named(pod, node))
+    if placed is None and names & TaintToleration.stricter and not _meet_taints(cluster, members):
+        names -= TaintToleration.stricter
     names.update(unmodelled_claims(snapshot, members, gone, placed))
     names.update(_unnoticed(snapshot, members, gone))
     names.update(_in_unknown_namespaces(snapshot, members))
     return sorted(names)
+
+
+def _meet_taints(cluster: Cluster, members: Collection[int]) -> bool:
+    """Whether a node refuses a member because of its taints."""
+    one_of_each = {int(cluster.snapshot.pod_class[pod]): pod for pod in members}
+    return any(TAINTED in cluster.refusals(pod) for pod in one_of_each.values())
 
 
 def _in_unknown_namespaces(snapshot: Snapshot, members: Collection[int]) -> Iterator[str]:

@@ -7,8 +7,9 @@ from typing import Final
 
 from api.fates import Fate, FateState
 from api.progress import Progress, going_through, silent
+from api.unmodelled import UNKNOWN, doubted
 from api.workloads import Workload
-from quota.answers.overview import Namespaces, tried_alone
+from quota.answers.overview import Asked, Namespaces, tried_alone
 from quota.answers.picture import QuotaPicture
 from quota.answers.pod_counts import counts_of, in_part
 from quota.answers.reclaims import reclaims
@@ -34,13 +35,16 @@ def quota_fates(
     Raises QuotaError if the usage is too much to be counted.
     """
     snapshot = quota.snapshot()
-    goes, fates = dict[str, list[str]](), dict[str, Fate]()
+    asked = Asked(snapshot, now, options)
+    goes, might, fates = dict[str, list[str]](), dict[str, list[str]](), dict[str, Fate]()
     for workload in going_through(quota.workloads.values(), "looking at Workloads", progress):
         if is_queued(workload) and workload.metadata.deletion_timestamp is None:
             key = key_of(workload)
-            fates[f"Workload {key}"], targets = _waiting(snapshot, workload, now, options, namespaces)
+            fate, targets = _waiting(workload, asked, namespaces)
+            fates[f"Workload {key}"] = fate
             for victim, rule in targets:
-                goes.setdefault(victim, []).append(f"Workload {key} ({rule})")
+                known = might if fate.state == UNKNOWN else goes
+                known.setdefault(victim, []).append(f"Workload {key} ({rule})")
     takes = dict[str, list[str]]()
     for reclaim in reclaims(snapshot, now, options):
         for target in reclaim.targets:
@@ -50,25 +54,27 @@ def quota_fates(
     for workload in quota.workloads.values():
         if holds_quota(workload):
             key = key_of(workload)
-            fates[f"holding Workload {key}"] = _holding(snapshot, workload, goes.get(key), takes.get(key))
+            takers = goes.get(key), might.get(key), takes.get(key)
+            fates[f"holding Workload {key}"] = _holding(snapshot, workload, *takers)
     return fates
 
 
-def _waiting(
-    snapshot: QuotaSnapshot, workload: Workload, now: int, options: Options, namespaces: Namespaces
-) -> tuple[Fate, list[tuple[str, str]]]:
+def _waiting(workload: Workload, asked: Asked, namespaces: Namespaces) -> tuple[Fate, list[tuple[str, str]]]:
     """The fate, and the Workloads that would be preempted for it, each with its rule."""
     key = key_of(workload)
     try:
-        queue = snapshot.queue_of(workload)
-        entry = tried_alone(snapshot, queue, workload, now, options, namespaces)
+        queue = asked.snapshot.queue_of(workload)
+        tried = tried_alone(queue, workload, asked, namespaces)
     except QuotaError as error:
         return Fate("Quota", "Workload", key, "Waits", "Misconfigured", f"It waits: {error}."), []
+    entry = tried.entry
     targets = entry.decision.targets if entry.decision is not None else ()
     state = STATES.get(entry.outcome, "Waits")
     because = tuple(f"Workload {each.holder.key} ({each.reason})" for each in targets)
     says, reason = _says(entry, state, queue.name), _reason(entry, state)
     counts = () if entry.decision is None or state == "Waits" else counts_of(entry.decision)
+    if tried.doubts:
+        state, reason, says = UNKNOWN, entry.outcome, doubted(says, tried.doubts)
     fate = Fate("Quota", "Workload", key, state, reason, says, because, counts)
     return fate, [(each.holder.key, each.reason) for each in targets if entry.outcome == "Preempt"]
 
@@ -88,7 +94,11 @@ def _says(entry: Entry, state: FateState, queue: str) -> str:
 
 
 def _holding(
-    snapshot: QuotaSnapshot, workload: Workload, goes: list[str] | None, takes: list[str] | None
+    snapshot: QuotaSnapshot,
+    workload: Workload,
+    goes: list[str] | None,
+    might: list[str] | None,
+    takes: list[str] | None,
 ) -> Fate:
     key = key_of(workload)
     if drained := next(_draining(snapshot, workload), ""):
@@ -96,6 +106,9 @@ def _holding(
     if goes:
         says = f"It would be preempted for {_some(goes)}"
         return Fate("Quota", "Workload", key, "Preempted", "", says, tuple(goes))
+    if might:
+        says = f"It is not known whether it would be preempted for {_some(might)}"
+        return Fate("Quota", "Workload", key, UNKNOWN, "", says, tuple(might), holds=True)
     if takes:
         says = f"Its quota could be taken back by {_some(takes)}"
         return Fate("Quota", "Workload", key, "CouldBeTakenBack", "", says, tuple(takes))

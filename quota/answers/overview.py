@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import msgspec
 
@@ -12,18 +13,22 @@ from api.meta import LabelSelector
 from api.workloads import Workload
 from quota.answers.accounts import Account, Lent, account, lent
 from quota.answers.reclaims import HIGHEST, Reclaim, could_take_back, reclaims
+from quota.answers.verdicts import doubts
+from quota.cycle.admissible import inadmissible
 from quota.cycle.cycle import cycle
-from quota.cycle.entries import Entry
-from quota.cycle.queues import is_queued, precedence
+from quota.cycle.entries import Entry, Outcome
+from quota.cycle.queues import backs_off, is_queued, precedence
 from quota.search.decision import Options
 from quota.state.snapshot import Queue, QuotaSnapshot
 from quota.state.workloads import local_queue_key
 
 __all__ = [
+    "Asked",
     "Namespaces",
     "NodeOverview",
     "Overview",
     "QueueOverview",
+    "TriedAlone",
     "overview",
     "queue_overview",
     "tried_alone",
@@ -60,13 +65,37 @@ class Overview:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What a Workload is tried in."""
+
+    snapshot: QuotaSnapshot
+    now: int
+    """In microseconds since 1970."""
+    options: Options
+
+
+@dataclass(frozen=True, slots=True)
+class TriedAlone:
+    """What becomes of a Workload if it is tried next, alone."""
+
+    entry: Entry
+    doubts: tuple[str, ...] = ()
+    """Names of what is not modelled and could make the outcome another one."""
+
+    @property
+    def outcome(self) -> Outcome | Literal["Unknown"]:
+        """The outcome of the cycle, or that it is not known."""
+        return "Unknown" if self.doubts else self.entry.outcome
+
+
+@dataclass(frozen=True, slots=True)
 class QueueOverview:
     """One ClusterQueue."""
 
     queue: Queue
     path: str
     accounts: tuple[Account, ...]
-    waiting: tuple[Entry, ...]
+    waiting: tuple[TriedAlone, ...]
     """In the order of the queue. Each says what becomes of the Workload if it is tried next, alone."""
     takes: tuple[Reclaim, ...]
     """What it could take back from others."""
@@ -112,6 +141,7 @@ def queue_overview(
     namespaces: Namespaces | None = None,
 ) -> QueueOverview:
     """One ClusterQueue. The other arguments are as for `overview`."""
+    asked = Asked(snapshot, now, options)
     root = _root(snapshot, queue.node)
     others = [
         each for each in snapshot.queues.values() if each is not queue and _root(snapshot, each.node) == root
@@ -127,7 +157,7 @@ def queue_overview(
         path=snapshot.path(queue.node),
         accounts=tuple(_accounts(snapshot, queue.node, {})),
         waiting=tuple(
-            tried_alone(snapshot, queue, workload, now, options, namespaces or {})
+            tried_alone(queue, workload, asked, namespaces or {})
             for workload in sorted(_waiting(snapshot, workloads)[queue.name], key=precedence)
         ),
         takes=tuple(could_take_back(snapshot, queue, now, options, priority)),
@@ -135,20 +165,25 @@ def queue_overview(
     )
 
 
-def tried_alone(
-    snapshot: QuotaSnapshot,
-    queue: Queue,
-    workload: Workload,
-    now: int,
-    options: Options,
-    namespaces: Namespaces,
-) -> Entry:
-    """What becomes of a Workload of the queue if it is tried next, alone."""
+def tried_alone(queue: Queue, workload: Workload, asked: Asked, namespaces: Namespaces) -> TriedAlone:
+    """What becomes of a Workload of the queue if it is tried next, alone. One that backs off is not tried."""
+    snapshot = asked.snapshot
+    if backs_off(workload, asked.now):
+        return TriedAlone(inadmissible(queue, workload, asked.now, _until(workload), "PendingEvaluation"))
     if workload.metadata.namespace not in namespaces:
         spec = msgspec.structs.replace(queue.spec, namespace_selector=LabelSelector())
         snapshot = replace(snapshot, queues={**snapshot.queues, queue.name: replace(queue, spec=spec)})
-    (entry,) = cycle(snapshot, [workload], now, options, namespaces=namespaces)
-    return entry
+    (entry,) = cycle(snapshot, [workload], asked.now, asked.options, namespaces=namespaces)
+    if entry.decision is None or entry.outcome == "Gated":  # it waits, whatever else is true
+        return TriedAlone(entry)
+    return TriedAlone(entry, doubts(workload, entry.decision, snapshot))
+
+
+def _until(workload: Workload) -> str:
+    state = workload.status.requeue_state
+    until = state.requeue_at if state is not None else None
+    again = f"not before {until}" if until else "when its condition Requeued becomes True"
+    return f"it was evicted, and is in no queue for a while: it is tried again {again}"
 
 
 def _waiting(snapshot: QuotaSnapshot, workloads: Iterable[Workload]) -> Mapping[str, list[Workload]]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from api.plans import PreemptionPlan
 from api.stored_plans import current_plan, phase_of
+from api.unmodelled import UNKNOWN, doubted
 from api.waits import Wait
 from api.words import counted, listed
 from api.workloads import (
@@ -22,6 +23,7 @@ from api.workloads import (
 from quota.answers.decision_words import places_of, said_of, stays_of, targets_of, would_help
 from quota.answers.picture import QuotaPicture
 from quota.answers.pod_counts import counts_held, counts_of, in_part
+from quota.answers.verdicts import doubts
 from quota.cycle.admissible import admissible_in
 from quota.cycle.entries import Entry
 from quota.cycle.queues import backs_off, is_queued, precedence
@@ -219,6 +221,7 @@ def _queued(workload: Workload, known: Wait, around: Around) -> Wait:
     try:
         place, length = _place(workload, queue, snapshot, around.quota)
         decision = decide(snapshot, workload, around.now, around.options, explain=True)
+        unknown = doubts(workload, decision, snapshot)
     except QuotaError as error:
         return _wrong(known, "Misconfigured", str(error))
     numbers: dict[str, int | str] = {
@@ -232,7 +235,7 @@ def _queued(workload: Workload, known: Wait, around: Around) -> Wait:
     plan = current_plan(around.plans, "Workload", workload.metadata.uid, active=True)
     if plan is not None:
         return _preempting(known, plan, around.quota)
-    return _decided(workload, known, decision, queue, place)
+    return _decided(workload, replace(known, not_modelled=unknown), decision, queue, place)
 
 
 def _place(workload: Workload, queue: Queue, snapshot: QuotaSnapshot, quota: QuotaPicture) -> tuple[int, int]:
@@ -277,6 +280,11 @@ def _holds(quota: QuotaPicture, key: str) -> bool:
 
 def _decided(workload: Workload, known: Wait, decision: Decision, queue: Queue, place: int) -> Wait:
     state, says = said_of(decision)
+    again = _again(state, queue, place)
+    if state == "PreemptionGated":  # it waits, whatever else is true
+        known = replace(known, not_modelled=())
+    if known.not_modelled:
+        state, says = UNKNOWN, doubted(says, known.not_modelled)
     ahead = "" if place == 1 else f" {counted(place - 1, 'Workload')} before it in ClusterQueue {queue.name}."
     reserved = next((c for c in workload.status.conditions or () if c.type == QUOTA_RESERVED), None)
     status = f" Its status says: {reserved.message}" if reserved is not None and reserved.message else ""
@@ -289,7 +297,7 @@ def _decided(workload: Workload, known: Wait, decision: Decision, queue: Queue, 
         waits_for=tuple(targets_of(decision, priority, queue)),
         would_help=tuple(would_help(workload, decision)),
         stays=tuple(stays_of(decision, priority, queue)),
-        tried_again=_again(state, queue, place),
+        tried_again=again,
     )
 
 

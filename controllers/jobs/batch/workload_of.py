@@ -36,6 +36,7 @@ __all__ = [
     "owner_of",
     "pod_sets",
     "queue_of",
+    "topology_of",
     "wish_of",
     "workload_body",
     "workload_name",
@@ -46,6 +47,7 @@ GROUP: Final = "batch"
 TOPOLOGIES: Final = {
     "kueue.x-k8s.io/podset-required-topology": "required",
     "kueue.x-k8s.io/podset-preferred-topology": "preferred",
+    "kueue.x-k8s.io/podset-slice-required-topology": "podSetSliceRequiredTopology",
 }
 """Annotations of a template, by the field of the pod set's topologyRequest."""
 UNCONSTRAINED: Final = "kueue.x-k8s.io/podset-unconstrained-topology"
@@ -129,18 +131,22 @@ def _pod_set(job: TemplatedJob) -> dict[str, Any]:
         "count": pods_at_once(job),
         "template": {"metadata": kept, "spec": template.get("spec") or {}},
     }
-    topology: dict[str, Any] = {
-        field: annotations[key] for key, field in TOPOLOGIES.items() if key in annotations
-    }
-    if annotations.get(UNCONSTRAINED) == "true":
-        topology["unconstrained"] = True
-    if topology:
+    if topology := topology_of(annotations):
         result["topologyRequest"] = topology
     least = min_parallelism(job.metadata.annotations)
     if least is not None and result["count"]:
         # The webhook checks the annotation when it is written. The Job may ask for fewer pods since then.
         result["minCount"] = min(least, result["count"])
     return result
+
+
+def topology_of(annotations: Mapping[str, str] | None) -> dict[str, Any]:
+    """The topologyRequest of a pod set, from the annotations of its template; empty if it has none."""
+    said = annotations or {}
+    topology: dict[str, Any] = {field: said[key] for key, field in TOPOLOGIES.items() if key in said}
+    if said.get(UNCONSTRAINED) == "true":
+        topology["unconstrained"] = True
+    return topology
 
 
 def _typed(pod_set: Mapping[str, Any]) -> PodSet:

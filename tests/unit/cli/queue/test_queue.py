@@ -108,6 +108,7 @@ def test_a_cluster_queue() -> None:
         "priority": 5,
         "created": "2026-03-01T08:00:00Z",
         "outcome": "NoFit",
+        "notModelled": [],
         "message": waiting["message"],
         "victims": [],
         "podSets": [],

@@ -85,6 +85,7 @@ def test_the_whole_decision() -> None:
         "podSets",
         "allPods",
         "explanation",
+        "notModelled",
     ]
     assert (decision["workload"], decision["clusterQueue"], decision["mode"]) == (
         "d/incoming",

@@ -56,5 +56,8 @@ def test_what_we_take_as_a_refusal_does_not_matter_where_we_admit() -> None:
     full = [node("n1", cpu="1"), pod("low", node="n1", priority=0), gang(minimum=1), member]
     plan = decide_group(tables(*full).snapshot(), "default", GANG)
     assert (plan.outcome, plan.not_modelled) == ("Preempts", [])
-    plan = decide_group(tables(gang(minimum=1), member).snapshot(), "default", GANG)
-    assert (plan.outcome, plan.not_modelled) == ("Unschedulable", ["toleration operator Gt"])
+    level = {"key": "level", "value": "2", "effect": "NoSchedule"}
+    for taints, named in (([level], ["toleration operator Gt"]), ([], [])):
+        small = node("n1", cpu="500m", taints=taints)
+        plan = decide_group(tables(small, gang(minimum=1), member).snapshot(), "default", GANG)
+        assert (plan.outcome, plan.not_modelled) == ("Unschedulable", named)
