@@ -16,7 +16,7 @@ from api.meta import ObjectMeta
 from api.names import is_qualified_name
 from api.quantity import MILLI, Quantity, QuantityError, parse
 
-__all__ = ["PODS", "allocatable", "pod_requests", "template_requests"]
+__all__ = ["PODS", "allocatable", "is_extended", "pod_requests", "template_requests"]
 
 PODS: Final = "pods"
 """The resource that counts the pods of a node."""
@@ -226,9 +226,11 @@ def _is_counted(name: str) -> bool:
     """Whether the scheduler counts the resource. It ignores unknown names without a prefix, and invalid names."""
     if name in ("cpu", "memory", "ephemeral-storage", PODS) or "kubernetes.io/" in name:
         return True
-    return name.startswith((HUGE_PAGES, "attachable-volumes-")) or _is_extended(name)
+    return name.startswith((HUGE_PAGES, "attachable-volumes-")) or is_extended(name)
 
 
-def _is_extended(name: str) -> bool:
+def is_extended(name: str) -> bool:
     """Whether the name is a qualified name outside kubernetes.io, even with the prefix `requests.` of quotas."""
-    return "/" in name and not name.startswith("requests.") and is_qualified_name(f"requests.{name}")
+    if "/" not in name or "kubernetes.io/" in name or name.startswith("requests."):
+        return False
+    return is_qualified_name(f"requests.{name}")

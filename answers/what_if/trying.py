@@ -50,12 +50,12 @@ class Trying:
         self._picture, self._nodes = picture, nodes
         self._snapshot, self._quota = nodes.snapshot, picture.quota
         self._without: Trying | None = None
-        """The same, without the objects of which it is not known whether they run; None if there are none."""
+        """The same, without the objects that are Unknown; None if there are none."""
         self._unknown = ""
         """The first of them."""
 
     def step(self, unit: Unit) -> Step:
-        """What becomes of the object. It is not known if it hangs on an object of which that is not known."""
+        """What becomes of the object. It is Unknown if it hangs on an earlier one that is Unknown."""
         before = self._snapshot, self._quota
         found = self._step(unit)
         if self._without is not None:

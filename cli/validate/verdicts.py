@@ -14,6 +14,8 @@ from schema.verdict import Verdict
 from webhooks import rules
 from webhooks.facts import NO_FACTS, Facts, NotSynced
 from webhooks.rules import Operation, Request
+from webhooks.rules.fields import child
+from webhooks.rules.whole_amounts import pod_causes
 from webhooks.settings import Settings
 
 __all__ = ["JUDGED", "Context", "Write", "verdict"]
@@ -58,11 +60,13 @@ class Write:
 def verdict(write: Write, context: Context) -> Verdict:
     """The verdict of an API server that has our schemas and our webhook.
 
-    If a rule needs an object that is not among the facts, the verdict has a warning.
+    If a rule needs an object that is not among the facts, the verdict has a warning. Of what an API server checks about
+    pods, only whole amounts of extended resources are checked.
     """
     if write.kind not in KNOWN:
         request = _request(write, context, write.new, write.old)
-        return rules.validate(replace(request, new=rules.default(request)))
+        said = rules.validate(replace(request, new=rules.default(request)))
+        return Verdict.of([*pod_causes(child(write.new, "spec"), "spec"), *said.causes], said.warnings)
     prepared = prepare(write.kind, write.new, write.old, write.subresource)
     if isinstance(prepared, list):
         return Verdict.of(prepared)

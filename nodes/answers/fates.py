@@ -142,7 +142,7 @@ def _running(
     goes: Mapping[str, list[str]],
     might: Mapping[str, list[str]],
 ) -> dict[str, Fate]:
-    """By UID: `goes` has the preemptors that pods would be evicted for, and `might` those of which it is not known."""
+    """By UID: `goes` has the preemptors that pods would be evicted for, and `might` those that are Unknown."""
     fates = dict[str, Fate]()
     bound = snapshot.pod_live & (snapshot.pod_node >= 0) & (snapshot.pod_flags & TERMINATING == 0)
     for row in np.flatnonzero(bound).tolist():

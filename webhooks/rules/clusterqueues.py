@@ -15,6 +15,7 @@ from webhooks.rules.metadata import selector_causes
 from webhooks.rules.quotas import Owner, resource_group_causes, weight_causes
 from webhooks.rules.ratchet import new_causes
 from webhooks.rules.request import Object, Request
+from webhooks.rules.whole_amounts import quota_causes
 
 __all__ = ["validate"]
 
@@ -126,7 +127,9 @@ def _checks(spec: Object) -> dict[str, set[str]]:
 
 
 def _own_causes(queue: Object) -> Iterator[Cause]:
-    """Our own rules, for KEP-8522 and KEP-1337. A missing reclaimWithinCohort also counts as Never (KEP-1337)."""
+    """Our own rules: whole amounts, and those for KEP-8522 and KEP-1337. A missing reclaimWithinCohort also counts as
+    Never (KEP-1337)."""
+    yield from quota_causes(child(queue, "spec"))
     preemption = child(queue, "spec", "preemption")
     yield from _borrowing_causes(preemption, "")
     policy = text(preemption, "withinClusterQueue")

@@ -7,13 +7,14 @@ from typing import Final
 
 from schema.verdict import Cause, Verdict
 from webhooks.rules.admission_gates import admission_gate_causes, admission_gate_update_causes
-from webhooks.rules.fields import child, entries
+from webhooks.rules.fields import child, entries, items
 from webhooks.rules.gates import gate_name_causes, gate_transition_causes, gate_warnings, stamped
 from webhooks.rules.kueue import kueue_causes
 from webhooks.rules.podsets import immutable_causes, pod_set_causes
 from webhooks.rules.ratchet import new_causes
 from webhooks.rules.request import Object, Request
 from webhooks.rules.retries import retry_causes, retry_warnings
+from webhooks.rules.whole_amounts import pod_causes
 from webhooks.rules.workload_status import has_quota, status_causes, transition_causes
 
 __all__ = ["default", "validate"]
@@ -24,7 +25,7 @@ ELASTIC_ANNOTATION: Final = "kueue.x-k8s.io/elastic-job"
 
 def validate(request: Request) -> Verdict:
     """The faults of the Workload. Every update checks the status, too, because rules compare spec and status."""
-    causes = [*kueue_causes(_kueue_causes, request), *new_causes(gate_name_causes, request)]
+    causes = [*kueue_causes(_kueue_causes, request), *new_causes(_own_causes, request)]
     if request.old is None:
         return Verdict.of(causes)
     causes += gate_transition_causes(request)
@@ -49,6 +50,13 @@ def _kueue_causes(request: Request) -> Iterator[Cause]:
             yield from immutable_causes(child(workload, "spec"), child(old, "spec"))
         yield from transition_causes(workload, old, elastic=elastic)
         yield from admission_gate_update_causes(workload, old)
+
+
+def _own_causes(workload: Object) -> Iterator[Cause]:
+    """The names of gates, and amounts that no pod can have."""
+    yield from gate_name_causes(workload)
+    for index, pods in enumerate(items(child(workload, "spec"), "podSets")):
+        yield from pod_causes(child(pods, "template", "spec"), f"spec.podSets[{index}].template.spec")
 
 
 def _is_elastic(workload: Object) -> bool:

@@ -69,6 +69,12 @@ WRONG: dict[str, tuple[Object, Pairs]] = {
 }
 
 
+def test_a_cohort_that_is_its_own_parent_is_refused_unless_it_is_stored() -> None:
+    own = cohort(parentName="all")
+    assert pairs(created(own)) == [("spec.parentName", "Invalid")]
+    assert pairs(updated(own, own)) == []
+
+
 @pytest.mark.parametrize("case", RIGHT)
 def test_what_is_right_is_allowed(case: str) -> None:
     assert pairs(created(RIGHT[case])) == []
