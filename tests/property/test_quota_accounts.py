@@ -127,9 +127,9 @@ def test_the_overview_has_every_queue_once_and_all_who_wait(objects: list[Object
             for each in everything.reclaims
             if each.queue != name and any(target.holder.queue == name for target in each.targets)
         )
-        for entry in one.waiting:
-            (alone,) = cycle(world, [entry.workload], NOW, options)
-            assert (entry.outcome, entry.message) == (alone.outcome, alone.message)
+        for tried in one.waiting:
+            (alone,) = cycle(world, [tried.entry.workload], NOW, options)
+            assert (tried.outcome, tried.entry.message) == (alone.outcome, alone.message)
 
 
 @settings(max_examples=examples(200), deadline=None)
