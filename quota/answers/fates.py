@@ -9,10 +9,11 @@ from api.fates import Fate, FateState
 from api.progress import Progress, going_through, silent
 from api.unmodelled import UNKNOWN, doubted
 from api.workloads import Workload
-from quota.answers.overview import Asked, Namespaces, tried_alone
+from quota.answers.overview import Asked, tried_alone
 from quota.answers.picture import QuotaPicture
 from quota.answers.pod_counts import counts_of, in_part
 from quota.answers.reclaims import reclaims
+from quota.answers.selected import Namespaces
 from quota.cycle.entries import Entry, Outcome
 from quota.cycle.queues import is_queued
 from quota.search.decision import Options

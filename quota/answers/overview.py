@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
-import msgspec
-
-from api.meta import LabelSelector
 from api.workloads import Workload
 from quota.answers.accounts import Account, Lent, account, lent
 from quota.answers.reclaims import HIGHEST, Reclaim, could_take_back, reclaims
-from quota.answers.verdicts import doubts
+from quota.answers.selected import Namespaces, taking
+from quota.answers.verdicts import doubts, gets_quota
 from quota.cycle.admissible import inadmissible
 from quota.cycle.cycle import cycle
 from quota.cycle.entries import Entry, Outcome
@@ -24,7 +22,6 @@ from quota.state.workloads import local_queue_key
 
 __all__ = [
     "Asked",
-    "Namespaces",
     "NodeOverview",
     "Overview",
     "QueueOverview",
@@ -35,9 +32,6 @@ __all__ = [
 ]
 
 Shares = Mapping[tuple[str, str], Mapping[int, Lent]]
-
-Namespaces = Mapping[str, Mapping[str, str]]
-"""The labels of namespaces. The selector of a ClusterQueue takes a namespace that is not here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,13 +164,12 @@ def tried_alone(queue: Queue, workload: Workload, asked: Asked, namespaces: Name
     snapshot = asked.snapshot
     if backs_off(workload, asked.now):
         return TriedAlone(inadmissible(queue, workload, asked.now, _until(workload), "PendingEvaluation"))
-    if workload.metadata.namespace not in namespaces:
-        spec = msgspec.structs.replace(queue.spec, namespace_selector=LabelSelector())
-        snapshot = replace(snapshot, queues={**snapshot.queues, queue.name: replace(queue, spec=spec)})
+    snapshot, unsure = taking(snapshot, queue, workload.metadata.namespace, namespaces)
     (entry,) = cycle(snapshot, [workload], asked.now, asked.options, namespaces=namespaces)
     if entry.decision is None or entry.outcome == "Gated":  # it waits, whatever else is true
         return TriedAlone(entry)
-    return TriedAlone(entry, doubts(workload, entry.decision, snapshot))
+    unsure = unsure if gets_quota(entry.decision) else ()
+    return TriedAlone(entry, (*unsure, *doubts(workload, entry.decision, snapshot)))
 
 
 def _until(workload: Workload) -> str:

@@ -23,7 +23,8 @@ from api.workloads import (
 from quota.answers.decision_words import places_of, said_of, stays_of, targets_of, would_help
 from quota.answers.picture import QuotaPicture
 from quota.answers.pod_counts import counts_held, counts_of, in_part
-from quota.answers.verdicts import doubts
+from quota.answers.selected import taking
+from quota.answers.verdicts import doubts, gets_quota
 from quota.cycle.admissible import admissible_in
 from quota.cycle.entries import Entry
 from quota.cycle.queues import backs_off, is_queued, precedence
@@ -174,12 +175,23 @@ def _kept_out(workload: Workload, known: Wait, around: Around) -> Wait | None:
     try:
         if backs_off(workload, around.now):
             return _backs_off(workload, known)
-        found = admissible_in(around.quota.snapshot(), workload, around.now, around.namespaces)
+        world, _ = _taking(workload, around)
+        found = admissible_in(world, workload, around.now, around.namespaces)
     except QuotaError as error:
         return _wrong(known, "Misconfigured", str(error))
     if isinstance(found, Entry):
         return _wrong(known, found.quota_reserved_reason, found.message)
     return None
+
+
+def _taking(workload: Workload, around: Around) -> tuple[QuotaSnapshot, tuple[str, ...]]:
+    """See `taking`. A Workload without a queue is refused later."""
+    snapshot = around.quota.snapshot()
+    try:
+        queue = snapshot.queue_of(workload)
+    except QuotaError:
+        return snapshot, ()
+    return taking(snapshot, queue, workload.metadata.namespace, around.namespaces)
 
 
 def _backs_off(workload: Workload, known: Wait) -> Wait:
@@ -222,6 +234,7 @@ def _queued(workload: Workload, known: Wait, around: Around) -> Wait:
         place, length = _place(workload, queue, snapshot, around.quota)
         decision = decide(snapshot, workload, around.now, around.options, explain=True)
         unknown = doubts(workload, decision, snapshot)
+        unknown += _taking(workload, around)[1] if gets_quota(decision) else ()
     except QuotaError as error:
         return _wrong(known, "Misconfigured", str(error))
     numbers: dict[str, int | str] = {

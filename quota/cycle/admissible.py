@@ -14,7 +14,7 @@ from quota.state.amounts import QuotaError
 from quota.state.snapshot import Queue, QuotaSnapshot
 from quota.state.workloads import is_true
 
-__all__ = ["admissible_in", "inadmissible"]
+__all__ = ["NAME_LABEL", "admissible_in", "inadmissible"]
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
 

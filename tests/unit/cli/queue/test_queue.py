@@ -152,7 +152,9 @@ def test_a_name_of_nobody(name: str, problem: str) -> None:
 def test_labels_of_namespaces_count_where_they_are_known() -> None:
     picky = cluster_queue("cq", "20", namespaceSelector={"matchLabels": {"team": "a"}})
     objects = [FLAVOR, picky, LOCAL, workload("incoming", 5, "3")]
-    assert data(objects, "cq")["waiting"][0]["outcome"] == "Admit"
+    (waiting,) = data(objects, "cq")["waiting"]
+    named = ["labels of Namespace d (ClusterQueue cq, spec.namespaceSelector)"]
+    assert (waiting["outcome"], waiting["notModelled"]) == ("Unknown", named)
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "d"}}
     (waiting,) = data([*objects, namespace], "cq")["waiting"]
     assert (waiting["outcome"], waiting["message"]) == (
