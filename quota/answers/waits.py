@@ -175,7 +175,7 @@ def _kept_out(workload: Workload, known: Wait, around: Around) -> Wait | None:
     try:
         if backs_off(workload, around.now):
             return _backs_off(workload, known)
-        world, _ = _taking(workload, around)
+        world = _taking(workload, around)
         found = admissible_in(world, workload, around.now, around.namespaces)
     except QuotaError as error:
         return _wrong(known, "Misconfigured", str(error))
@@ -184,14 +184,14 @@ def _kept_out(workload: Workload, known: Wait, around: Around) -> Wait | None:
     return None
 
 
-def _taking(workload: Workload, around: Around) -> tuple[QuotaSnapshot, tuple[str, ...]]:
+def _taking(workload: Workload, around: Around) -> QuotaSnapshot:
     """See `taking`. A Workload without a queue is refused later."""
     snapshot = around.quota.snapshot()
     try:
         queue = snapshot.queue_of(workload)
     except QuotaError:
-        return snapshot, ()
-    return taking(snapshot, queue, workload.metadata.namespace, around.namespaces)
+        return snapshot
+    return taking(snapshot, queue, workload.metadata.namespace, around.namespaces)[0]
 
 
 def _backs_off(workload: Workload, known: Wait) -> Wait:
@@ -234,7 +234,8 @@ def _queued(workload: Workload, known: Wait, around: Around) -> Wait:
         place, length = _place(workload, queue, snapshot, around.quota)
         decision = decide(snapshot, workload, around.now, around.options, explain=True)
         unknown = doubts(workload, decision, snapshot)
-        unknown += _taking(workload, around)[1] if gets_quota(decision) else ()
+        if gets_quota(decision):
+            unknown += taking(snapshot, queue, workload.metadata.namespace, around.namespaces)[1]
     except QuotaError as error:
         return _wrong(known, "Misconfigured", str(error))
     numbers: dict[str, int | str] = {
