@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.kit.answers.certainty import NODE_FEATURES, QUOTA_FEATURES, Feature, node_faults, quota_faults
+from tests.kit.answers.certainty import (
+    NODE_FEATURES,
+    QUOTA_FEATURES,
+    Feature,
+    node_faults,
+    quota_faults,
+    refusal_faults,
+)
 from tests.kit.examples import examples
 from tests.kit.plans.clusters import clusters
 from tests.kit.quota.objects import cluster_queue, completed, cpu, workload
@@ -31,6 +38,12 @@ def plain(objects: list[Any]) -> list[Object]:
 @given(clusters(pods=4), st.sampled_from(NODE_FEATURES))
 def test_no_answer_about_nodes_is_too_certain(objects: list[Object], feature: Feature) -> None:
     assert list(node_faults(objects, feature, "d/hero")) == []
+
+
+@settings(max_examples=examples(30))
+@given(clusters(pods=4))
+def test_no_refusal_is_too_certain(objects: list[Object]) -> None:
+    assert list(refusal_faults(objects, "d/hero")) == []
 
 
 @settings(max_examples=examples(60))

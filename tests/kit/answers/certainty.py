@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from tests.kit.answers.questions import ask
 
-__all__ = ["NODE_FEATURES", "QUOTA_FEATURES", "Feature", "node_faults", "quota_faults"]
+__all__ = ["NODE_FEATURES", "QUOTA_FEATURES", "Feature", "node_faults", "quota_faults", "refusal_faults"]
 
 Object = dict[str, Any]
 VERSIONS: Final = {
@@ -86,23 +86,51 @@ def node_faults(objects: list[Object], feature: Feature, group: str) -> Iterator
 
     `objects`: a cluster without Namespaces. Nothing is asked if the plan does not need a node for any of them.
     """
-    known = [{"apiVersion": VERSIONS[each["kind"]], **copy.deepcopy(each)} for each in objects]
-    odd = copy.deepcopy(known)
+    known, odd = _written(objects), _written(objects)
     for each in odd:
         if _is_waiting_member(each, group):
             feature.add(each["spec"])
-    name = group.partition("/")[2]
     if not _matters(known, group):
         return
-    questions: dict[str, list[str]] = {
+    for command, question in _questions(group).items():
+        worlds = [_files(world, group, apart=command == "what-if") for world in (known, odd)]
+        yield from _faults(command, question, worlds, feature, group.partition("/")[2])
+
+
+def refusal_faults(objects: list[Object], group: str) -> Iterator[str]:
+    """What is wrong with the answers about the gang, once all nodes have a taint, and its members a toleration of it.
+
+    With a gate, the scheduler knows the operator of the toleration. So nobody knows whether the taint matters.
+    """
+    known, odd = _written(objects), _written(objects)
+    for each in odd:
+        if each["kind"] == "Node":
+            spec = each.setdefault("spec", {})
+            spec["taints"] = [*spec.get("taints", ()), {"key": "level", "value": "2", "effect": "NoSchedule"}]
+        if _is_waiting_member(each, group):
+            more = {"key": "level", "operator": "Gt", "value": "1"}
+            each["spec"]["tolerations"] = [*each["spec"].get("tolerations", ()), more]
+    if not _matters(known, group):
+        return
+    for command, question in _questions(group).items():
+        worlds = [_files(world, group, apart=command == "what-if") for world in (known, odd)]
+        before, _ = _outcome(command, question, worlds[0], group.partition("/")[2])
+        after, status = _outcome(command, question, worlds[1], group.partition("/")[2])
+        if before in YES[command] and (after, status) != ("Unknown", 3):
+            yield f"{command} said {before}, and says {after} with status {status}"
+
+
+def _written(objects: list[Object]) -> list[Object]:
+    return [{"apiVersion": VERSIONS[each["kind"]], **copy.deepcopy(each)} for each in objects]
+
+
+def _questions(group: str) -> dict[str, list[str]]:
+    return {
         "plan": ["plan", "--for", group, "-f", "c.json"],
         "why": ["why", "podgroup", group, "-f", "c.json"],
         "diff": ["diff", "new.json", "-f", "empty.json"],
         "what-if": ["what-if", "s.json", "-f", "c.json"],
     }
-    for command, question in questions.items():
-        worlds = [_files(world, group, apart=command == "what-if") for world in (known, odd)]
-        yield from _faults(command, question, worlds, feature, name)
 
 
 def _matters(known: list[Object], group: str) -> bool:
