@@ -94,7 +94,8 @@ def supposed_pods(
             template = with_info(PodTemplate(pod.metadata, pod.spec), info)
             pod = msgspec.structs.replace(pod, metadata=template.metadata or pod.metadata, spec=template.spec)
         count = each.count if info is None else min(each.count, info.count)
-        found.append(SupposedPods(each.name, count, pod, *nodes.behind(pod)))
+        own = frozenset((claim.metadata.namespace, claim.metadata.name) for claim in each.claims)
+        found.append(SupposedPods(each.name, count, pod, *nodes.behind(pod), own))
     return found
 
 

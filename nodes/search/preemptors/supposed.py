@@ -63,6 +63,19 @@ class SupposedPods:
     """What is behind its claims; None if nobody has looked: then they are named."""
     claims: tuple[ClaimUse, ...] = ()
     """The claims that each of them will use."""
+    own: frozenset[tuple[str, str]] = frozenset()
+    """Those (namespace and name) of which each pod gets one like it that no other pod uses."""
+
+    def claims_of(self, number: int) -> tuple[ClaimUse, ...]:
+        """The claims of one of them."""
+        if not self.own:
+            return self.claims
+        return tuple(
+            each._replace(claim=(each.claim[0], f"{each.claim[1]} {number}"))
+            if each.claim in self.own
+            else each
+            for each in self.claims
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +203,7 @@ def _claims(
     snapshot: Snapshot, sets: Sequence[SupposedPods], first: int
 ) -> Mapping[int, tuple[ClaimUse, ...]]:
     """The claims of the pods of the snapshot and of those that are supposed, whose rows begin with `first`."""
-    using = [each.claims for each in sets for _ in range(each.count)]
+    using = [each.claims_of(number) for each in sets for number in range(each.count)]
     added = {first + place: claims for place, claims in enumerate(using) if claims}
     return {**snapshot.pod_claims, **added} if added else snapshot.pod_claims
 
