@@ -64,7 +64,7 @@ class SupposedPods:
     claims: tuple[ClaimUse, ...] = ()
     """The claims that each of them will use."""
     own: frozenset[tuple[str, str]] = frozenset()
-    """Those (namespace and name) of which each pod gets one like it that no other pod uses."""
+    """Those (namespace and name) that are made anew for each pod, and that no other pod uses."""
 
     def claims_of(self, number: int) -> tuple[ClaimUse, ...]:
         """The claims of one of them."""
