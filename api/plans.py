@@ -134,6 +134,9 @@ class Placement(PlanStruct):
     any_node: bool = False
     """True if the scheduler chooses the node, because the pod, or one that has to be in the same domain, uses devices
     and the plan does not know where they are. `node` has room for the rest of the pod. No room is promised there."""
+    wave: int | UnsetType = UNSET
+    """The number of the pod's wave, from 0. The pod comes when all pods of earlier waves are on their nodes: else a
+    filter could refuse it, or one of them. Pods of one wave may come in any order. Absent if all pods may."""
 
 
 class VictimPod(PlanStruct):

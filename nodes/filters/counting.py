@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 from nodes.filters.filter import EVERYWHERE, Filter, N, NodeShape, Tenant
 from nodes.filters.terms import Term
 
-__all__ = ["Condition", "Counter", "CountingFilter", "Nodes"]
+__all__ = ["MANY", "Condition", "Counter", "CountingFilter", "Nodes", "Share"]
 
 Bools = NDArray[np.bool_]
 Int64s = NDArray[np.int64]
+
+MANY: Final = 2**31
+"""As many pods as there may ever be."""
 
 Counter = tuple[Term, ...]
 """Counts the pods that all terms select. Every term has its namespaces."""
@@ -46,6 +49,11 @@ class Nodes:
             known = self._places[key] = np.array(rows, np.intp)
         return known
 
+    def value(self, key: str, node: int) -> str:
+        """The node's value of the label; empty without the label."""
+        shape = self.shapes[node]
+        return shape.labels.get(key, "") if shape is not None else ""
+
     def sums(self, key: str, counts: Int64s) -> Int64s:
         """[places], the sum over the nodes of each place. The last one is 0, for nodes without the label."""
         places = self.places(key)
@@ -59,6 +67,23 @@ class Nodes:
         return found
 
 
+class Share(NamedTuple):
+    """How many more members a condition lets into each place of one topology key, at the most."""
+
+    key: str
+    """The topology key."""
+    places: NDArray[np.intp]
+    """[N], the place of each node; -1 without one."""
+    most: Int64s
+    """[places], for all members together that have the condition and are counted by it."""
+    counter: int
+    """The place of the condition's counter, which counts them."""
+    shortest: int
+    """The place that bounds the others; -1 if none does."""
+    name: str
+    """What refuses more of them, in words."""
+
+
 class Condition(ABC):
     """What a pod asks of the pods that are on the nodes."""
 
@@ -68,17 +93,22 @@ class Condition(ABC):
     """The topology keys of the domains in which they are counted."""
     reason: ClassVar[str]
     """Why the scheduler refuses a node, in its own words."""
-    unmodelled: ClassVar[str]
-    """What a plan names that breaks the condition: the search does not look at how members change the counts."""
+
+    @property
+    @abstractmethod
+    def names(self) -> list[str]:
+        """What it asks for, in words."""
 
     @abstractmethod
     def admits(self, nodes: Nodes, counts: Int64s) -> Bools:
         """[N], which nodes take the pod. `counts` [N, Q]: how many pods on each node each counter counts."""
 
-    def admits_amid(self, nodes: Nodes, counts: Int64s, coming: Int64s) -> Bools:
-        """[N], which nodes take the pod now, and also if other members come first: any of those in `coming` [N, Q]."""
-        found: Bools = self.admits(nodes, counts) & self.admits(nodes, counts + coming)
-        return found
+    @abstractmethod
+    def admits_amid(self, nodes: Nodes, counts: Int64s, coming: Int64s, own: Int64s) -> Bools:
+        """[N], which nodes take the pod, whichever of the members in `coming` [N, Q] come before it.
+
+        The pod is one of them, and adds `own` [Q] on its node. What is said of other nodes means nothing.
+        """
 
     @abstractmethod
     def could_admit(self, nodes: Nodes, counts: Int64s, members: Int64s) -> Bools:
@@ -86,6 +116,26 @@ class Condition(ABC):
 
         `members` [Q]: how many of the pods that wait for a node each counter counts, this pod among them.
         """
+
+    def reaches(self, nodes: Nodes, fewest: Int64s, most: Int64s, coming: Int64s) -> Bools:
+        """[N], which nodes could take the pod at all while the counts [N, Q] are between `fewest` and `most`.
+
+        Other members may come first where `coming` [N, Q] has some.
+        """
+        return np.ones(len(nodes.names), np.bool_)
+
+    def shares(self, nodes: Nodes, fewest: Int64s, most: Int64s, coming: Int64s) -> list[Share]:
+        """What bounds the members with this condition while the counts [N, Q] are between `fewest` and `most`, and at
+        most `coming` [N, Q] more are counted."""
+        return []
+
+    def splits(self, nodes: Nodes) -> list[Bools]:
+        """[N] each: nodes in the same places may differ for the condition by these values, and by no others."""
+        return []
+
+    def why_not(self, nodes: Nodes, counts: Int64s, node: int) -> str:
+        """What the condition counts, for a node that it does not admit, in words."""
+        return ", ".join(self.names)
 
 
 class CountingFilter(Filter[N], ABC):

@@ -111,8 +111,11 @@ class Token(ABC):
     """Why the scheduler refuses the node, in its own words."""
     by_labels: ClassVar[bool]
     """True if a pod can bring the token by its labels alone, so that its `needs` may be None."""
-    unmodelled: ClassVar[str] = ""
-    """What a plan names whose members break the rule on different nodes of one domain."""
+
+    @property
+    def name(self) -> str:
+        """What the rule is, in words."""
+        return self.reason
 
     @property
     def topology_key(self) -> str | None:

@@ -57,10 +57,14 @@ class Affinities(msgspec.Struct, frozen=True, array_like=True):
 
 class _TermToken(Token):
     __slots__ = ("_whole", "term")
-    unmodelled: ClassVar[str] = ANTI_AFFINITY
 
     def __init__(self, term: PodTerm) -> None:
         self._whole, self.term = term, term.term
+
+    @property
+    def name(self) -> str:
+        """The term."""
+        return f"anti-affinity by {self.topology_key}"
 
     @property
     def topology_key(self) -> str:
@@ -112,7 +116,6 @@ class Attraction(Condition):
     """
 
     reason: ClassVar[str] = NO_MATCH
-    unmodelled: ClassVar[str] = AFFINITY
 
     def __init__(self, terms: Sequence[PodTerm], member: Tenant) -> None:
         self.keys = [each.topology_key for each in terms]
@@ -128,7 +131,7 @@ class Attraction(Condition):
         found: Bools = labelled & self._beside(nodes, counts)
         return found
 
-    def admits_amid(self, nodes: Nodes, counts: Int64s, coming: Int64s) -> Bools:
+    def admits_amid(self, nodes: Nodes, counts: Int64s, coming: Int64s, own: Int64s) -> Bools:
         """Whoever comes before the first one must be where the first one goes, in each term's domain."""
         labelled = self._labelled(nodes)
         if not self._may_be_first(nodes, counts):
@@ -141,6 +144,27 @@ class Attraction(Condition):
     def could_admit(self, nodes: Nodes, counts: Int64s, members: Int64s) -> Bools:
         """As `admits`. Where a member is selected, every node with the labels."""
         return self._labelled(nodes) if members[0] else self.admits(nodes, counts)
+
+    def reaches(self, nodes: Nodes, fewest: Int64s, most: Int64s, coming: Int64s) -> Bools:
+        """Where a pod that is selected is or may come, or where the first one may be."""
+        labelled = self._labelled(nodes)
+        if self._may_be_first(nodes, fewest):
+            return labelled
+        found: Bools = labelled & self._beside(nodes, most + coming)
+        return found
+
+    @property
+    def names(self) -> list[str]:
+        """The terms."""
+        return [f"affinity by {key}" for key in self.keys]
+
+    def why_not(self, nodes: Nodes, counts: Int64s, node: int) -> str:
+        """The first term that selects nobody in the node's domain."""
+        for key in self.keys:
+            if nodes.places(key)[node] >= 0 and not nodes.together(key, counts[:, 0])[node]:
+                here = nodes.value(key, node)
+                return f"affinity by {key}: {here} has no pod that it selects"
+        return super().why_not(nodes, counts, node)
 
     def _labelled(self, nodes: Nodes) -> Bools:
         found: Bools = np.logical_and.reduce([nodes.places(key) >= 0 for key in self.keys])

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from api.core import Pod, Volume
 from nodes.filters.filter import EVERYWHERE, PodFilter, Tenant, Token
 from nodes.filters.pod_volumes import PodVolumes
 
 __all__ = ["Disk", "VolumeRestrictions"]
-
-SHARED: Final = "ReadWriteOncePod claim of several members"
 
 
 class Disk(NamedTuple):
@@ -64,10 +62,14 @@ class ClaimToken(Token):
         "another pod"
     )
     by_labels: ClassVar[bool] = False
-    unmodelled: ClassVar[str] = SHARED
 
     def __init__(self, claim: str) -> None:
         self.claim = claim
+
+    @property
+    def name(self) -> str:
+        """The access mode."""
+        return "a claim with ReadWriteOncePod"
 
     @property
     def topology_key(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -18,6 +18,7 @@ from nodes.search.neighbours.tokens import Tokens
 from nodes.search.preemptors.gangs import BoundDomain, bound_domain
 from nodes.search.preemptors.preemptor import Preemptor
 from nodes.state.columns.classes import NO_NODE, refusals
+from nodes.state.columns.flags import STAYING
 from nodes.state.snapshot import Exclusion, Snapshot
 
 __all__ = ["EXCLUDED", "Admission", "Cluster", "Layout", "MisplacedError", "lay_out"]
@@ -107,6 +108,17 @@ class Cluster:
         """The same view for a preemptor with the same unbound members in another order. What is known is shared."""
         other = copy(self)
         other.preemptor = preemptor
+        return other
+
+    def only(self, domain: int, staying: NDArray[np.integer]) -> Cluster:
+        """The same view of one domain alone, in which these pods may not be evicted. What is known is shared."""
+        other, layout = copy(self), self.layout
+        nodes = layout.of(domain)
+        other.layout = replace(layout, values=[layout.values[domain]], first=[0, len(nodes)], nodes=nodes)
+        if len(staying):
+            flags = self.snapshot.pod_flags.copy()
+            flags[staying] |= STAYING
+            other.snapshot = replace(self.snapshot, pod_flags=flags)
         return other
 
     @cached_property

@@ -17,6 +17,7 @@ from nodes.search.costs import stated_terms
 from nodes.search.problem import Built
 from nodes.search.reasons import beaten, coarse_shortages, coarsely_beaten, shortage
 from nodes.search.room import Room
+from nodes.search.spreading.refusals import Refusals
 from nodes.search.units import started
 
 __all__ = ["Comparison", "compare"]
@@ -46,8 +47,14 @@ class Comparison:
     why_none: str
 
 
-def compare(cluster: Cluster, built: Built, found: Solution, budget: int) -> Comparison:
-    """Give the outcome of each domain and the reason. `budget` is in steps: see `nodes.search.decision.BUDGET`."""
+def compare(
+    cluster: Cluster, built: Built, found: Solution, budget: int, refusals: Refusals | None = None
+) -> Comparison:
+    """Give the outcome of each domain and the reason. `budget` is in steps: see `nodes.search.decision.BUDGET`.
+
+    `refusals`: the domains in which filters that look at other nodes refuse every plan.
+    """
+
     ranked = sorted(
         range(len(found.outcomes)),
         key=lambda domain: (
@@ -61,7 +68,9 @@ def compare(cluster: Cluster, built: Built, found: Solution, budget: int) -> Com
     everybody = built.everybody if UNSCHEDULABLE in found.outcomes else built.everybody[:0]
     gone = Room(cluster, everybody)
     short = {
-        domain: shortage(cluster, built, domain, gone, budget)
+        domain: refusals.why(domain)
+        if refusals is not None and domain in refusals
+        else shortage(cluster, built, domain, gone, budget)
         for domain in listed
         if found.outcomes[domain] == UNSCHEDULABLE
     }
@@ -70,7 +79,8 @@ def compare(cluster: Cluster, built: Built, found: Solution, budget: int) -> Com
         _, reason = short.get(domain) or (0, _reason(cluster, found, domain))
         results.append(_result(cluster, found, domain, reason))
     why_none = _why_none(cluster, found, short) if found.winner < 0 else ""
-    return Comparison(results, _count_others(cluster, found, ranked[len(listed) :], gone), why_none)
+    others = _count_others(cluster, found, ranked[len(listed) :], gone, refusals)
+    return Comparison(results, others, why_none)
 
 
 def _why_none(cluster: Cluster, found: Solution, short: dict[int, tuple[int, str]]) -> str:
@@ -129,11 +139,16 @@ def _score(cluster: Cluster, outcome: int, score: list[int]) -> plans.Score:
 
 
 def _count_others(
-    cluster: Cluster, found: Solution, domains: list[int], gone: Room
+    cluster: Cluster, found: Solution, domains: list[int], gone: Room, refusals: Refusals | None
 ) -> list[plans.OtherDomains]:
     """The domains that are not listed, counted by outcome and by a reason that is cheap to find."""
     counts: Counter[tuple[plans.Outcome, str]] = Counter()
     short = [domain for domain in domains if found.outcomes[domain] == UNSCHEDULABLE]
+    if refusals:
+        counts.update(
+            (OUTCOMES[UNSCHEDULABLE], refusals.coarsely(each)) for each in short if each in refusals
+        )
+        short = [domain for domain in short if domain not in refusals]
     for reason in coarse_shortages(cluster, short, gone) if short else ():
         counts[OUTCOMES[UNSCHEDULABLE], reason] += 1
     for domain in domains:

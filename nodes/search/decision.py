@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
-
-import numpy as np
 
 from api import plans
 from api.words import counted
@@ -18,19 +17,22 @@ from native.nodes._victims import search
 from native.nodes.problem import Solution
 from nodes.search.budgets import bounded, may_be_stopped, name_stopping, under
 from nodes.search.cascade import Cascade
-from nodes.search.cells import dealt, place_all
 from nodes.search.cluster import Cluster, MisplacedError, lay_out
-from nodes.search.comparison import Comparison, compare
+from nodes.search.comparison import compare
 from nodes.search.devices import with_devices
 from nodes.search.excluded import list_excluded
 from nodes.search.free_room import bound_already, fill, without_victims
 from nodes.search.others import TRIES, others
-from nodes.search.plan_parts import led_by_devices, placements, spec_for
+from nodes.search.plan_parts import in_waves, led_by_devices, placements, spec_for
 from nodes.search.preemptors.mismatch import Mismatch
 from nodes.search.preemptors.preemptor import DecisionError, Preemptor, group_preemptor, pod_preemptor
 from nodes.search.preemptors.supposed import SupposedPods, WorkloadName, supposed
 from nodes.search.problem import Built, build
 from nodes.search.room import Room
+from nodes.search.spreading.obeying import Obeyed, obey
+from nodes.search.spreading.picture import Picture, looks_afar
+from nodes.search.spreading.seeking import Obeying, required_nodes
+from nodes.search.spreading.waves import waves
 from nodes.search.unmodelled import not_modelled
 from nodes.search.victims import victims_of, violations_of
 from nodes.state.snapshot import Snapshot
@@ -236,26 +238,56 @@ def _decide_under(snapshot: Snapshot, preemptor: Preemptor, limits: Limits, stri
 
 def _with_victims(cluster: Cluster, limits: Limits, strict: bool) -> Decision:
     cluster, built, found = _search(cluster, limits, strict)
-    comparison = compare(cluster, built, found, limits.budget)
+    obeyed = _obeyed(cluster, built, found, limits, strict)
+    if obeyed is not None:
+        found, cluster = obeyed.found, obeyed.picture.cluster
+        built = obeyed.built
+    refusals = obeyed.refusals if obeyed is not None else None
+    comparison = compare(cluster, built, found, limits.budget, refusals)
     if found.winner < 0:
         spec = spec_for(cluster.preemptor, comparison.listed[0].outcome, comparison.why_none)
         spec.not_modelled = not_modelled(cluster, list(cluster.preemptor.required), [])
         if (differs := cluster.preemptor.mismatch) is not None:
             spec.mismatch = differs.reason
             spec.reason = f"nothing may be evicted for it: {differs.text}; {spec.reason}"
+    elif obeyed is not None and obeyed.plan is not None:
+        spec = _placed(obeyed.plan, obeyed.picture)
     else:
-        spec, broken = _placed(cluster, built, found)
-        if broken:
-            better = _in_cells(cluster, built, found, limits, strict)
-            if better is not None:
-                spec, built, found = better
-                comparison = replace(
-                    comparison, listed=_with_winner(comparison, compare(cluster, built, found, limits.budget))
-                )
+        placed = list(required_nodes(built, found).items())
+        spec = _placed(Obeying(cluster, built, found, placed), None)
     spec.domains, spec.other_domains = comparison.listed, comparison.others
-    uids = cluster.snapshot.pod_uids
-    alike = tuple(tuple(uids[pod] for pod in members) for members in built.shapes if len(members) > 1)
-    return Decision(spec, alike if found.winner >= 0 else ())
+    return Decision(spec, _alike(cluster, built, spec) if found.winner >= 0 else ())
+
+
+def _alike(cluster: Cluster, built: Built, spec: plans.PreemptionPlanSpec) -> tuple[tuple[str, ...], ...]:
+    """Planned members (UIDs) that no filter tells apart, of one wave."""
+    uids, wave = cluster.snapshot.pod_uids, {each.uid: each.wave for each in spec.placements}
+    found: dict[tuple[int, object], list[str]] = {}
+    for number, members in enumerate(built.shapes):
+        for pod in members:
+            found.setdefault((number, wave.get(uids[pod])), []).append(uids[pod])
+    return tuple(tuple(members) for members in found.values() if len(members) > 1)
+
+
+def _obeyed(cluster: Cluster, built: Built, found: Solution, limits: Limits, strict: bool) -> Obeyed | None:
+    """What the filters leave of the search that look at pods on other nodes; None if none of them concerns a member.
+
+    If they refuse every plan for the oldest members, others are tried: see `others`.
+    """
+    if found.winner < 0 or not looks_afar(cluster):
+        return None
+    obeying = partial(obey, budget=limits.budget, effort=limits.effort, strict=strict)
+    first = obeying(cluster, built, found)
+    if first.plan is not None or len(cluster.preemptor.unbound) == cluster.preemptor.needed:
+        return first
+    for other in others(cluster, strict=strict):
+        asking = cluster.asking_with(other)
+        built = build(asking, strict=strict)
+        found = bounded(search(built.problem, limits.budget, limits.effort), cluster.preemptor.budgets)
+        obeyed = obeying(asking, built, found) if found.winner >= 0 else None
+        if obeyed is not None and obeyed.plan is not None:
+            return obeyed
+    return first
 
 
 def _search(cluster: Cluster, limits: Limits, strict: bool) -> tuple[Cluster, Built, Solution]:
@@ -289,53 +321,32 @@ def _decides(found: Solution) -> bool:
     return found.winner >= 0 or EXHAUSTED in found.outcomes
 
 
-def _in_cells(
-    cluster: Cluster, built: Built, found: Solution, limits: Limits, strict: bool
-) -> tuple[plans.PreemptionPlanSpec, Built, Solution] | None:
-    """A plan in the same domain that the filters take, though members look at one another; None if none is found."""
-    work = found.work
-    gone = [pod for unit in found.victims for pod in built.units.members(unit)]
-    nodes = cluster.layout.of(found.winner)
-    for within in dealt(cluster, _required_nodes(built, found), gone, nodes):
-        narrow = build(cluster, strict=strict, within=within)
-        other = bounded(search(narrow.problem, limits.budget, limits.effort), cluster.preemptor.budgets)
-        work += other.work
-        if other.winner >= 0:
-            # That no plan costs less is true of these cells, and not of the whole domain.
-            other = replace(other, work=work, ended=False, lowest=False)
-            spec, broken = _placed(cluster, narrow, other)
-            if not broken:
-                return spec, narrow, other
-    return None
-
-
-def _with_winner(first: Comparison, other: Comparison) -> list[plans.DomainResult]:
-    """The results of the first comparison. The winner's is that of the other one, whose members had cells in it."""
-    winner = other.listed[0]
-    return [winner if each.value == winner.value else each for each in first.listed]
-
-
-def _placed(cluster: Cluster, built: Built, found: Solution) -> tuple[plans.PreemptionPlanSpec, set[str]]:
+def _placed(plan: Obeying, picture: Picture | None) -> plans.PreemptionPlanSpec:
     """The plan of the winning domain. The later members come last and get what is left.
 
-    Also what the filters refuse of it.
+    `picture`: the members that look at other nodes; None if there are none.
     """
+    cluster, built, found = plan.cluster, plan.built, plan.found
     snapshot, layout = cluster.snapshot, cluster.layout
-    required = _required_nodes(built, found)
+    required = dict(plan.placed)
     gone = [pod for unit in found.victims for pod in built.units.members(unit)]
     room = Room(cluster, gone)
-    broken = place_all(room, required)
+    room.place_all(required)
     later = fill(cluster, found.winner, room)
     preempts = found.outcomes[found.winner] == PREEMPTS
     spec = spec_for(cluster.preemptor, "Preempts" if preempts else "Fits", "it fits without evictions")
     spec.domain = plans.Domain(layout.topology_key, layout.values[found.winner])
-    in_order = [(pod, required[pod]) for pod in cluster.preemptor.required]
-    needed = placements(snapshot, in_order, beyond_min_count=False)
+    order = plan.placed if picture is not None else []
+    numbers = waves(picture, picture.counts(gone), [*order, *later]) if picture is not None else []
+    if not any(numbers):
+        order = [(pod, required[pod]) for pod in cluster.preemptor.required]
+    needed = placements(snapshot, order, beyond_min_count=False)
     if layout.topology_key is not None and cluster.preemptor.kind != "Pod" and not cluster.preemptor.bound:
         needed = led_by_devices(needed)
-    spec.placements = [*needed, *placements(snapshot, later, beyond_min_count=True)]
-    named = not_modelled(cluster, list(cluster.preemptor.required), gone, required)
-    spec.not_modelled = sorted({*named, *broken})
+    if all(each.any_node for each in needed):  # the scheduler chooses the nodes, so no order is known
+        numbers = []
+    spec.placements = in_waves([*needed, *placements(snapshot, later, beyond_min_count=True)], numbers)
+    spec.not_modelled = not_modelled(cluster, list(cluster.preemptor.required), gone, required)
     if preempts:
         victims, pods = counted(len(found.victims), "victim"), counted(len(gone), "pod")
         spec.reason = f"it fits with {victims} ({pods}) gone"
@@ -346,7 +357,7 @@ def _placed(cluster: Cluster, built: Built, found: Solution) -> tuple[plans.Pree
         spec.pod_disruption_budget_violations = violations_of(built, found.victims)
     if passed := _passed_over(cluster.preemptor, snapshot, {pod for pod, _ in later}):
         spec.reason += f"; {passed}"
-    return spec, broken
+    return spec
 
 
 def _passed_over(preemptor: Preemptor, snapshot: Snapshot, placed: Collection[int]) -> str:
@@ -364,12 +375,3 @@ def _passed_over(preemptor: Preemptor, snapshot: Snapshot, placed: Collection[in
 
 def _age(snapshot: Snapshot, pod: int) -> tuple[int, str]:
     return int(snapshot.pod_created[pod]), snapshot.pod_names[pod]
-
-
-def _required_nodes(built: Built, found: Solution) -> dict[int, int]:
-    """The node of each required member. The members of a shape get the nodes of that shape in order."""
-    nodes: dict[int, int] = {}
-    for members, row in zip(built.shapes, found.placed, strict=True):
-        places = np.repeat(built.nodes, row).tolist()
-        nodes.update(zip(members, places, strict=True))
-    return nodes

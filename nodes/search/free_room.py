@@ -8,10 +8,12 @@ from api import plans
 from api.words import counted
 from nodes.search.cluster import Cluster
 from nodes.search.costs import domain_terms, stated_terms
-from nodes.search.plan_parts import placements, spec_for
+from nodes.search.plan_parts import in_waves, placements, spec_for
 from nodes.search.preemptors.preemptor import Preemptor
 from nodes.search.reasons import unavailable
 from nodes.search.room import Room
+from nodes.search.spreading.picture import Picture, looks_afar
+from nodes.search.spreading.waves import waves
 from nodes.search.unmodelled import not_modelled
 
 __all__ = ["bound_already", "fill", "without_victims"]
@@ -29,6 +31,9 @@ def without_victims(cluster: Cluster) -> plans.PreemptionPlanSpec:
             )
             spec.domain = plans.Domain(layout.topology_key, value)
             spec.placements = placements(cluster.snapshot, placed, beyond_min_count=True)
+            if looks_afar(cluster):
+                picture = Picture(cluster)
+                spec.placements = in_waves(spec.placements, waves(picture, picture.counts(), placed))
             spec.domains = [plans.DomainResult(value, "Fits", spec.reason, _nobody(cluster, terms[domain]))]
             spec.not_modelled = not_modelled(cluster, [pod for pod, _ in placed], [], dict(placed))
             return spec

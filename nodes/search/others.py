@@ -53,7 +53,8 @@ def _fitting(cluster: Cluster, *, strict: bool) -> list[list[int]]:
     members = len(preemptor.bound) + len(preemptor.unbound)
     built = build(cluster.asking_with(replace(preemptor, minimum=members)), strict=strict)
     room, nodes = Room(cluster, built.everybody), cluster.layout.nodes
-    return [shape for shape in shapes_of(cluster, preemptor.unbound) if room.fits(shape[0], nodes).any()]
+    shapes = shapes_of(cluster, preemptor.unbound)
+    return [shape for shape in shapes if room.could_fit(shape[0])[nodes].any()]
 
 
 def _oldest(

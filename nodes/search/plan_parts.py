@@ -10,7 +10,7 @@ from nodes.search.devices import Devices
 from nodes.search.preemptors.preemptor import Preemptor
 from nodes.state.snapshot import Snapshot
 
-__all__ = ["led_by_devices", "placements", "spec_for"]
+__all__ = ["in_waves", "led_by_devices", "placements", "spec_for"]
 
 
 def spec_for(preemptor: Preemptor, outcome: plans.Outcome, reason: str) -> plans.PreemptionPlanSpec:
@@ -52,3 +52,13 @@ def placements(
         plans.Placement(name, snapshot.node_names[node], uid, beyond_min_count, devices.needed(pod, node))
         for (pod, node), name, uid in named
     ]
+
+
+def in_waves(placements: list[plans.Placement], waves: list[int]) -> list[plans.Placement]:
+    """The placements in the order of their waves, and with them, if there are several waves."""
+    if not any(waves):
+        return placements
+    ordered = sorted(range(len(waves)), key=waves.__getitem__)
+    for place, wave in enumerate(waves):
+        placements[place].wave = wave
+    return [placements[place] for place in ordered]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -65,10 +65,12 @@ class _Asked(NamedTuple):
         return bool(hopeless.all())
 
 
-def build(cluster: Cluster, *, strict: bool, within: Mapping[int, Bools] = NOWHERE) -> Built:
+def build(
+    cluster: Cluster, *, strict: bool, within: Mapping[int, Bools] = NOWHERE, going: Collection[int] = ()
+) -> Built:
     """The problem for the required members. It leaves out nodes that admit no required member.
 
-    `within` narrows the nodes of some members [N].
+    `within` narrows the nodes of some members [N]. `going`: pods of units that have to go in any case.
     """
     preemptor, layout, snapshot = cluster.preemptor, cluster.layout, cluster.snapshot
     shapes = shapes_of(cluster, preemptor.required, within)
@@ -76,17 +78,19 @@ def build(cluster: Cluster, *, strict: bool, within: Mapping[int, Bools] = NOWHE
     masks: Bools = np.array(
         [cluster.mask(members[0]) & conditions.could_admit(members[0]) for members in shapes], np.bool_
     )
+    inside = np.zeros(len(snapshot.node_names), np.bool_)
+    inside[layout.nodes] = np.logical_or.reduce(masks)[layout.nodes]
+    below = preemptor.priority if preemptor.evicts else np.iinfo(np.int64).min
+    everybody = candidates(snapshot, int(below), inside, but=preemptor.group, strict=strict)
     for mask, members in zip(masks, shapes, strict=True):
         mask &= within.get(members[0], True)
     first = [members[0] for members in shapes]
     tokens = cluster.tokens
     wanted: Bools = np.logical_or.reduce(masks)[layout.nodes]
     nodes = layout.nodes[wanted]
+    if within:
+        everybody = _that_matter(cluster, everybody, nodes, going)
     before = _running(wanted)
-    inside = np.zeros(len(snapshot.node_names), np.bool_)
-    inside[nodes] = True
-    below = preemptor.priority if preemptor.evicts else np.iinfo(np.int64).min
-    everybody = candidates(snapshot, int(below), inside, but=preemptor.group, strict=strict)
     domains = before[layout.first]
     asked = _Asked(
         np.ascontiguousarray([cluster.request(pod) for pod in first], np.int64),
@@ -97,6 +101,8 @@ def build(cluster: Cluster, *, strict: bool, within: Mapping[int, Bools] = NOWHE
         units = everybody.none(len(snapshot.costs.terms))
     else:
         units = in_order(snapshot, everybody, partial(unit_terms, snapshot, stuck=cluster.stuck))
+    must_go = units.of_pods(going)
+    held, brings, forbids = _tokens(cluster, first, masks, len(must_go) if going else -1)
     problem = Problem(
         domains=domains.astype(np.int32),
         free=np.ascontiguousarray(cluster.free[nodes]),
@@ -104,19 +110,59 @@ def build(cluster: Cluster, *, strict: bool, within: Mapping[int, Bools] = NOWHE
         requests=asked.requests,
         counts=asked.counts,
         admitted=np.ascontiguousarray(asked.admitted.astype(np.uint8)),
-        held=np.ascontiguousarray(tokens.held()[nodes]),
-        held_by_leaving=np.ascontiguousarray(tokens.leaving()[nodes]),
-        brings=np.ascontiguousarray([tokens.brings[pod] for pod in first], np.int32),
-        forbids=np.ascontiguousarray([tokens.forbids[pod] for pod in first], np.int32),
+        held=np.ascontiguousarray(held[nodes]),
+        held_by_leaving=np.ascontiguousarray(_wider(tokens.leaving(), held.shape[1])[nodes]),
+        brings=brings,
+        forbids=forbids,
         unit_priority=units.priority,
         unit_start=units.start,
         unit_pods=units.size.astype(np.int32),
-        **_pieces(cluster, units, nodes),
+        **_pieces(cluster, units, nodes, must_go),
         **_budgets(snapshot, units),
         unit_terms=np.ascontiguousarray(units.terms),
         domain_terms=domain_terms(snapshot, layout.first, layout.nodes),
     )
     return Built(problem, units, everybody.pods, nodes, shapes)
+
+
+def _that_matter(cluster: Cluster, units: Units, nodes: Rows, going: Collection[int]) -> Units:
+    """The units that hold something on these nodes, or bring a token to others, or have to go."""
+    inside = np.zeros(len(cluster.snapshot.node_names), np.bool_)
+    inside[nodes] = True
+    matters = inside[cluster.snapshot.pod_node[units.pods]] | np.isin(units.pods, list(going))
+    if cluster.tokens.wide:
+        matters |= cluster.tokens.brought_by(units.pods)[:, list(cluster.tokens.wide)].any(axis=1)
+    return units.some(np.logical_or.reduceat(matters, units.first[:-1]) if len(units) else matters)
+
+
+def _tokens(
+    cluster: Cluster, first: Sequence[int], masks: Bools, going: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """What pods hold [N, T], and what the shapes bring and forbid [S, T].
+
+    On nodes without the label of a token, members that forbid it may be together. The kernel does not know that, so a
+    shape that such a node of `masks` [S, N] admits does not bring the token: see `nodes.search.spreading`.
+
+    If `going` units have to go, they bring one more token to every node, and all shapes forbid it.
+    """
+    tokens = cluster.tokens
+    held = tokens.held()
+    brings = np.ascontiguousarray([tokens.brings[pod] for pod in first], np.int32)
+    for token, places in tokens.wide.items():
+        brings[(masks & (places < 0)).any(axis=1), token] = 0
+    forbids = np.ascontiguousarray([tokens.forbids[pod] for pod in first], np.int32)
+    if going < 0:
+        return held, brings, forbids
+    wide = held.shape[1] + 1
+    held, brings, forbids = (_wider(each, wide) for each in (held, brings, forbids))
+    held[:, -1] = going
+    forbids[:, -1] = 1
+    return held, brings, forbids
+
+
+def _wider(rows: NDArray[np.int32], columns: int) -> NDArray[np.int32]:
+    """The rows with as many columns; zeros in those that are added."""
+    return np.pad(rows, ((0, 0), (0, columns - rows.shape[1])))
 
 
 def shapes_of(
@@ -153,12 +199,15 @@ def _conditions_key(cluster: Cluster, pod: int) -> bytes:
     return bytes(np.array(own)) + bytes(conditions.brings[pod])
 
 
-def _pieces(cluster: Cluster, units: Units, nodes: Rows) -> dict[str, NDArray[np.signedinteger]]:
-    """The pieces: the part of one unit on one of the problem's nodes, sorted by unit and then by node."""
+def _pieces(cluster: Cluster, units: Units, nodes: Rows, going: Rows) -> dict[str, NDArray[np.signedinteger]]:
+    """The pieces: the part of one unit on one of the problem's nodes, sorted by unit and then by node.
+
+    `going`: the units that have to go.
+    """
     snapshot = cluster.snapshot
     index = np.full(len(snapshot.node_names), -1, np.int64)
     index[nodes] = np.arange(len(nodes))
-    if not len(cluster.tokens) and not len(cluster.attachments):
+    if not len(cluster.tokens) and not len(cluster.attachments) and not len(going):
         none = np.zeros(0, np.int32)
         pieces = pieces_of(
             units.first,
@@ -171,18 +220,20 @@ def _pieces(cluster: Cluster, units: Units, nodes: Rows) -> dict[str, NDArray[np
         )
         tokens = np.zeros(len(pieces["piece_unit"]) + 1, np.int32)
         return {**pieces, "piece_tokens": tokens, "token": none, "token_pods": none}
-    return _any_pieces(cluster, units, nodes, index)
+    return _any_pieces(cluster, units, nodes, index, going)
 
 
 def _any_pieces(
-    cluster: Cluster, units: Units, nodes: Rows, index: Int64s
+    cluster: Cluster, units: Units, nodes: Rows, index: Int64s, going: Rows
 ) -> dict[str, NDArray[np.signedinteger]]:
     """The pieces where some pods bring tokens or hold volumes. `index`: the number of each node in the problem."""
     snapshot = cluster.snapshot
     node = index[snapshot.pod_node[units.pods]]
     unit = np.repeat(np.arange(len(units)), units.size)
     here = node >= 0
-    wide = _wide_tokens(cluster, units, unit, nodes)
+    wide = np.concatenate(
+        [_wide_tokens(cluster, units, unit, nodes), _everywhere(going, len(nodes), len(cluster.tokens))]
+    )
     node, unit, pods = node[here], unit[here], units.pods[here]
     key = np.concatenate([unit, wide[:, 0]]) * max(1, len(nodes)) + np.concatenate([node, wide[:, 1]])
     inverse = np.arange(len(key))
@@ -190,12 +241,12 @@ def _any_pieces(
         key, inverse = np.unique(key, return_inverse=True)
     room = np.zeros((len(key), cluster.free.shape[1]), np.int64)
     np.add.at(room, inverse[: len(unit)], cluster.held_by(pods))
-    tokens = np.zeros((len(key), len(cluster.tokens)), np.int32)
+    tokens = np.zeros((len(key), len(cluster.tokens) + bool(len(going))), np.int32)
     if len(cluster.tokens):
         brought = cluster.tokens.brought_by(pods)
         brought[:, list(cluster.tokens.wide)] = 0
-        np.add.at(tokens, inverse[: len(unit)], brought)
-        np.add.at(tokens, (inverse[len(unit) :], wide[:, 2]), 1)
+        np.add.at(tokens[:, : len(cluster.tokens)], inverse[: len(unit)], brought)
+    np.add.at(tokens, (inverse[len(unit) :], wide[:, 2]), 1)
     holding, token = np.nonzero(tokens)
     piece_unit, piece_node = np.divmod(key, max(1, len(nodes)))
     return {
@@ -226,6 +277,12 @@ def _wide_tokens(cluster: Cluster, units: Units, unit: Rows, nodes: Rows) -> Int
             pairs = np.stack(np.meshgrid(who, there, indexing="ij"), axis=-1).reshape(-1, 2)
             found.append(np.column_stack([pairs, np.full(len(pairs), token)]))
     return np.concatenate(found).astype(np.int64)
+
+
+def _everywhere(going: Rows, nodes: int, token: int) -> Int64s:
+    """As `_wide_tokens`, for a token that these units bring to every node."""
+    pairs = np.stack(np.meshgrid(going, np.arange(nodes), indexing="ij"), axis=-1).reshape(-1, 2)
+    return np.column_stack([pairs, np.full(len(pairs), token)]).astype(np.int64)
 
 
 def _budgets(snapshot: Snapshot, units: Units) -> dict[str, NDArray[np.signedinteger]]:

@@ -53,7 +53,11 @@ class Room:
         return not len(self._cluster.tokens) and not len(self._cluster.conditions)
 
     def place_all(self, placed: Mapping[int, int]) -> None:
-        """Put members (node by pod) on their nodes, if there are `only_resources`."""
+        """Put members (node by pod) on their nodes."""
+        if not self.only_resources:
+            for pod, node in placed.items():
+                self.place(pod, node)
+            return
         pods, nodes = np.fromiter(placed, np.intp), np.fromiter(placed.values(), np.intp)
         np.subtract.at(self.free, nodes, self._cluster.requests_of(pods))
 
@@ -81,44 +85,18 @@ class Room:
             fits &= admits[nodes]
         return fits & ~self._kept_off(pod, nodes).any(axis=1) if len(self._cluster.tokens) else fits
 
-    def agrees(self, pod: int) -> Bools:
-        """[N], the nodes on which no other pod is in the member's way, or missing there; its room aside."""
-        agrees = np.ones(len(self.free), np.bool_)
-        for _, admits in self._cluster.conditions.admit(pod, self.counts):
-            agrees &= admits
-        return agrees & ~self._kept_off(pod, np.arange(len(agrees))).any(axis=1)
+    def could_fit(self, pod: int) -> Bools:
+        """[N], the nodes that take the member once other members are where it needs them."""
+        nodes = np.arange(len(self.free))
+        fits = self._cluster.mask(pod) & self._cluster.conditions.could_admit(pod) & self.unblocked(pod)
+        could: Bools = fits & ~self._short(pod, nodes).any(axis=1)
+        return could
 
-    def breaks(self, pod: int, node: int, coming: Int64s | None = None) -> set[str]:
-        """What the plan names if the member cannot be on this node because of other pods; empty if it can.
-
-        `coming` [N, Q]: other members that may be placed before it, as `Conditions` counts them.
-        """
-        here = np.array([node])
-        conditions, tokens = self._cluster.conditions, self._cluster.tokens
-        if not len(conditions) and not len(tokens):
-            return set()
-        asked = (
-            conditions.admit(pod, self.counts)
-            if coming is None
-            else conditions.admit_amid(pod, self.counts, coming)
-        )
-        broken = {each.unmodelled for each, admits in asked if not admits[node]}
-        if len(tokens):
-            kept_off = np.flatnonzero(self._kept_off(pod, here)[0]).tolist()
-            broken.update(tokens.tokens[token].unmodelled for token in kept_off)
-        return broken
-
-    def coming(self, placed: Mapping[int, int]) -> Int64s:
-        """[N, Q], what these members (node by pod) will add to `counts`."""
-        coming = np.zeros_like(self.counts)
-        for pod, node in placed.items():
-            coming[node] += self._cluster.conditions.brings[pod]
-        return coming
-
-    def brings(self, pod: int) -> Int64s:
-        """[Q], what the member adds to the counts of its node."""
-        brought: Int64s = self._cluster.conditions.brings[pod]
-        return brought
+    def unblocked(self, pod: int) -> Bools:
+        """[N], the nodes on which no token keeps the member off."""
+        blocked = self._kept_off(pod, np.arange(len(self.free))).any(axis=1)
+        unblocked: Bools = np.logical_not(blocked)
+        return unblocked
 
     def refusals(self, pod: int, nodes: NDArray[np.intp]) -> Counter[str]:
         """How many of the nodes the scheduler would refuse for the member, by the reason of the first such filter.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -65,8 +65,22 @@ class Units:
             nobody, nobody, nobody, self.whole[:0], self.first[:1], nobody, np.zeros((terms, 0), np.int64)
         )
 
+    def some(self, kept: NDArray[np.bool_]) -> Units:
+        """Those of the units, in the same order."""
+        order = np.flatnonzero(kept)
+        first, pods = rearranged(self.first, self.pods, order)  # what is left of `pods` is not set
+        columns = (self.priority[order], self.start[order], self.size[order], self.whole[order])
+        return Units(*columns, first, pods[: first[-1]], self.terms[:, order])
+
     def __len__(self) -> int:
         return len(self.priority)
+
+    def of_pods(self, pods: Collection[int]) -> Rows:
+        """The units that have one of these pods, sorted."""
+        if not pods:
+            return np.zeros(0, np.intp)
+        found = np.flatnonzero(np.isin(self.pods, list(pods)))
+        return np.unique(np.searchsorted(self.first, found, side="right") - 1)
 
     def members(self, unit: int) -> list[int]:
         """The unit's pods, as rows of the snapshot."""

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any, Final
 
 import msgspec
+import numpy as np
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,6 @@ from hack.fidelity.volumes import crowd
 from hack.fidelity.world import World
 from hack.fidelity.worlds import GROUP, random_world
 from native.nodes._victims import search
-from nodes.search.cells import place_all
 from nodes.search.cluster import Cluster, lay_out
 from nodes.search.decision import decide_group, decide_pod
 from nodes.search.preemptors.preemptor import group_preemptor
@@ -68,14 +68,15 @@ def evicting(draw: st.DrawFn) -> World:
 
 
 def takes(snapshot: Snapshot, gone: Collection[int], placed: Mapping[int, int]) -> bool:
-    """Whether every filter takes every member on its planned node with these pods gone, in some order."""
+    """Whether every filter takes every member on its planned node with these pods gone, in the order of the plan."""
     preemptor = group_preemptor(snapshot, NAMESPACE, GROUP)
     cluster = Cluster(snapshot, preemptor, lay_out(snapshot, preemptor))
     room = Room(cluster, gone)
-    broken = place_all(room, dict(placed))
-    roomy = (room.free[node][cluster.request(pod) > 0] >= 0 for pod, node in placed.items())
-    admitted = (cluster.mask(pod)[node] for pod, node in placed.items())
-    return not broken and all(each.all() for each in roomy) and all(admitted)
+    for pod, node in placed.items():
+        if not room.fits(pod, np.array([node]))[0]:
+            return False
+        room.place(pod, node)
+    return True
 
 
 def rows_of(snapshot: Snapshot, plan: PreemptionPlanSpec) -> tuple[list[int], dict[int, int]]:

@@ -82,12 +82,10 @@ class Conditions:
             for condition, columns in self.of[pod]
         ]
 
-    def admit_amid(self, pod: int, counts: Int64s, coming: Int64s) -> list[tuple[Condition, Bools]]:
-        """As `admit`, also if any of the members in `coming` [N, Q] are placed first."""
-        return [
-            (condition, condition.admits_amid(self.nodes, counts[:, columns], coming[:, columns]))
-            for condition, columns in self.of[pod]
-        ]
+    @cached_property
+    def counted(self) -> Rows:
+        """The pods on nodes that some counter counts and that do not leave."""
+        return self._running[0]
 
     def could_admit(self, pod: int) -> Bools:
         """[N], the nodes that the member's conditions could admit once some pods are gone and members are placed."""

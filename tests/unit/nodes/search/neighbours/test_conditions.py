@@ -78,13 +78,13 @@ def test_a_running_pod_keeps_members_out_of_its_rack() -> None:
     assert names(decide(gang(minimum=1), web("m0", group="gang"), going, *racks("n0", "n1"))) == ["r"]
 
 
-def test_members_that_keep_one_another_out_of_a_rack_are_named() -> None:
-    """The search puts them on different nodes only. In different racks, the plan is right."""
+def test_members_that_keep_one_another_out_of_the_only_rack_do_not_run() -> None:
     members = [web(f"m{number}", group="gang", requests={"cpu": "4"}, **apart()) for number in range(2)]
     plan = decide(gang(), *members, *racks("n0", "n2"))
     assert (plan.outcome, placed(plan), plan.not_modelled) == ("Fits", {"a", "b"}, [])
     plan = decide(gang(), *members, *racks("n0", "n1"))
-    assert plan.not_modelled == ["inter-pod anti-affinity"]
+    assert (plan.outcome, plan.placements, plan.not_modelled) == ("Unschedulable", [], [])
+    assert plan.reason == "1 of 2 members can run: anti-affinity by rack"
 
 
 def test_a_member_goes_beside_whom_it_needs() -> None:
@@ -102,14 +102,17 @@ def test_the_first_of_those_that_need_one_another_goes_anywhere() -> None:
     assert (plan.outcome, plan.not_modelled) == ("Fits", [])
     wide = [web(f"m{number}", group="gang", requests={"cpu": "4"}, **beside()) for number in range(2)]
     plan = decide(gang(), *wide, *racks("n0", "n2"))
-    assert plan.not_modelled == ["inter-pod affinity"]
+    assert (plan.outcome, plan.not_modelled) == ("Unschedulable", [])
+    assert plan.reason.startswith("1 of 2 members can run")
+    assert "affinity by rack" in plan.reason
 
 
-def test_a_plan_that_evicts_whom_a_member_needs_is_named() -> None:
+def test_a_member_is_not_helped_by_the_end_of_whom_it_needs() -> None:
     member = pod("m0", group="gang", requests={"cpu": "4"}, **beside())
     needed = web("w", node="n0", requests={"cpu": "1"}, priority=1)
     plan = decide(gang(minimum=1), member, needed, *racks("n0"))
-    assert (names(plan), plan.not_modelled) == (["w"], ["inter-pod affinity"])
+    assert (plan.outcome, names(plan), plan.not_modelled) == ("Unschedulable", [], [])
+    assert "affinity by rack" in plan.reason
 
 
 def test_members_are_spread() -> None:
@@ -118,7 +121,8 @@ def test_members_are_spread() -> None:
     assert (plan.outcome, placed(plan), plan.not_modelled) == ("Fits", {"a", "b"}, [])
     full = pod("f", node="n2", requests={"cpu": "4"}, priority=900)
     plan = decide(gang(minimum=2), *members[:2], full, *racks("n0", "n1", "n2"))
-    assert plan.not_modelled == ["topology spread (DoNotSchedule)"]
+    assert (plan.outcome, plan.not_modelled) == ("Unschedulable", [])
+    assert plan.reason == "1 of 2 members can run: topology spread by rack (maxSkew 1): b has no room"
 
 
 def test_nodes_without_the_label_take_nobody() -> None:

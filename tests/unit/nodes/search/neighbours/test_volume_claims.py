@@ -219,8 +219,8 @@ def test_two_members_with_one_claim_of_one_pod() -> None:
     storage = claim(volume="pv", accessModes=["ReadWriteOncePod"]), volume("pv")
     low = [pod(f"low{i}", node=f"n{i}", requests={"cpu": "4"}, priority=1) for i in range(2)]
     plan = planned(gang(), *nodes(2), *low, member("m0", "c"), member("m1", "c"), *storage)
-    assert plan.not_modelled == ["ReadWriteOncePod claim of several members"]
-    assert why_blocked(plan)
+    assert (plan.outcome, plan.not_modelled) == ("Unschedulable", [])
+    assert plan.reason == "1 of 2 members can run: a claim with ReadWriteOncePod"
 
 
 @pytest.mark.parametrize(("read_only", "outcome"), [(False, "Preempts"), (True, "Fits")])

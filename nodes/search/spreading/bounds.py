@@ -1,0 +1,156 @@
+"""How many members can be placed at the most, whatever their order: what every filter leaves of the room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nodes.filters.counting import MANY, Share
+from nodes.search.spreading.picture import Kind, Picture
+
+__all__ = ["Range", "Shortfall", "shortfall"]
+
+Int64s = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+ROUNDS = 8
+"""How often the bounds of one filter tighten those of the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Where members may come."""
+
+    fewest: Int64s
+    """[C, Q], the counts that are there in any case."""
+    most: Int64s
+    """[C, Q], the counts that may be there."""
+    left: Int64s
+    """[K], members that are not placed yet."""
+    room: Int64s
+    """[K, C], how many of them fit."""
+    held: Bools
+    """[W, C], where a member that is placed brings the token."""
+    barred: Bools
+    """[W, C], where a member that is placed forbids the token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """Why not all members can be placed."""
+
+    names: tuple[str, ...]
+    """What refuses them; empty for the room alone."""
+    share: Share | None = None
+    """What bounds them, if a share does."""
+    added: int = 0
+    """How many members the share's shortest place can get at the most."""
+
+
+def shortfall(picture: Picture, where: Range) -> Shortfall | None:
+    """Why the members that are left cannot all be placed; None if that is not known."""
+    most = _beside_tokens(picture, where)
+    if (short := _short(most, where.left)) >= 0:
+        return Shortfall(_token_names(picture, picture.kinds[short]) if where.room[short].sum() else ())
+    for _ in range(ROUNDS):
+        before = int(most.sum())
+        most = most * _reached(picture, where, most)
+        if (short := _short(most, where.left)) >= 0:
+            return Shortfall(_condition_names(picture.kinds[short]))
+        for kinds, share in _shares(picture, where, most):
+            found, most = _within_share(where, most, kinds, share)
+            if found is not None:
+                return found
+        if int(most.sum()) == before:
+            break
+    return None
+
+
+def _short(most: Int64s, left: Int64s) -> int:
+    """The first kind that finds too few places; -1 if all find enough."""
+    short = np.flatnonzero(most.sum(axis=1) < left)
+    return int(short[0]) if len(short) else -1
+
+
+def _condition_names(kind: Kind) -> tuple[str, ...]:
+    return tuple(name for each, _ in kind.conditions for name in each.names)
+
+
+def _token_names(picture: Picture, kind: Kind) -> tuple[str, ...]:
+    concerned = np.flatnonzero(kind.brought | kind.forbidden).tolist()
+    return tuple(dict.fromkeys(picture.token_name(token) for token in concerned))
+
+
+def _beside_tokens(picture: Picture, where: Range) -> Int64s:
+    """[K, C], how many members of each kind fit beside those that are placed, by the tokens that these hold."""
+    most = np.minimum(where.room, where.left[:, None])
+    for number, kind in enumerate(picture.kinds):
+        blocked = (kind.forbidden[:, None] & where.held) | (kind.brought[:, None] & where.barred)
+        most[number, blocked.any(axis=0)] = 0
+    return most
+
+
+def _reached(picture: Picture, where: Range, most: Int64s) -> Bools:
+    """[K, C], the cells where a member of each kind could ever come: those of other members that come first count."""
+    reached = np.zeros(most.shape, np.bool_)
+    while True:
+        coming = (most * reached).T @ _brings(picture)
+        before = int(reached.sum())
+        for number, kind in enumerate(picture.kinds):
+            possible = most[number] > 0
+            for condition, columns in kind.conditions:
+                possible &= condition.reaches(
+                    picture.nodes, where.fewest[:, columns], where.most[:, columns], coming[:, columns]
+                )
+            reached[number] = possible
+        if int(reached.sum()) == before:
+            return reached
+
+
+def _shares(picture: Picture, where: Range, most: Int64s) -> Iterator[tuple[list[int], Share]]:
+    """Each bound, and the kinds that it bounds together."""
+    coming = most.T @ _brings(picture)
+    together: dict[tuple[int, bytes, bytes], tuple[list[int], Share]] = {}
+    for number, kind in enumerate(picture.kinds):
+        if not where.left[number]:
+            continue
+        for condition, columns in kind.conditions:
+            bounds = condition.shares(
+                picture.nodes, where.fewest[:, columns], where.most[:, columns], coming[:, columns]
+            )
+            for share in bounds:
+                key = (columns[share.counter], share.places.tobytes(), share.most.tobytes())
+                together.setdefault(key, ([], share))[0].append(number)
+    yield from together.values()
+    for token, places in enumerate(picture.token_places):
+        apart = [
+            number
+            for number, kind in enumerate(picture.kinds)
+            if kind.brought[token] and kind.forbidden[token] and where.left[number]
+        ]
+        if apart:
+            one = np.append(np.ones(int(places.max(initial=-1)) + 1, np.int64), MANY)
+            yield apart, Share("", places, one, 0, -1, picture.token_name(token))
+
+
+def _within_share(
+    where: Range, most: Int64s, kinds: list[int], share: Share
+) -> tuple[Shortfall | None, Int64s]:
+    """What is left of the bounds [K, C] under the share, and why it is too little; None if it is not."""
+    most = most.copy()
+    most[kinds] = np.minimum(most[kinds], share.most[share.places])
+    every = np.bincount(share.places + 1, weights=most[kinds].sum(axis=0), minlength=len(share.most))
+    # Nodes without the label come first here, and last in the share.
+    sums = np.minimum(np.roll(every.astype(np.int64), -1), share.most)
+    if int(sums.sum()) >= int(where.left[kinds].sum()):
+        return None, most
+    added = int(every[share.shortest + 1]) if share.shortest >= 0 else 0
+    return Shortfall((share.name,), share, added), most
+
+
+def _brings(picture: Picture) -> Int64s:
+    found: Int64s = np.array([kind.brings for kind in picture.kinds], np.int64)
+    return found

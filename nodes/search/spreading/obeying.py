@@ -1,0 +1,210 @@
+"""The best plan that all filters take: over the domains, in the order of what they cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from native.codes import EXHAUSTED, FITS, PREEMPTS
+from native.nodes._victims import search
+from native.nodes.problem import Solution
+from nodes.search.budgets import bounded
+from nodes.search.cluster import Cluster
+from nodes.search.problem import Built
+from nodes.search.room import Room
+from nodes.search.spreading.bounds import Range, shortfall
+from nodes.search.spreading.picture import Picture
+from nodes.search.spreading.refusals import Refusal, Refusals
+from nodes.search.spreading.seeking import Bounds, Obeying, cost, in_order, required_nodes, seek
+from nodes.search.spreading.sequences import Steps, at_once
+
+__all__ = ["Obeyed", "obey"]
+
+Bools = NDArray[np.bool_]
+Int64s = NDArray[np.int64]
+
+STEPS: Final = 20_000
+"""Members that all searches of one decision put into cells."""
+ROUNDS: Final = 64
+"""How often the kernel searches the domains that are left."""
+POSSIBLE: Final = (FITS, PREEMPTS, EXHAUSTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Obeyed:
+    """What the filters leave of a search."""
+
+    found: Solution
+    """The outcomes of all domains. Victims and placements are those of `plan`."""
+    refusals: Refusals
+    """The domains in which the filters refuse every plan."""
+    plan: Obeying | None
+    """The best plan; None if there is none."""
+    picture: Picture
+    built: Built
+    """The problem of the search in all domains."""
+
+
+def obey(
+    cluster: Cluster, built: Built, found: Solution, *, budget: int, effort: int, strict: bool
+) -> Obeyed:
+    """The best plan that all filters take. `found`: by the kernel, without the filters that look at other nodes."""
+    bounds = Bounds(budget, effort, strict, Steps(STEPS))
+    return _Obeying(cluster, built, found, bounds).all()
+
+
+class _Obeying:
+    def __init__(self, cluster: Cluster, built: Built, found: Solution, bounds: Bounds) -> None:
+        self._cluster, self._built, self._bounds = cluster, built, bounds
+        self._first, self._found = found, found
+        self._picture = Picture(cluster)
+        self._refusals = Refusals(self._picture)
+        self._tried: dict[int, Obeying] = {}
+        self._best: int | None = None
+        self._bounded: set[int] = set()
+
+    def all(self) -> Obeyed:
+        """The plan, and what is said of each domain."""
+        self._refuse_nodes()
+        for _ in range(ROUNDS):
+            domain = self._found.winner
+            if domain < 0 or self._is_best(domain):
+                break
+            if domain not in self._refusals:
+                self._try(domain)
+                if self._is_best(domain):
+                    break
+                self._refuse_domains()
+            self._search_others()
+        else:
+            self._give_up()
+        self._refuse_domains()
+        return self._answer()
+
+    def _is_best(self, domain: int) -> bool:
+        """Whether the best plan costs no more than any plan in the domain, which is the best one of those left."""
+        best = self._best
+        return best is not None and (self._tried[best].cost, best) <= (cost(self._found, domain), domain)
+
+    def _try(self, domain: int) -> None:
+        """The winner of the last search: as it is, or with its members dealt to cells."""
+        found, steps = self._found, self._bounds.steps
+        nodes = required_nodes(self._built, found)
+        gone = [pod for unit in found.victims for pod in self._built.units.members(unit)]
+        placed = in_order(self._picture, nodes, gone, steps)
+        plain = Obeying(self._cluster, self._built, found, placed or [])
+        answer = (
+            plain
+            if placed is not None
+            else seek(self._picture, plain, domain, cost(found, domain), self._bounds)
+        )
+        if isinstance(answer, Refusal):
+            self._refusals[domain] = answer
+            return
+        self._tried[domain] = answer
+        if self._best is None or (answer.cost, domain) < (self._tried[self._best].cost, self._best):
+            self._best = domain
+
+    def _search_others(self) -> None:
+        """Search the domains that were neither refused nor tried."""
+        problem = self._built.problem
+        admitted = problem.admitted.copy()
+        for domain in (*self._refusals, *self._tried):
+            admitted[:, problem.domains[domain] : problem.domains[domain + 1]] = 0
+        found = search(replace(problem, admitted=admitted), self._bounds.budget, self._bounds.effort)
+        self._found = bounded(found, self._cluster.preemptor.budgets)
+
+    def _give_up(self) -> None:
+        """Nothing is known of the domains that are left."""
+        for domain, outcome in enumerate(self._found.outcomes):
+            if outcome in POSSIBLE and domain not in self._tried and domain not in self._refusals:
+                self._refusals.setdefault(domain, Refusal(False))
+
+    def _answer(self) -> Obeyed:
+        outcomes, scores = list(self._first.outcomes), list(self._first.scores)
+        limited = list(self._first.bounded)
+        left = {*range(len(outcomes))} - {*self._tried} - {*self._refusals}
+        for domain in left:
+            outcomes[domain] = self._found.outcomes[domain]
+            scores[domain] = self._found.scores[domain]
+            limited[domain] = self._found.bounded[domain]
+        for domain, tried in self._tried.items():
+            place = tried.found.winner
+            outcomes[domain], scores[domain] = tried.found.outcomes[place], tried.found.scores[place]
+            limited[domain] = False
+        for domain, refusal in self._refusals.items():
+            outcomes[domain], limited[domain] = refusal.outcome, False
+        found = replace(self._first, outcomes=outcomes, scores=scores, bounded=limited)
+        if self._best is None:
+            found = replace(found, winner=-1, victims=[], placed=[])
+            return Obeyed(found, self._refusals, None, self._picture, self._built)
+        plan = self._tried[self._best]
+        return Obeyed(replace(found, winner=self._best), self._refusals, plan, self._picture, self._built)
+
+    # ---- what is refused without a search
+
+    def _refuse_nodes(self) -> None:
+        """For a single pod: the nodes that its conditions refuse, whoever is evicted there."""
+        cluster = self._cluster
+        if cluster.preemptor.kind != "Pod" or not cluster.conditions:
+            return
+        pod = cluster.preemptor.required[0]
+        admitted = np.logical_and.reduce(
+            [admits for _, admits in cluster.conditions.admit(pod, cluster.conditions.counts())]
+        )
+        admitted = admitted | self._may_change()
+        for domain, outcome in enumerate(self._first.outcomes):
+            if outcome in POSSIBLE and not admitted[cluster.layout.of(domain)].any():
+                self._refusals[domain] = Refusal(True)
+
+    def _may_change(self) -> Bools:
+        """[N], the nodes where a unit runs that may be evicted and that has pods that count."""
+        snapshot, units = self._cluster.snapshot, self._built.units
+        counted = set(self._cluster.conditions.counted.tolist())
+        changing = np.zeros(len(snapshot.node_names), np.bool_)
+        for unit in units.of_pods([pod for pod in units.pods.tolist() if pod in counted]).tolist():
+            changing[snapshot.pod_node[units.members(unit)]] = True
+        return changing
+
+    def _refuse_domains(self) -> None:
+        """The best domains of which bounds alone say that no plan there obeys the filters."""
+        if len(self._cluster.preemptor.required) <= 1:
+            return
+        found = self._found
+        left = [
+            domain
+            for domain, outcome in enumerate(found.outcomes)
+            if outcome in POSSIBLE and not found.bounded[domain] and domain not in self._bounded
+        ]
+        self._bounded.update(left)
+        for domain in sorted(left, key=lambda domain: (cost(found, domain), domain)):
+            if domain in self._tried or domain in self._refusals:
+                continue
+            where = self._range(domain)
+            short = shortfall(self._picture, where)
+            if short is not None:
+                fitting = at_once(self._picture, where.most, where.room, where.left)
+                self._refusals[domain] = Refusal(True, short, fitting)
+
+    def _range(self, domain: int) -> Range:
+        """Where members may come in the domain, whoever is evicted there."""
+        whole = self._whole
+        return replace(whole, room=np.where(self._picture.domain == domain, whole.room, 0))
+
+    @cached_property
+    def _whole(self) -> Range:
+        """Where members may come in any domain."""
+        picture, everybody = self._picture, self._built.everybody
+        none = np.zeros((len(picture.wide), len(picture)), np.bool_)
+        return Range(
+            picture.counts(everybody.tolist()),
+            picture.counts(),
+            picture.needed,
+            picture.capacity(Room(self._cluster, everybody)),
+            none,
+            none,
+        )

@@ -1,0 +1,210 @@
+"""A plan in one domain that all filters take, though members look at other nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from native.codes import PREEMPTS
+from native.nodes._victims import search
+from native.nodes.problem import Solution
+from nodes.search.budgets import bounded
+from nodes.search.cluster import Cluster
+from nodes.search.problem import Built, build
+from nodes.search.room import Room
+from nodes.search.spreading.bounds import Range, Shortfall, shortfall
+from nodes.search.spreading.picture import Picture
+from nodes.search.spreading.refusals import Refusal
+from nodes.search.spreading.sequences import Sequence, Sequences, Steps, at_once
+from nodes.search.spreading.victims import Choices
+
+__all__ = ["Bounds", "Obeying", "cost", "in_order", "required_nodes", "seek"]
+
+Bools = NDArray[np.bool_]
+Int64s = NDArray[np.int64]
+
+TRIES: Final = 64
+"""Ways to deal the members of a domain that are tried until one has a plan."""
+BETTER: Final = 16
+"""Ways that are tried for the cheapest plan, if there is one."""
+
+Placed = list[tuple[int, int]]
+"""Pairs of (pod, node), in an order in which every filter takes each pod."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What bounds the searches."""
+
+    budget: int
+    effort: int
+    strict: bool
+    steps: Steps
+
+
+@dataclass(frozen=True, slots=True)
+class Obeying:
+    """A plan that all filters take."""
+
+    cluster: Cluster
+    """Of the domain alone, unless the plan is that of the first search."""
+    built: Built
+    found: Solution
+    placed: Placed
+
+    @property
+    def cost(self) -> tuple[bool, list[int]]:
+        """What the plan costs: see `cost`."""
+        return cost(self.found, self.found.winner)
+
+
+def cost(found: Solution, domain: int) -> tuple[bool, list[int]]:
+    """What the plan of the domain costs. Less is better."""
+    return found.outcomes[domain] == PREEMPTS, found.scores[domain]
+
+
+def required_nodes(built: Built, found: Solution) -> dict[int, int]:
+    """The node of each required member. The members of a shape get the nodes of that shape in order."""
+    nodes: dict[int, int] = {}
+    for members, row in zip(built.shapes, found.placed, strict=True):
+        places = np.repeat(built.nodes, row).tolist()
+        nodes.update(zip(members, places, strict=True))
+    return nodes
+
+
+def in_order(picture: Picture, placed: Mapping[int, int], gone: list[int], steps: Steps) -> Placed | None:
+    """The members (node by pod) in an order in which every filter takes each of them; None if there is none.
+
+    `gone`: the pods of the victims.
+    """
+    dealt = picture.dealt(placed.items())
+    sequences = Sequences(picture, picture.counts(gone), dealt, dealt.sum(axis=1), dealt, steps)
+    for sequence, _ in sequences:
+        return _pods(picture, sequence, placed)
+    return None
+
+
+def seek(
+    picture: Picture, plain: Obeying, domain: int, least: tuple[bool, list[int]], bounds: Bounds
+) -> Obeying | Refusal:
+    """The cheapest plan that is found in the domain. `plain` is the one that a filter has refused, without order, and
+    `least` what every plan there costs at least."""
+    return _Seeking(picture, plain, domain, bounds).plan(least)
+
+
+class _Seeking:
+    def __init__(self, picture: Picture, plain: Obeying, domain: int, bounds: Bounds) -> None:
+        self._picture, self._bounds = picture, bounds
+        self._domain = domain
+        cluster = picture.cluster
+        self._narrow = cluster.only(domain, np.zeros(0, np.int64))
+        self._built = build(self._narrow, strict=bounds.strict)
+        gone = [pod for unit in plain.found.victims for pod in plain.built.units.members(unit)]
+        self._choices = Choices(picture, self._built, gone)
+        self._wanted = picture.dealt(required_nodes(plain.built, plain.found).items())
+        self._needed = picture.needed
+        self._inside = picture.domain == domain
+        self._roomy = self._capacity(np.array(gone, np.int64))
+        self._best: Obeying | None = None
+        self._tries, self._ended = 0, self._choices.complete
+        self._short: Shortfall | None = None
+        self._fitting = 0
+
+    def plan(self, least: tuple[bool, list[int]]) -> Obeying | Refusal:
+        """The plan, or why there is none."""
+        picture, choices = self._picture, self._choices
+        everybody, none = self._built.everybody, np.zeros((len(picture.wide), len(picture)), np.bool_)
+        whole = Range(
+            picture.counts(choices.pods.tolist()),
+            picture.counts(),
+            self._needed,
+            self._capacity(everybody),
+            none,
+            none,
+        )
+        if (short := shortfall(picture, whole)) is not None:
+            return Refusal(True, short, at_once(picture, whole.most, whole.room, self._needed))
+        for going in choices:
+            self._choose(going, least)
+            if self._is_done(least):
+                break
+        best = self._best
+        return best if best is not None else Refusal(self._ended, self._short, self._fitting)
+
+    def _choose(self, going: list[int], least: tuple[bool, list[int]]) -> None:
+        """Try to deal the members with these units gone, and the others that count staying."""
+        staying = np.setdiff1d(self._choices.pods, np.array(going, np.int64))
+        room = self._capacity(np.setdiff1d(self._built.everybody, staying))
+        counts = self._picture.counts(going)
+        cluster = self._picture.cluster.only(self._domain, staying)
+        seen: set[bytes] = set()
+        for place, prefer in enumerate(self._preferences(room)):
+            sequences = Sequences(self._picture, counts, room, self._needed, prefer, self._bounds.steps)
+            if not place and (short := sequences.why_none()) is not None:
+                self._short = self._short or short
+                self._fitting = max(self._fitting, at_once(self._picture, counts, room, self._needed))
+                return
+            for sequence, dealt in sequences:
+                if dealt.tobytes() in seen:
+                    break
+                seen.add(dealt.tobytes())
+                self._pack(cluster, going, sequence)
+                if self._is_done(least):
+                    return
+            self._fitting = max(self._fitting, min(sequences.deepest, int(self._needed.sum()) - 1))
+            self._ended &= sequences.ended
+            if not sequences.ended or not seen:
+                return
+
+    def _preferences(self, room: Int64s) -> Iterator[Int64s]:
+        """Near the plan that was refused; where it has left the most room; where there is the most if all go."""
+        yield self._wanted * 2**20 + np.minimum(self._roomy, 2**20)
+        yield self._roomy
+        yield room
+
+    def _capacity(self, gone: Int64s) -> Int64s:
+        capacity = self._picture.capacity(Room(self._picture.cluster, gone))
+        capacity[:, ~self._inside] = 0
+        return capacity
+
+    def _pack(self, cluster: Cluster, going: list[int], sequence: Sequence) -> None:
+        """Let the kernel place the members inside of their cells, and keep the plan if it is the best one."""
+        self._tries += 1
+        picture, bounds = self._picture, self._bounds
+        waiting = {
+            number: [pod for pod in picture.cluster.preemptor.required if picture.kind_of[pod] == number]
+            for number in {number for number, _ in sequence}
+        }
+        order = [(waiting[number].pop(0), cell) for number, cell in sequence]
+        masks = {cell: picture.of == cell for _, cell in order}
+        within = {pod: masks[cell] for pod, cell in order}
+        built = build(cluster, strict=bounds.strict, within=within, going=going)
+        found = bounded(
+            search(built.problem, bounds.budget, bounds.effort), picture.cluster.preemptor.budgets
+        )
+        if found.winner < 0:
+            return
+        nodes = required_nodes(built, found)
+        # That no plan costs less is true of these cells, and not of the whole domain.
+        found = replace(found, ended=False, lowest=False)
+        plan = Obeying(cluster, built, found, [(pod, nodes[pod]) for pod, _ in order])
+        if self._best is None or plan.cost < self._best.cost:
+            self._best = plan
+
+    def _is_done(self, least: tuple[bool, list[int]]) -> bool:
+        if self._best is None:
+            if self._tries >= TRIES:
+                self._ended = False
+            return self._tries >= TRIES
+        return self._tries >= BETTER or self._best.cost <= least
+
+
+def _pods(picture: Picture, sequence: Sequence, placed: Mapping[int, int]) -> Placed:
+    waiting: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for pod, node in reversed(list(placed.items())):
+        waiting.setdefault((picture.kind_of[pod], int(picture.of[node])), []).append((pod, node))
+    return [waiting[move].pop() for move in sequence]
