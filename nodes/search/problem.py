@@ -75,20 +75,18 @@ def build(
     preemptor, layout, snapshot = cluster.preemptor, cluster.layout, cluster.snapshot
     shapes = shapes_of(cluster, preemptor.required, within)
     conditions = cluster.conditions
-    masks: Bools = np.array(
-        [cluster.mask(members[0]) & conditions.could_admit(members[0]) for members in shapes], np.bool_
-    )
+    masks: Bools = np.array([cluster.mask(members[0]) for members in shapes], np.bool_)
     inside = np.zeros(len(snapshot.node_names), np.bool_)
     inside[layout.nodes] = np.logical_or.reduce(masks)[layout.nodes]
     below = preemptor.priority if preemptor.evicts else np.iinfo(np.int64).min
     everybody = candidates(snapshot, int(below), inside, but=preemptor.group, strict=strict)
     for mask, members in zip(masks, shapes, strict=True):
-        mask &= within.get(members[0], True)
+        mask &= within.get(members[0], True) & conditions.could_admit(members[0])
     first = [members[0] for members in shapes]
     tokens = cluster.tokens
     wanted: Bools = np.logical_or.reduce(masks)[layout.nodes]
     nodes = layout.nodes[wanted]
-    if within:
+    if within or len(conditions) or tokens.wide:
         everybody = _that_matter(cluster, everybody, nodes, going)
     before = _running(wanted)
     domains = before[layout.first]
@@ -126,10 +124,12 @@ def build(
 
 
 def _that_matter(cluster: Cluster, units: Units, nodes: Rows, going: Collection[int]) -> Units:
-    """The units that hold something on these nodes, or bring a token to others, or have to go."""
+    """The units that hold something on these nodes, or have to go, or that members on other nodes could look at."""
     inside = np.zeros(len(cluster.snapshot.node_names), np.bool_)
     inside[nodes] = True
     matters = inside[cluster.snapshot.pod_node[units.pods]] | np.isin(units.pods, list(going))
+    if len(cluster.conditions):
+        matters |= np.isin(units.pods, cluster.conditions.counted)
     if cluster.tokens.wide:
         matters |= cluster.tokens.brought_by(units.pods)[:, list(cluster.tokens.wide)].any(axis=1)
     return units.some(np.logical_or.reduceat(matters, units.first[:-1]) if len(units) else matters)
