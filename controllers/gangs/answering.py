@@ -172,7 +172,7 @@ class Answering:
     def _by_plan(self, plan: ActivePlan, pod: Pod) -> Hold | Offer | AnyOf:
         """What to do with a pod of a gang that has this plan."""
         member = plan.members.get(pod.metadata.uid)
-        if plan.phase != "Ready" or member is None:
+        if plan.phase != "Ready" or member is None or not plan.has_turn(member):
             return Hold(hold_text(plan.group, "Gathering" if plan.releases else plan.phase))
         return self._by_scheduler(plan, member) if member.any_node else Offer(member.node)
 

@@ -108,14 +108,14 @@ class Evict:
 
 @dataclass(frozen=True, slots=True)
 class Nominate:
-    """Give each unbound member its nomination and bring it back to the scheduler."""
+    """Give each unbound member whose turn it is its nomination, and bring it back to the scheduler."""
 
     plan: ActivePlan
 
 
 @dataclass(frozen=True, slots=True)
 class Remind:
-    """Bring each unbound member back to the scheduler once more."""
+    """Bring each unbound member whose turn it is back to the scheduler once more."""
 
     plan: ActivePlan
 

@@ -54,6 +54,8 @@ class PlannedPod:
     """By resource, in the scheduler's integers (cpu in milli), `pods` included."""
     any_node: bool = False
     """The scheduler chooses the node: see `api.plans.Placement`. No room is claimed on `node`."""
+    wave: int = 0
+    """It comes when all members of earlier waves are bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,8 @@ class ActivePlan:
     """The scheduler does not take a member where the plan puts it."""
     next_wake: float = 0.0
     wakes: int = 0
+    wave: int = 0
+    """The wave whose turn it is, once the plan is Ready: members of earlier ones are bound."""
 
     @property
     def namespace(self) -> str:
@@ -147,6 +151,10 @@ class ActivePlan:
     def group(self) -> GroupKey:
         """The preemptor."""
         return key_of(self.spec.preemptor)
+
+    def has_turn(self, member: PlannedPod) -> bool:
+        """Whether all members of earlier waves are bound."""
+        return member.wave <= self.wave
 
     @property
     def victims(self) -> frozenset[str]:

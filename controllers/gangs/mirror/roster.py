@@ -205,6 +205,7 @@ class Roster:
                 placement.node,
                 self.waiting_requests(placement.uid) or {},
                 placement.any_node,
+                placement.wave or 0,
             )
             for placement in spec.placements
             if not placement.beyond_min_count

@@ -149,7 +149,10 @@ class Waker:
         return pods
 
     async def bring_back(self, plan: ActivePlan, *, nominate: bool) -> None:
-        """The plan is Ready: every member that is not bound comes back. With a nomination, it finds its node first."""
+        """The plan is Ready: every member that is not bound comes back when it is the turn of its wave.
+
+        With a nomination, it finds its node first.
+        """
         await self._write(self._members(plan, nominate=nominate))
 
     async def withdraw(self, pods: Iterable[WaitingPod]) -> None:
@@ -196,6 +199,7 @@ class Waker:
                 member.node if nominate and not member.any_node else None,
             )
             for uid, member in waiting.items()
+            if plan.has_turn(member)
         ]
 
     async def _write(self, wakes: Iterable[Wake]) -> None:

@@ -123,7 +123,9 @@ def _shares(picture: Picture, where: Range, most: Int64s) -> Iterator[tuple[list
             )
             for share in bounds:
                 key = (columns[share.counter], share.places.tobytes(), share.most.tobytes())
-                together.setdefault(key, ([], share))[0].append(number)
+                kinds, _ = together.setdefault(key, ([], share))
+                if number not in kinds:  # two constraints may be equal
+                    kinds.append(number)
     yield from together.values()
     for token, places in enumerate(picture.token_places):
         apart = [

@@ -238,12 +238,17 @@ class Afar:
                         yield Plan(domain, victims, placed)
 
     def _is_candidate(self, unit: Sequence[str], nodes: Sequence[str], members: Sequence[str]) -> bool:
-        """Whether a pod of it is on a node of the domain that admits one of these members."""
+        """Whether a pod of it is on a node of the domain that admits one of these members, whoever runs there."""
         return any(
-            self.bound[pod] in nodes
-            and any(admits(self.pods[member], self.nodes[self.bound[pod]]) for member in members)
+            self.bound[pod] in nodes and any(self._could_take(member, self.bound[pod]) for member in members)
             for pod in unit
         )
+
+    def _could_take(self, member: str, node: str) -> bool:
+        spec = self.pods[member]["spec"]
+        terms = ((spec.get("affinity") or {}).get("podAffinity") or {}).get(REQUIRED) or ()
+        keys = [each["topologyKey"] for each in (*terms, *(spec.get("topologySpreadConstraints") or ()))]
+        return admits(self.pods[member], self.nodes[node]) and all(key in self.labels(node) for key in keys)
 
     def placed(
         self, nodes: Sequence[str], victims: Sequence[Sequence[str]], members: Sequence[str]

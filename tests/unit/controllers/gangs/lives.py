@@ -78,8 +78,15 @@ def decided(version: int = 1, **fields: Any) -> Decided:
 
 def in_phase(phase: ActivePhase, victims: int = 2, **fields: Any) -> Gang:
     """A gang whose plan, which is stored, is in that phase."""
-    given = {"stored": True, "phase": phase, "deadline": 300.0, "rehearsed": True, **fields}
-    plan = ActivePlan(name="plan", spec=spec(victims=victims), members=MEMBERS, **given)
+    given = {
+        "stored": True,
+        "phase": phase,
+        "deadline": 300.0,
+        "rehearsed": True,
+        "members": MEMBERS,
+        **fields,
+    }
+    plan = ActivePlan(name="plan", spec=spec(victims=victims), **given)
     return Gang(Life(phase=phase, plan=plan))
 
 

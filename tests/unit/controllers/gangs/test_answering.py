@@ -155,6 +155,43 @@ async def test_ready_members_get_their_planned_node_and_later_ones_wait_for_them
         assert "planned members" in held(stage, member("late"))
 
 
+async def test_a_member_waits_for_its_turn_and_comes_back_when_those_before_it_are_bound() -> None:
+    """A zone gets its second member when both zones have their first."""
+    constraint = {
+        "topologyKey": "zone",
+        "maxSkew": 1,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+
+    def spread(name: str, at: str = "") -> Pod:
+        labels = {"app": "web"}
+        return member(
+            name, node=at, labels=labels, requests={"cpu": "1"}, topologySpreadConstraints=[constraint]
+        )
+
+    nodes = [node(f"n{zone}", cpu="2", labels={"zone": zone}) for zone in "ab"]
+    names = [f"m{number}" for number in range(4)]
+    async with staged(*nodes, gang(minimum=4), *map(spread, names)) as stage:
+        await stage.settle()
+        verdicts = {name: face(stage).verdict(spread(name)) for name in names}
+        first = {name: each.node for name, each in verdicts.items() if isinstance(each, Offer)}
+        assert sorted(first.values()) == ["na", "nb"]
+        for name in names:
+            if name not in first:
+                assert "planned members" in held(stage, spread(name))
+        assert sorted(stage.api.nominated) == sorted(first)
+        one, other = first
+        stage.add(spread(one, first[one]))
+        await stage.settle()
+        assert sum(isinstance(face(stage).verdict(spread(name)), Offer) for name in names) == 2
+        stage.add(spread(other, first[other]))
+        await stage.settle()
+        second = [name for name in names if name not in first]
+        assert all(isinstance(face(stage).verdict(spread(name)), Offer) for name in second)
+        assert sorted(stage.api.nominated) == second
+
+
 async def test_members_of_a_gang_that_runs_are_ordinary_pods() -> None:
     async with staged(node("n0"), gang(minimum=1), member(node="n0"), member("late")) as stage:
         await stage.settle()
