@@ -33,7 +33,10 @@ class Plan:
 
 @dataclass
 class Afar:
-    """A cluster and the gang d/hero, or the pod d/hero if there is no such gang."""
+    """A cluster and the gang d/hero, or the pod d/hero if there is no such gang.
+
+    A pod may be evicted if it, or one of its unit, runs on a node of the domain that could take a member.
+    """
 
     objects: Sequence[Object]
 
@@ -223,19 +226,19 @@ class Afar:
     # ---- every way
 
     def plans(self, members: Sequence[str] | None = None) -> Iterator[Plan]:
-        """One plan for each domain and choice of victims that has one, those without victims first.
+        """One plan for each domain and choice of victims that has one, those with fewer victims first.
 
         `members`: those that have to run; None: any that are enough.
         """
+        chosen = [members] if members is not None else [*combinations(self.members, self.minimum)]
         for size in range(len(self.units) + 1):
             for domain, nodes in self.domains.items():
-                here = [
-                    unit for unit in self.units if self._is_candidate(unit, nodes, members or self.members)
-                ]
-                for victims in combinations(here, size):
-                    placed = self.placed(nodes, victims, members or self.members)
-                    if placed is not None:
-                        yield Plan(domain, victims, placed)
+                for asked in chosen:
+                    here = [unit for unit in self.units if self._is_candidate(unit, nodes, asked)]
+                    for victims in combinations(here, size):
+                        placed = self.placed(nodes, victims, asked)
+                        if placed is not None:
+                            yield Plan(domain, victims, placed)
 
     def _is_candidate(self, unit: Sequence[str], nodes: Sequence[str], members: Sequence[str]) -> bool:
         """Whether a pod of it is on a node of the domain that admits one of these members, whoever runs there."""
