@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from api.core import Node, Pod, PodDisruptionBudget
-from api.groups import PodGroup
+from api.groups import POD_GROUP_LABEL, PodGroup
 from hack.controlplane import objects
 from hack.controlplane.client import Json
 from nodes.search.decision import EFFORT, Limits, decide_group
@@ -28,6 +28,8 @@ from nodes.state.tables import Tables
 __all__ = ["RACKS", "running", "run"]
 
 ROUNDS = 3
+HOSTNAME = "kubernetes.io/hostname"
+NO = "Unschedulable"
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,12 @@ class Case:
     allowed: int = 0
     """How many disruptions each budget allows."""
     outcome: str = "Preempts"
+    spread: str = ""
+    """The topology key over which members are spread, with maxSkew 1."""
+    apart: str = ""
+    """The topology key of the domains out of which members keep one another."""
+    zones: int = 0
+    """The number of zones; the racks of a zone are neighbours."""
 
 
 RACKS = Case("250 racks", 5000, 250, 30, 1, 1000, "rack", priorities=40, member=1 / 60)
@@ -67,6 +75,16 @@ CASES = (
     replace(RACKS, title="the same, one domain, one unspent budget", topology=None, budgets=1, allowed=10**6),
     replace(RACKS, title="the same, 2,000 budgets", budgets=2000, allowed=10),
     replace(RACKS, title="the same, infeasible", member=1 / 49, outcome="Unschedulable"),
+    replace(RACKS, title="the same, one domain, spread over the racks", topology=None, spread="rack"),
+    replace(RACKS, title="the same, one domain, 3 zones, spread", topology=None, spread="zone", zones=3),
+    replace(
+        RACKS, title="the same, per rack, spread over zones", gang=20, spread="zone", zones=3, outcome=NO
+    ),
+    replace(RACKS, title="the same, one domain, spread over the nodes", topology=None, spread=HOSTNAME),
+    replace(RACKS, title="the same, one domain, 200 racks apart", topology=None, gang=200, apart="rack"),
+    replace(
+        RACKS, title="the same, more members than racks", topology=None, gang=251, apart="rack", outcome=NO
+    ),
 )
 
 GROWING = (2500, 5000, 10000)
@@ -149,7 +167,10 @@ def _cluster(case: Case) -> Snapshot:
     tables = Tables()
     for i in range(case.nodes):
         name = f"n{i:05}"
-        node = objects.node(name, cpu=str(4 * case.pods_per_node), labels={"rack": f"r{i % case.racks}"})
+        labels = {"rack": f"r{i % case.racks}", HOSTNAME: name}
+        if case.zones:
+            labels["zone"] = f"z{i % case.racks * case.zones // case.racks}"
+        node = objects.node(name, cpu=str(4 * case.pods_per_node), labels=labels)
         tables.upsert_node(msgspec.convert(node, Node))
     groups = case.nodes * case.pods_per_node // case.group_size
     for g in range(groups if case.group_size > 1 else 0):
@@ -197,6 +218,19 @@ def _gang(tables: Tables, case: Case) -> None:
     tables.upsert_group(msgspec.convert(body, PodGroup))
     cpu = f"{4000 * case.pods_per_node * case.member:.0f}m"
     for i in range(case.gang):
-        pod = objects.pod(f"hero-{i:04}", cpu=cpu, group="hero", priority=1000)
+        pod = objects.pod(f"hero-{i:04}", cpu=cpu, group="hero", priority=1000, **_looks(case))
         pod["metadata"]["uid"] = f"hero-{i:04}"
         tables.upsert_pod(msgspec.convert(pod, Pod))
+
+
+def _looks(case: Case) -> Json:
+    """What members ask of one another, as fields of their spec."""
+    own = {"matchLabels": {POD_GROUP_LABEL: "hero"}}
+    found: Json = {}
+    if case.spread:
+        constraint = {"maxSkew": 1, "topologyKey": case.spread, "whenUnsatisfiable": "DoNotSchedule"}
+        found["topologySpreadConstraints"] = [{**constraint, "labelSelector": own}]
+    if case.apart:
+        terms = [{"topologyKey": case.apart, "labelSelector": own}]
+        found["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    return found

@@ -92,10 +92,10 @@ class _Obeying:
 
     def _try(self, domain: int) -> None:
         """The winner of the last search: as it is, or with its members dealt to cells."""
-        found, steps = self._found, self._bounds.steps
+        found = self._found
         nodes = required_nodes(self._built, found)
         gone = [pod for unit in found.victims for pod in self._built.units.members(unit)]
-        placed = in_order(self._picture, nodes, gone, steps)
+        placed = in_order(self._picture, nodes, gone)
         plain = Obeying(self._cluster, self._built, found, placed or [])
         answer = (
             plain

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -28,9 +28,15 @@ Bools = NDArray[np.bool_]
 Int64s = NDArray[np.int64]
 
 TRIES: Final = 64
-"""Ways to deal the members of a domain that are tried until one has a plan."""
+"""Ways to deal the members of a small domain that are tried until one has a plan."""
+FEWER: Final = 12
+"""The same in a domain that is not small."""
 BETTER: Final = 16
-"""Ways that are tried for the cheapest plan, if there is one."""
+"""Ways that are tried for the cheapest plan, if there is one. They share the effort of one search."""
+SMALL: Final = 64
+"""With so many pairs of a member and a cell, ways are tried that differ in one member. With more, that helps little."""
+ORDERED: Final = 4
+"""Steps for each member, to put a plan in order."""
 
 Placed = list[tuple[int, int]]
 """Pairs of (pod, node), in an order in which every filter takes each pod."""
@@ -76,13 +82,16 @@ def required_nodes(built: Built, found: Solution) -> dict[int, int]:
     return nodes
 
 
-def in_order(picture: Picture, placed: Mapping[int, int], gone: list[int], steps: Steps) -> Placed | None:
-    """The members (node by pod) in an order in which every filter takes each of them; None if there is none.
+def in_order(picture: Picture, placed: Mapping[int, int], gone: list[int]) -> Placed | None:
+    """The members (node by pod) in an order in which every filter takes each of them; None if none is found.
 
     `gone`: the pods of the victims.
     """
     dealt = picture.dealt(placed.items())
+    steps = Steps(ORDERED * len(placed))
     sequences = Sequences(picture, picture.counts(gone), dealt, dealt.sum(axis=1), dealt, steps)
+    if sequences.why_none() is not None:
+        return None
     for sequence, _ in sequences:
         return _pods(picture, sequence, placed)
     return None
@@ -111,6 +120,7 @@ class _Seeking:
         self._roomy = self._capacity(np.array(gone, np.int64))
         self._best: Obeying | None = None
         self._tries, self._ended = 0, self._choices.complete
+        self._small = int(self._needed.sum()) * int(np.count_nonzero(self._inside)) <= SMALL
         self._short: Shortfall | None = None
         self._fitting = 0
 
@@ -130,7 +140,7 @@ class _Seeking:
             return Refusal(True, short, at_once(picture, whole.most, whole.room, self._needed))
         for going in choices:
             self._choose(going, least)
-            if self._is_done(least):
+            if self._is_done(least) or (self._best is not None and not self._small):
                 break
         best = self._best
         return best if best is not None else Refusal(self._ended, self._short, self._fitting)
@@ -155,16 +165,16 @@ class _Seeking:
                 self._pack(cluster, going, sequence)
                 if self._is_done(least):
                     return
+                if self._best is not None and not self._small:
+                    break
             self._fitting = max(self._fitting, min(sequences.deepest, int(self._needed.sum()) - 1))
             self._ended &= sequences.ended
             if not sequences.ended or not seen:
                 return
 
-    def _preferences(self, room: Int64s) -> Iterator[Int64s]:
+    def _preferences(self, room: Int64s) -> tuple[Int64s, Int64s, Int64s]:
         """Near the plan that was refused; where it has left the most room; where there is the most if all go."""
-        yield self._wanted * 2**20 + np.minimum(self._roomy, 2**20)
-        yield self._roomy
-        yield room
+        return self._wanted * 2**20 + np.minimum(self._roomy, 2**20), self._roomy, room
 
     def _capacity(self, gone: Int64s) -> Int64s:
         capacity = self._picture.capacity(Room(self._picture.cluster, gone))
@@ -183,9 +193,8 @@ class _Seeking:
         masks = {cell: picture.of == cell for _, cell in order}
         within = {pod: masks[cell] for pod, cell in order}
         built = build(cluster, strict=bounds.strict, within=within, going=going)
-        found = bounded(
-            search(built.problem, bounds.budget, bounds.effort), picture.cluster.preemptor.budgets
-        )
+        effort = bounds.effort // (BETTER if self._small else 3)
+        found = bounded(search(built.problem, bounds.budget, effort), picture.cluster.preemptor.budgets)
         if found.winner < 0:
             return
         nodes = required_nodes(built, found)
@@ -196,11 +205,11 @@ class _Seeking:
             self._best = plan
 
     def _is_done(self, least: tuple[bool, list[int]]) -> bool:
-        if self._best is None:
-            if self._tries >= TRIES:
-                self._ended = False
-            return self._tries >= TRIES
-        return self._tries >= BETTER or self._best.cost <= least
+        if self._best is not None:
+            return self._tries >= BETTER or self._best.cost <= least
+        most = TRIES if self._small else FEWER
+        self._ended &= self._tries < most
+        return self._tries >= most
 
 
 def _pods(picture: Picture, sequence: Sequence, placed: Mapping[int, int]) -> Placed:

@@ -19,6 +19,9 @@ Int64s = NDArray[np.int64]
 ALL: Final = 6
 """With so many units that count, every choice among them is tried."""
 
+MANY: Final = 50
+"""Choices with more pods are not tried, if there are more than ALL units."""
+
 
 class Choices:
     """The units of a problem that have a pod which some condition counts. Each of them goes, or it stays."""
@@ -51,6 +54,6 @@ class Choices:
         first = [units[:size] for size in range(2, len(units), max(1, len(units) // ALL))]
         for each in ([], planned, *some, *first, units):
             pods = [pod for unit in each for pod in unit]
-            if tuple(pods) not in seen:
+            if tuple(pods) not in seen and len(pods) <= MANY:
                 seen.add(tuple(pods))
                 yield pods
