@@ -12,6 +12,7 @@ import yaml
 
 from hack.controlplane.binaries import BinariesError
 from hack.fidelity.comparison import Case, Difference, Tally, compare, make_cases, shrink
+from hack.fidelity.orders import Orders, judge_orders
 from hack.fidelity.planned import Plans, judge_plans
 from hack.fidelity.probe import Probe
 from hack.fidelity.worlds import FAMILIES
@@ -25,6 +26,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--verdicts", type=int, default=1_000_000, help="pod-node pairs to ask about")
     parser.add_argument("--plans", type=int, default=10_000, help="gangs to plan for")
+    parser.add_argument("--orders", type=int, default=10_000, help="gangs that look at pods on other nodes")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--family", choices=[*FAMILIES, "all"], help="only this family of features")
     arguments = parser.parse_args()
@@ -41,12 +43,17 @@ def main() -> int:
                 seeds = range(arguments.seed + first, arguments.seed + first + BATCH)
                 judge_plans(seeds, probe.ask, plans, arguments.family)
             _print_plans(plans)
+            orders = Orders()
+            for first in range(0, arguments.orders, BATCH):
+                judge_orders(range(arguments.seed + first, arguments.seed + first + BATCH), probe.ask, orders)
+            _print_orders(orders)
             for case, difference in _one_of_each(tally):
                 _show(*shrink(case, difference, probe.ask))
     except BinariesError as error:
         print(error, file=sys.stderr)
         return 2
-    return 1 if tally.differences or plans.wrong else 0
+    wrong = plans.wrong or orders.plans.wrong or orders.missed
+    return 1 if tally.differences or wrong else 0
 
 
 def _batches(seed: int, family: str | None) -> Iterator[list[Case]]:
@@ -75,8 +82,21 @@ def _print(tally: Tally, seconds: float) -> None:
 def _print_plans(plans: Plans) -> None:
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in sorted(plans.outcomes.items()))
     print(f"plans: {outcomes}; of {plans.members} placed members, {len(plans.wrong)} are refused")
+    for name, times in plans.named.most_common():
+        print(f"  {times} name {name}")
     for each in plans.wrong[:SHOWN]:
         print(f"  seed {each.seed}, family {each.family}: pod {each.pod} on {each.node}: {each.plugin}")
+
+
+def _print_orders(orders: Orders) -> None:
+    print("gangs that look at pods on other nodes:")
+    _print_plans(orders.plans)
+    print(
+        f"where we say no, every order was tried for {orders.refused} gangs ({orders.tried} states): "
+        f"{len(orders.missed)} could run"
+    )
+    for seed, way in orders.missed[:SHOWN]:
+        print(f"  seed {seed}, {way}")
 
 
 def _one_of_each(tally: Tally) -> list[tuple[Case, Difference]]:

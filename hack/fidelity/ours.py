@@ -66,10 +66,10 @@ def tables_of(world: World) -> Tables:
     for name, kind in STORAGE.items():
         for item in world.objects.get(name, []):
             tables.upsert_storage(_typed(kind, item))
-    group = {
-        "metadata": {"name": GROUP, "namespace": "default", "uid": "uid-gang"},
-        "spec": {"schedulingPolicy": {"gang": {"minCount": len(world.members)}}, "priority": 100},
-    }
+    spec: Json = {"schedulingPolicy": {"gang": {"minCount": len(world.members)}}, "priority": 100}
+    if world.topology:
+        spec["schedulingConstraints"] = {"topology": [{"key": world.topology}]}
+    group = {"metadata": {"name": GROUP, "namespace": "default", "uid": "uid-gang"}, "spec": spec}
     tables.upsert_group(_typed(PodGroup, group))
     for pod in [*world.pods, *world.members]:
         tables.upsert_pod(_typed(Pod, pod))

@@ -34,6 +34,8 @@ class World:
     steps: list[Step]
     configuration: Json | None = None
     """A KubeSchedulerConfiguration with one profile; None: the default."""
+    topology: str = ""
+    """The topology key of the gang's PodGroup; empty: the whole cluster is one domain."""
 
     @property
     def case(self) -> Json:
