@@ -56,7 +56,7 @@ class Case:
     spread: str = ""
     """The topology key over which members are spread, with maxSkew 1."""
     apart: str = ""
-    """The topology key of the domains out of which members keep one another."""
+    """The topology key by which members keep one another out of a domain."""
     zones: int = 0
     """The number of zones; the racks of a zone are neighbours."""
 

@@ -70,7 +70,7 @@ def build(
 ) -> Built:
     """The problem for the required members. It leaves out nodes that admit no required member.
 
-    `within` narrows the nodes of some members [N]. `going`: pods of units that have to go in any case.
+    `within` narrows the nodes of some members [N]. `going`: pods of units that are evicted in any case.
     """
     preemptor, layout, snapshot = cluster.preemptor, cluster.layout, cluster.snapshot
     shapes = shapes_of(cluster, preemptor.required, within)
@@ -124,7 +124,7 @@ def build(
 
 
 def _that_matter(cluster: Cluster, units: Units, nodes: Rows, going: Collection[int]) -> Units:
-    """The units that hold something on these nodes, or have to go, or that members on other nodes could look at."""
+    """The units that hold something on these nodes, that members elsewhere could look at, or that `going` names."""
     inside = np.zeros(len(cluster.snapshot.node_names), np.bool_)
     inside[nodes] = True
     matters = inside[cluster.snapshot.pod_node[units.pods]] | np.isin(units.pods, list(going))
@@ -143,7 +143,7 @@ def _tokens(
     On nodes without the label of a token, members that forbid it may be together. The kernel does not know that, so a
     shape that such a node of `masks` [S, N] admits does not bring the token: see `nodes.search.spreading`.
 
-    If `going` units have to go, they bring one more token to every node, and all shapes forbid it.
+    `going` units are evicted in any case: they bring one more token to every node, and all shapes forbid it. -1: none.
     """
     tokens = cluster.tokens
     held = tokens.held()
@@ -202,7 +202,7 @@ def _conditions_key(cluster: Cluster, pod: int) -> bytes:
 def _pieces(cluster: Cluster, units: Units, nodes: Rows, going: Rows) -> dict[str, NDArray[np.signedinteger]]:
     """The pieces: the part of one unit on one of the problem's nodes, sorted by unit and then by node.
 
-    `going`: the units that have to go.
+    `going`: the units that are evicted in any case.
     """
     snapshot = cluster.snapshot
     index = np.full(len(snapshot.node_names), -1, np.int64)

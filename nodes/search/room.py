@@ -18,7 +18,6 @@ MANY: Final = 2**31
 """How often a pod fits that requests nothing. Every pod requests one of `pods`."""
 
 Bools = NDArray[np.bool_]
-Int64s = NDArray[np.int64]
 
 
 def count_fits(free: NDArray[np.int64], request: NDArray[np.int64], most: int) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ import pytest
 
 from hack.controlplane.binaries import BinariesError
 from hack.fidelity.comparison import Case, Tally, compare, make_cases
+from hack.fidelity.orders import Orders, judge_orders
 from hack.fidelity.ours import judge
 from hack.fidelity.planned import Plans, judge_plans
 from hack.fidelity.probe import Probe
@@ -17,8 +18,11 @@ from hack.fidelity.worlds import FAMILIES
 from nodes.filters import volume_binding, volume_restrictions, volume_zone
 from nodes.filters.node_ports import HostPort
 from nodes.filters.pod_topology_spread import PodTopologySpread
+from nodes.search import decision
 from nodes.search.neighbours import volume_claims
 from nodes.search.neighbours.attachments import Attachments
+from nodes.search.spreading import obeying
+from nodes.search.spreading.refusals import Refusal
 
 SEED = 1_000_000
 CASES = 18
@@ -103,3 +107,35 @@ def test_plans_are_taken() -> None:
         pytest.skip(str(error))
     assert plans.wrong == []
     assert plans.outcomes["Preempts"] > 10
+
+
+def _judged(gangs: int) -> Orders:
+    orders = Orders()
+    try:
+        with Probe() as probe:
+            judge_orders(range(SEED, SEED + gangs), probe.ask, orders)
+    except BinariesError as error:
+        pytest.skip(str(error))
+    return orders
+
+
+def test_members_that_look_at_other_nodes_are_taken_in_waves_and_no_order_is_missed() -> None:
+    orders = _judged(150)
+    assert orders.plans.wrong == []
+    assert orders.missed == []
+    assert orders.plans.outcomes["Preempts"] > 10
+    assert orders.refused > 5
+    names = set(orders.plans.named)
+    assert not any("spread" in name for name in names)
+    assert names <= {"anti-affinity by namespaceSelector of a victim: the scheduler does not notice its end"}
+
+
+def test_a_plan_without_waves_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decision, "waves", lambda _picture, _counts, placed: [0] * len(placed))
+    assert _judged(150).plans.wrong
+
+
+def test_a_no_that_is_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(obeying, "in_order", lambda *_: None)
+    monkeypatch.setattr(obeying, "seek", lambda *_: Refusal(known=True))
+    assert _judged(60).missed

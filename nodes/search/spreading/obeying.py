@@ -25,7 +25,6 @@ from nodes.search.spreading.sequences import Steps, at_once
 __all__ = ["Obeyed", "obey"]
 
 Bools = NDArray[np.bool_]
-Int64s = NDArray[np.int64]
 
 STEPS: Final = 20_000
 """Members that all searches of one decision put into cells."""
@@ -171,7 +170,7 @@ class _Obeying:
         return changing
 
     def _refuse_domains(self) -> None:
-        """The best domains of which bounds alone say that no plan there obeys the filters."""
+        """Refuse the best domains if bounds alone say that no plan there obeys the filters."""
         if len(self._cluster.preemptor.required) <= 1:
             return
         found = self._found

@@ -24,7 +24,6 @@ from nodes.search.spreading.victims import Choices
 
 __all__ = ["Bounds", "Obeying", "cost", "in_order", "required_nodes", "seek"]
 
-Bools = NDArray[np.bool_]
 Int64s = NDArray[np.int64]
 
 TRIES: Final = 64
@@ -34,7 +33,7 @@ FEWER: Final = 12
 BETTER: Final = 16
 """Ways that are tried for the cheapest plan, if there is one. They share the effort of one search."""
 SMALL: Final = 64
-"""With so many pairs of a member and a cell, ways are tried that differ in one member. With more, that helps little."""
+"""With more pairs of a member and a cell, ways that differ in one member only are not tried: they help little."""
 ORDERED: Final = 4
 """Steps for each member, to put a plan in order."""
 

@@ -17,7 +17,7 @@ __all__ = ["Choices"]
 Int64s = NDArray[np.int64]
 
 ALL: Final = 6
-"""With so many units that count, every choice among them is tried."""
+"""Up to this number of units that count, every choice among them is tried."""
 
 MANY: Final = 50
 """Choices with more pods are not tried, if there are more than ALL units."""
