@@ -126,6 +126,11 @@ class Slots:
 
     # ---- following the tables
 
+    @property
+    def moves(self) -> int:
+        """See `Pods.moves`."""
+        return self._tables.pods.moves
+
     def follow(self) -> list[Kind]:
         """Count again what has changed.
 

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from api.clock import Clock
 from controllers.gangs.lifecycle.life import GroupKey
+from controllers.gangs.planning.looking_afar import LookingAfar
 from nodes.search.preemptors.demand import Demand
 from nodes.state.potential import NOBODY
 from nodes.state.slots import Kind, Slots
@@ -124,6 +125,7 @@ class PlanningQueue:
 
     def __init__(self, slots: Slots, clock: Clock, share: Share) -> None:
         self._slots, self._clock, self._share = slots, clock, share
+        self._afar = LookingAfar(slots, clock)
         self._candidates: dict[GroupKey, Candidate] = {}
         self._seen: dict[GroupKey, _Seen] = {}
         self._new: list[Rank] = []
@@ -169,6 +171,7 @@ class PlanningQueue:
     def remove(self, key: GroupKey) -> None:
         """The gang wants no plan."""
         candidate = self._candidates.pop(key, None)
+        self._afar.forget(key)
         if candidate is not None:
             del self._seen[key]
             self._leave(candidate)
@@ -211,7 +214,9 @@ class PlanningQueue:
     def follow(self) -> None:
         """Follow the tables: room that has grown may help."""
         grown = self._slots.follow()
-        self._help({need for kind in grown for need in self._by_kind.get(kind, ())})
+        needs = {need for kind in grown for need in self._by_kind.get(kind, ())}
+        needs.update(need for key in self._afar.take() for need in self._candidates[key].needs)
+        self._help(needs)
 
     def freed(self, nodes: Collection[str] | None) -> None:
         """Something else that kept gangs off these nodes is over, such as a promise of room. None: off any node."""
@@ -253,6 +258,7 @@ class PlanningQueue:
         candidate, seen = self._candidates.get(turn.key), self._seen.get(turn.key)
         if candidate is None or seen is None:
             return
+        self._afar.looked(turn.key, candidate.demand)
         seen.free = max(seen.free, turn.moment)
         needs = [Need(candidate.demand, NOBODY)]
         if turn.may_evict:
@@ -268,7 +274,12 @@ class PlanningQueue:
             self._share.spent(seconds, again=turn.again)
 
     def due_in(self) -> float | None:
-        """Seconds until a gang becomes due; None if no gang waits for that."""
+        """Seconds until a gang becomes due, or until pods that have come and gone may help one; None if nothing is
+        waited for."""
+        due, afar = self._first_due(), self._afar.due_in()
+        return due if afar is None else afar if due is None else min(due, afar)
+
+    def _first_due(self) -> float | None:
         while self._dues and not self._is_waited_for(*self._dues[0]):
             heapq.heappop(self._dues)
         return max(0.0, self._dues[0][0] - self._clock.monotonic()) if self._dues else None
@@ -279,7 +290,7 @@ class PlanningQueue:
 
     def _admit(self) -> None:
         """Queue the gangs that have become due."""
-        while self.due_in() == 0.0:
+        while self._first_due() == 0.0:
             candidate = self._candidates[heapq.heappop(self._dues)[1][-1]]
             if not candidate.looked:
                 self._queue(candidate)

@@ -76,7 +76,12 @@ class PodClass:
     @property
     def asks_about_others(self) -> bool:
         """Whether what a node says of the pod may depend on pods on other nodes, or on what is not modelled."""
-        return bool(self.unmodelled) or any(
+        return bool(self.unmodelled) or self.looks_afar
+
+    @property
+    def looks_afar(self) -> bool:
+        """Whether a filter of the pod asks about pods on other nodes."""
+        return any(
             needs is not None and place not in self.off and each.looks_afar(needs)
             for place, (each, needs) in enumerate(zip(FILTERS, self.needs, strict=True))
         )

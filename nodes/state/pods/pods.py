@@ -109,6 +109,8 @@ class PodTable:
         """UIDs of the pods that came, went or changed in a column or in `status`."""
         self.apart_changes = 0
         """Grows with such a change of a pod that may keep other pods off nodes: see `ClassTable.keeping_apart`."""
+        self.moves = 0
+        """Grows when a pod comes to a node or leaves one, and when a pod on a node changes."""
         self._by_name: dict[tuple[str, str], int] = {}
         self._by_uid: SharedDict[str, int] = SharedDict()
 
@@ -308,6 +310,7 @@ class PodTable:
         self.changed.note(self.uids[row])
         self.apart_changes += facts.pod_class in self._classes.keeping_apart
         if facts.node != NOWHERE:
+            self.moves += 1
             requests = self._classes.requests.array[facts.pod_class]
             self._nodes.take(facts.node, requests, leaving=facts.leaves)
             beside = self._on_node.get(facts.node)
@@ -324,6 +327,7 @@ class PodTable:
     def _leave(self, row: int, before: Facts) -> None:
         self.apart_changes += before.pod_class in self._classes.keeping_apart
         if before.node != NOWHERE:
+            self.moves += 1
             requests = self._classes.requests.array[before.pod_class]
             self._nodes.take(before.node, -requests, leaving=before.leaves)
             on_node = self._on_node[before.node]

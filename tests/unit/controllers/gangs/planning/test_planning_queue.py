@@ -6,6 +6,7 @@ import pytest
 
 from controllers.gangs.lifecycle.life import GroupKey
 from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.planning.looking_afar import PAUSE_SECONDS
 from controllers.gangs.planning.planning_queue import Candidate, PlanningQueue, Share, Turn
 from nodes.state.potential import NOBODY
 from nodes.state.slots import Slots
@@ -299,3 +300,57 @@ def test_who_is_gone_leaves_nothing_behind() -> None:
     assert len(world.queue._slots._kinds) == 0
     world.goes("v")
     assert world.next() == ""
+
+
+# ---- gangs that look at pods on other nodes
+
+
+def _spread_gang(world: World) -> None:
+    """A gang that is spread over zones."""
+    constraint = {
+        "topologyKey": "zone",
+        "maxSkew": 1,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    world.tables.upsert_group(gang("a", minimum=1, priority=100))
+    world.tables.upsert_pod(
+        pod("a-0", group="a", requests={"cpu": "1"}, priority=100, topologySpreadConstraints=[constraint])
+    )
+    world.put("a")
+
+
+def test_a_pod_anywhere_may_help_a_gang_that_looks_afar() -> None:
+    world = World()
+    world.node("n0", zone="a")
+    world.node("n1", cpu="1", zone="b")
+    _spread_gang(world)
+    world.fails()
+    world.clock.advance(PAUSE_SECONDS)
+    world.queue.follow()
+    assert world.next() == "", "time alone does not help"
+    world.runs("web", "n1", cpu="1")
+    assert world.next() == "a"
+
+
+def test_it_is_not_searched_for_again_at_once() -> None:
+    world = World()
+    world.node("n0", zone="a")
+    _spread_gang(world)
+    world.fails()
+    world.runs("web", "n0", cpu="100m")
+    assert world.next() == ""
+    assert world.queue.due_in() == PAUSE_SECONDS
+    world.clock.advance(PAUSE_SECONDS)
+    world.queue.follow()
+    assert world.next() == "a"
+
+
+def test_a_gang_that_does_not_look_afar_is_not_helped_by_a_pod_that_comes() -> None:
+    world = World()
+    world.node("n0")
+    world.gang("a", cpu="1")
+    world.fails()
+    world.clock.advance(PAUSE_SECONDS)
+    world.runs("other", "n0", cpu="100m")
+    assert (world.next(), world.queue.due_in()) == ("", None)

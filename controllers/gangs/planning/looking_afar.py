@@ -1,0 +1,54 @@
+"""Gangs without a plan whose members look at pods on other nodes: by affinity, anti-affinity or topology spread.
+
+A pod that comes to a node or leaves one may help them, wherever that is, and whether or not room becomes free.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from api.clock import Clock
+from controllers.gangs.lifecycle.life import GroupKey
+from nodes.search.preemptors.demand import Demand
+from nodes.state.slots import Slots
+
+__all__ = ["PAUSE_SECONDS", "LookingAfar"]
+
+PAUSE_SECONDS: Final = 5.0
+"""Such a gang is searched for again after this time at the earliest: pods come and go all the time."""
+
+
+class _Look(NamedTuple):
+    at: float
+    moves: int
+
+
+class LookingAfar:
+    """When each of them was searched for, and which pods had come and gone until then."""
+
+    def __init__(self, slots: Slots, clock: Clock) -> None:
+        self._slots, self._clock = slots, clock
+        self._looks: dict[GroupKey, _Look] = {}
+
+    def looked(self, key: GroupKey, demand: Demand) -> None:
+        """The gang was searched for, and there is no plan."""
+        if any(each.looks_afar for each, _ in demand.waiting):
+            self._looks[key] = _Look(self._clock.monotonic(), self._slots.moves)
+
+    def forget(self, key: GroupKey) -> None:
+        """The gang wants no plan."""
+        self._looks.pop(key, None)
+
+    def take(self) -> list[GroupKey]:
+        """The gangs that a pod may have helped since. They are named once."""
+        moves, until = self._slots.moves, self._clock.monotonic() - PAUSE_SECONDS
+        helped = [key for key, look in self._looks.items() if look.moves != moves and look.at <= until]
+        for key in helped:
+            self._looks[key] = _Look(self._clock.monotonic(), moves)
+        return helped
+
+    def due_in(self) -> float | None:
+        """Seconds until `take` names one; None if nothing has happened."""
+        moves, now = self._slots.moves, self._clock.monotonic()
+        waits = [look.at + PAUSE_SECONDS - now for look in self._looks.values() if look.moves != moves]
+        return max(0.0, min(waits)) if waits else None
