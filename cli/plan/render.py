@@ -171,6 +171,12 @@ def _placements(spec: PreemptionPlanSpec, left: list[str]) -> RenderableType:
     for node, pods in list(on.items())[:MAX_NODES]:
         table.add_row(Text(node, "cyan"), str(len(pods)), some(pods))
     shown = with_rest(table, len(on) - MAX_NODES)
+    if waves := {each.wave for each in spec.placements if each.wave is not UNSET}:
+        first = [each.pod for each in spec.placements if each.wave == 0]
+        order = (
+            f"they come in {len(waves)} waves, each one when the earlier ones are bound; first {some(first)}"
+        )
+        shown = Group(shown, line(order, "dim"))
     if not left:
         return shown
     wait = f"{counted(len(left), 'member')} beyond minCount have no room; nothing is evicted for them: {some(left)}"

@@ -146,6 +146,16 @@ def test_nobody_goes(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Who stays" not in shown
 
 
+def test_the_order_of_members_is_said_if_it_matters(capsys: pytest.CaptureFixture[str]) -> None:
+    beside = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"role": "leader"}}}
+    worker = pod("worker", 100, "1", **of("gang"))
+    worker["spec"]["affinity"] = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [beside]}}
+    leader = pod("zleader", 100, "1", labels={**of("gang")["labels"], "role": "leader"})
+    labelled = objects.node("n", cpu="4", pods=500, labels={"kubernetes.io/hostname": "n"})
+    shown = text(capsys, labelled, group("gang", 100, 2), worker, leader)
+    assert "they come in 2 waves, each one when the earlier ones are bound; first zleader" in shown
+
+
 def guard(allowed: int) -> dict[str, Any]:
     budget = objects.pod_disruption_budget("guard", "d", {"app": "web"}, min_available=1)
     return budget | {"status": {"disruptionsAllowed": allowed}}
