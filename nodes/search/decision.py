@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import Final
 
 from api import plans
@@ -67,6 +68,10 @@ EFFORT: Final = MILLISECONDS * EFFORT_PER_MILLISECOND
 
 NAMED: Final = 3
 """Members that a reason names."""
+
+SMALL: Final = 200
+FEWER: Final = 4
+"""In a cluster of more than SMALL nodes, fewer choices of other members are tried if filters refuse the oldest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,13 +279,15 @@ def _obeyed(cluster: Cluster, built: Built, found: Solution, limits: Limits, str
 
     If they refuse every plan for the oldest members, others are tried: see `others`.
     """
-    if found.winner < 0 or not looks_afar(cluster):
+    alone = len(cluster.preemptor.required) == 1 and not len(cluster.conditions)
+    if found.winner < 0 or alone or not looks_afar(cluster):
         return None
     obeying = partial(obey, budget=limits.budget, effort=limits.effort, strict=strict)
     first = obeying(cluster, built, found)
     if first.plan is not None or len(cluster.preemptor.unbound) == cluster.preemptor.needed:
         return first
-    for other in others(cluster, strict=strict):
+    most = TRIES if len(cluster.layout.nodes) <= SMALL else FEWER
+    for other in islice(others(cluster, strict=strict), most):
         asking = cluster.asking_with(other)
         built = build(asking, strict=strict)
         found = bounded(search(built.problem, limits.budget, limits.effort), cluster.preemptor.budgets)
