@@ -26,7 +26,7 @@ __all__ = ["Bounds", "Obeying", "cost", "in_order", "required_nodes", "seek"]
 
 Int64s = NDArray[np.int64]
 
-TRIES: Final = 64
+TRIES: Final = 256
 """Ways to deal the members of a small domain that are tried until one has a plan."""
 FEWER: Final = 12
 """The same in a domain that is not small."""
