@@ -129,6 +129,11 @@ class Condition(ABC):
         most `coming` [N, Q] more are counted."""
         return []
 
+    def gathers(self, nodes: Nodes, counts: Int64s) -> bool:
+        """Whether all pods with the condition have to be in one place of each key: the first one has nobody to be
+        beside, and the others have only those that come. `counts` [N, Q]: pods that may be there."""
+        return False
+
     def splits(self, nodes: Nodes) -> list[Bools]:
         """[N] each: nodes in the same places may differ for the condition by these values, and by no others."""
         return []

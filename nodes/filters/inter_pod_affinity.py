@@ -153,6 +153,10 @@ class Attraction(Condition):
         found: Bools = labelled & self._beside(nodes, most + coming)
         return found
 
+    def gathers(self, nodes: Nodes, counts: Int64s) -> bool:
+        """Whether the first one may be anywhere."""
+        return self._may_be_first(nodes, counts)
+
     @property
     def names(self) -> list[str]:
         """The terms."""

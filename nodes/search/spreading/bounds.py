@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,6 +64,8 @@ def shortfall(picture: Picture, where: Range) -> Shortfall | None:
             found, most = _within_share(where, most, kinds, share)
             if found is not None:
                 return found
+        if (apart := _gathered(picture, where, most)) is not None:
+            return apart
         if int(most.sum()) == before:
             break
     return None
@@ -151,6 +153,37 @@ def _within_share(
         return None, most
     added = int(every[share.shortest + 1]) if share.shortest >= 0 else 0
     return Shortfall((share.name,), share, added), most
+
+
+def _gathered(picture: Picture, where: Range, most: Int64s) -> Shortfall | None:
+    """Why members that all have to be in one place are too many for each of them; None if they are not."""
+    for kind in picture.kinds:
+        for condition, columns in kind.conditions:
+            if not condition.gathers(picture.nodes, where.most[:, columns]):
+                continue
+            kinds = _only_gathering(picture, where, condition.keys, columns)
+            wanted = int(where.left[kinds].sum())
+            for key, name in zip(condition.keys, condition.names, strict=True):
+                places = picture.nodes.places(key)
+                sums = np.bincount(places + 1, weights=most[kinds].sum(axis=0), minlength=2)[1:]
+                largest = int(np.argmax(sums))
+                if int(sums[largest]) < wanted:
+                    share = Share(key, places, sums.astype(np.int64), 0, largest, name)
+                    return Shortfall((name,), share, int(sums[largest]))
+    return None
+
+
+def _only_gathering(picture: Picture, where: Range, keys: Sequence[str], columns: list[int]) -> list[int]:
+    """The kinds that are counted, if they all ask for the same: nobody else can be the first one in another place."""
+    (column,) = columns
+    counted = [
+        number for number, each in enumerate(picture.kinds) if where.left[number] and each.brings[column]
+    ]
+    same = all(
+        any(columns == other and keys == each.keys for each, other in picture.kinds[number].conditions)
+        for number in counted
+    )
+    return counted if same else []
 
 
 def _brings(picture: Picture) -> Int64s:

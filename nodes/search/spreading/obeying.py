@@ -27,7 +27,11 @@ __all__ = ["Obeyed", "obey"]
 Bools = NDArray[np.bool_]
 
 STEPS: Final = 20_000
-"""Members that all searches of one decision put into cells."""
+"""Members that all searches of one decision put into cells, if there are few cells."""
+FEW: Final = 100
+"""Cells, times kinds of members. With more of them each step takes longer, and there are fewer."""
+EACH: Final = 8
+"""The least number of steps for each member."""
 ROUNDS: Final = 64
 """How often the kernel searches the domains that are left."""
 POSSIBLE: Final = (FITS, PREEMPTS, EXHAUSTED)
@@ -52,15 +56,18 @@ def obey(
     cluster: Cluster, built: Built, found: Solution, *, budget: int, effort: int, strict: bool
 ) -> Obeyed:
     """The best plan that all filters take. `found`: by the kernel, without the filters that look at other nodes."""
-    bounds = Bounds(budget, effort, strict, Steps(STEPS))
-    return _Obeying(cluster, built, found, bounds).all()
+    picture = Picture(cluster)
+    steps = STEPS * FEW // max(FEW, len(picture) * len(picture.kinds))
+    least = EACH * len(cluster.preemptor.required)
+    bounds = Bounds(budget, effort, strict, Steps(max(steps, least)))
+    return _Obeying(picture, built, found, bounds).all()
 
 
 class _Obeying:
-    def __init__(self, cluster: Cluster, built: Built, found: Solution, bounds: Bounds) -> None:
-        self._cluster, self._built, self._bounds = cluster, built, bounds
+    def __init__(self, picture: Picture, built: Built, found: Solution, bounds: Bounds) -> None:
+        self._cluster, self._built, self._bounds = picture.cluster, built, bounds
         self._first, self._found = found, found
-        self._picture = Picture(cluster)
+        self._picture = picture
         self._refusals = Refusals(self._picture)
         self._tried: dict[int, Obeying] = {}
         self._best: int | None = None

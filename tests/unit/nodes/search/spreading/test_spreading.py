@@ -63,6 +63,7 @@ def test_a_victim_that_counts_frees_its_zone() -> None:
 
 def test_the_search_says_when_its_steps_are_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(obeying, "STEPS", 0)
+    monkeypatch.setattr(obeying, "EACH", 0)
     running = [low(f"a{number}", f"a{number}") for number in (0, 1)]
     plan = decide(
         gang(),
