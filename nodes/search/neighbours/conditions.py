@@ -66,6 +66,16 @@ class Conditions:
             np.add.at(counts, node[stays], counted[stays])
         return counts
 
+    def held_by(self, pods: Collection[int]) -> tuple[Rows, Int64s]:
+        """The nodes of these pods, which are `counted`, and [len(pods), Q] with 1 for each counter that counts one."""
+        _, node, counted = self._running
+        places = [self._places[pod] for pod in pods]
+        return node[places], counted[places]
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {pod: place for place, pod in enumerate(self._running[0].tolist())}
+
     @cached_property
     def _running(self) -> tuple[Rows, Rows, Int64s]:
         """The pods that some counter counts and that do not leave, their nodes, and [pods, Q] what counts them."""

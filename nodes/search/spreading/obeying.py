@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from native.codes import EXHAUSTED, FITS, PREEMPTS
 from native.nodes._victims import search
@@ -16,6 +16,7 @@ from nodes.search.budgets import bounded
 from nodes.search.cluster import Cluster
 from nodes.search.problem import Built
 from nodes.search.room import Room
+from nodes.search.spreading.alone import Alone
 from nodes.search.spreading.bounds import Range, shortfall
 from nodes.search.spreading.picture import Picture
 from nodes.search.spreading.refusals import Refusal, Refusals
@@ -23,8 +24,6 @@ from nodes.search.spreading.seeking import Bounds, Obeying, cost, in_order, requ
 from nodes.search.spreading.sequences import Steps, at_once
 
 __all__ = ["Obeyed", "obey"]
-
-Bools = NDArray[np.bool_]
 
 STEPS: Final = 20_000
 """Members that all searches of one decision put into cells, if there are few cells."""
@@ -154,31 +153,29 @@ class _Obeying:
     # ---- what is refused without a search
 
     def _refuse_nodes(self) -> None:
-        """For a single pod: the nodes that its conditions refuse, whoever is evicted there."""
-        cluster = self._cluster
-        if cluster.preemptor.kind != "Pod" or not cluster.conditions:
-            return
-        pod = cluster.preemptor.required[0]
-        admitted = np.logical_and.reduce(
-            [admits for _, admits in cluster.conditions.admit(pod, cluster.conditions.counts())]
-        )
-        admitted = admitted | self._may_change()
-        for domain, outcome in enumerate(self._first.outcomes):
-            if outcome in POSSIBLE and not admitted[cluster.layout.of(domain)].any():
+        """For a single pod: the nodes that its conditions refuse, and where no eviction changes that."""
+        if (alone := self._alone) is not None:
+            self._refuse_if(alone.refuses)
+
+    def _refuse_if(self, refuses: Callable[[Iterable[int]], bool]) -> None:
+        for domain, outcome in enumerate(self._found.outcomes):
+            known = domain in self._tried or domain in self._refusals
+            if outcome in POSSIBLE and not known and refuses(self._cluster.layout.of(domain).tolist()):
                 self._refusals[domain] = Refusal(True)
 
-    def _may_change(self) -> Bools:
-        """[N], the nodes where a unit runs that may be evicted and that has pods that count."""
-        snapshot, units = self._cluster.snapshot, self._built.units
-        counted = set(self._cluster.conditions.counted.tolist())
-        changing = np.zeros(len(snapshot.node_names), np.bool_)
-        for unit in units.of_pods([pod for pod in units.pods.tolist() if pod in counted]).tolist():
-            changing[snapshot.pod_node[units.members(unit)]] = True
-        return changing
+    @cached_property
+    def _alone(self) -> Alone | None:
+        """What the conditions of a single pod say of the nodes; None if it has none, or is a gang."""
+        cluster = self._cluster
+        is_alone = cluster.preemptor.kind == "Pod" and len(cluster.conditions) > 0
+        return Alone(cluster, self._built.units) if is_alone else None
 
     def _refuse_domains(self) -> None:
         """Refuse the best domains if bounds alone say that no plan there obeys the filters."""
         if len(self._cluster.preemptor.required) <= 1:
+            if self._alone is not None and self._refusals and not self._bounded:
+                self._bounded.add(-1)  # once is enough
+                self._refuse_if(self._alone.has_no_chance)
             return
         found = self._found
         left = [

@@ -130,3 +130,15 @@ def test_members_that_the_gang_can_do_without_are_tried() -> None:
         ("m2", 0),
         ("m0", 1),
     ]
+
+
+def test_a_single_pod_passes_over_many_nodes_that_look_cheap() -> None:
+    """Zone a has the cheapest victims on a hundred nodes. On none of them are there enough that count."""
+    cheap = {f"a{number}": "1" for number in range(100)}
+    running = [low(name, name, labels={"app": "web"}) for name in cheap]
+    dear = low("dear", "b0", 50)
+    asking = pod("x", requests={"cpu": "1"}, priority=100, labels={"app": "web"}, **spread())
+    plan = decide_pod(tables(asking, dear, *running, *zones(**cheap, b0="1")).snapshot(), NS, "x")
+    assert (plan.outcome, names(plan)) == ("Preempts", ["dear"])
+    assert plan.domains[1].reason.startswith("topology spread by zone (maxSkew 1): a has 100, and b has 0")
+    assert sum(each.count for each in plan.other_domains) == 50
