@@ -84,6 +84,8 @@ class NodeSpec(Struct):
 class NodeStatus(Struct):
     """core/v1 NodeStatus."""
 
+    capacity: Quantities | None = None
+    """Read for manifests alone: what is allocatable if nothing says so."""
     allocatable: Quantities | None = None
     declared_features: list[str] | None = None
 

@@ -29,6 +29,10 @@ JOB_CONTROLLER: Final = "kubernetes.io/job-controller"
 """`managedBy` of a Job that Kubernetes itself runs."""
 
 
+MOST_FAILURES: Final = 6
+NO_LIMIT: Final = 2**31 - 1
+
+
 class PodConditionPattern(Struct):
     """batch/v1 PodFailurePolicyOnPodConditionsPattern."""
 
@@ -59,11 +63,18 @@ class JobSpec(Struct):
     completions: int | None = None
     completion_mode: str = "NonIndexed"
     """NonIndexed or Indexed."""
-    backoff_limit: int = 6
-    """The Job fails when more pods than this have failed."""
+    backoff_limit: int | None = None
+    """See `most_failures`."""
     backoff_limit_per_index: int | None = None
     """An index fails when more of its pods than this have failed."""
     pod_failure_policy: PodFailurePolicy | None = None
+
+    @property
+    def most_failures(self) -> int:
+        """The Job fails when more pods than this have failed. An API server writes the default into `backoffLimit`."""
+        if self.backoff_limit is not None:
+            return self.backoff_limit
+        return MOST_FAILURES if self.backoff_limit_per_index is None else NO_LIMIT
 
 
 class JobStatus(Struct):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from api.core import Quantities
+from api.core import Quantities, Toleration
 from api.meta import ObjectMeta, Struct
 
-__all__ = ["LimitRange", "LimitRangeItem", "LimitRangeSpec", "Overhead", "RuntimeClass"]
+__all__ = ["LimitRange", "LimitRangeItem", "LimitRangeSpec", "Overhead", "RuntimeClass", "Scheduling"]
 
 
 class LimitRangeItem(Struct):
@@ -21,6 +21,8 @@ class LimitRangeItem(Struct):
     """The limits of a container that has none."""
     default_request: Quantities | None = None
     """The requests of a container that has none."""
+    max_limit_request_ratio: Quantities | None = None
+    """How many times a limit may be its request."""
 
 
 class LimitRangeSpec(Struct):
@@ -42,8 +44,16 @@ class Overhead(Struct):
     pod_fixed: Quantities | None = None
 
 
+class Scheduling(Struct):
+    """node.k8s.io/v1 Scheduling: which nodes have the runtime."""
+
+    node_selector: dict[str, str] | None = None
+    tolerations: list[Toleration] | None = None
+
+
 class RuntimeClass(Struct):
     """node.k8s.io/v1 RuntimeClass."""
 
     metadata: ObjectMeta
     overhead: Overhead | None = None
+    scheduling: Scheduling | None = None

@@ -16,7 +16,15 @@ from api.meta import ObjectMeta
 from api.names import is_qualified_name
 from api.quantity import MILLI, Quantity, QuantityError, parse
 
-__all__ = ["PODS", "allocatable", "is_extended", "pod_requests", "template_requests"]
+__all__ = [
+    "HUGE_PAGES",
+    "PODS",
+    "allocatable",
+    "is_extended",
+    "may_be_pod_level",
+    "pod_requests",
+    "spec_requests",
+]
 
 PODS: Final = "pods"
 """The resource that counts the pods of a node."""
@@ -45,22 +53,18 @@ def pod_requests(pod: Pod) -> dict[str, int]:
     return counted if bound else {name: amount for name, amount in counted.items() if amount > 0}
 
 
-def template_requests(spec: PodSpec) -> dict[str, Quantity]:
-    """The future requests of a pod of this spec: every named resource, including zeros. Raises QuantityError.
-
-    A limit without a request is the request. An API server does the same when it creates the pod.
-    """
+def spec_requests(spec: PodSpec) -> dict[str, Quantity]:
+    """The requests in this spec: every named resource, including zeros. Raises QuantityError."""
     pod = Pod(ObjectMeta(), spec)
-    amounts = _of_containers(pod, _spec_requests_or_limits, False)
-    if spec.resources is not None:
-        limits = _amounts(spec.resources.limits, "spec.resources.limits")
-        for name, amount in limits.items():
-            # Requests of containers come before a limit of the pod. Huge pages are never overcommitted.
-            if _may_be_pod_level(name) and (name not in amounts or name.startswith(HUGE_PAGES)):
-                amounts[name] = amount
+    amounts = _of_containers(pod, _spec_requests, False)
     _apply_pod_level(amounts, pod, False)
     _add(amounts, _amounts(spec.overhead, "spec.overhead"))
     return amounts
+
+
+def may_be_pod_level(name: str) -> bool:
+    """Whether a pod can request the resource as a whole."""
+    return name in POD_LEVEL or name.startswith(HUGE_PAGES)
 
 
 def allocatable(node: Node) -> dict[str, int]:
@@ -92,7 +96,7 @@ def _apply_pod_level(amounts: Amounts, pod: Pod, bound: bool) -> None:
     """Replace the sum over containers by the pod-level request, for resources that can have one."""
     resources = pod.spec.resources
     asked = resources.requests if resources is not None else None
-    if not asked or not any(map(_may_be_pod_level, asked)):
+    if not asked or not any(map(may_be_pod_level, asked)):
         return
     level = _amounts(asked, "spec.resources.requests")
     if bound and pod.status.resources is not None:
@@ -100,7 +104,7 @@ def _apply_pod_level(amounts: Amounts, pod: Pod, bound: bool) -> None:
             level = {}
         _raise_to(level, _amounts(pod.status.resources.requests, "status.resources.requests"))
         _raise_to(level, _amounts(pod.status.allocated_resources, "status.allocatedResources"))
-    amounts.update((name, amount) for name, amount in level.items() if _may_be_pod_level(name))
+    amounts.update((name, amount) for name, amount in level.items() if may_be_pod_level(name))
 
 
 def _of_containers(pod: Pod, amounts_of: ContainerAmounts, infeasible: bool) -> Amounts:
@@ -137,11 +141,6 @@ def _of_container(
 
 def _spec_requests(container: Container, _: ContainerStatus | None, __: bool) -> Quantities | None:
     return container.resources.requests if container.resources is not None else None
-
-
-def _spec_requests_or_limits(container: Container, _: ContainerStatus | None, __: bool) -> Quantities | None:
-    resources = container.resources
-    return {**(resources.limits or {}), **(resources.requests or {})} if resources is not None else None
 
 
 def _allocated_requests(
@@ -215,10 +214,6 @@ def _counted(amounts: Amounts) -> dict[str, int]:
         if _is_counted(name)
     }
     return {name: amount for name, amount in counted.items() if amount}
-
-
-def _may_be_pod_level(name: str) -> bool:
-    return name in POD_LEVEL or name.startswith(HUGE_PAGES)
 
 
 @lru_cache(maxsize=1 << 10)

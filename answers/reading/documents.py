@@ -25,6 +25,7 @@ from answers.reading.texts import NO_OBJECTS, Document, JsonDocument, parsed
 from api.meta import Struct
 from api.progress import Count
 from api.validation import FieldError
+from schema.defaults.filling import filled
 
 __all__ = [
     "DEFAULT_NAMESPACE",
@@ -231,6 +232,7 @@ class Reader(ABC):
             only(self._places, subject, place, "this object is defined twice, also in")
             thing = document.read(kind.struct)
             thing.metadata.name, thing.metadata.namespace = name, namespace
+            filled(thing)
             thing.metadata.uid = thing.metadata.uid or f"{title}/{key}"
             kind.check(thing)
             self.keep(thing, place)

@@ -40,6 +40,7 @@ from nodes.groups.train_jobs import (
     runtime_of,
 )
 from nodes.state.volumes.volume_facts import claim_facts
+from schema.defaults.filling import filled
 
 __all__ = ["ClusterObjects", "SubmissionReader"]
 
@@ -220,6 +221,7 @@ def _expanded(row: Row, written: Written) -> tuple[list[MadePods], OwnerObject |
     """The pods of an object, and the object as an owner. Raises FieldError."""
     sets = made_pods(row, written)
     for each in sets:
+        filled(each.pod)
         try:
             check_pod(each.pod)
         except FieldError as error:

@@ -22,7 +22,7 @@ def why_it_fails(job: Job, pods: int) -> str:
         return "" if action == "Ignore" else f"its podFailurePolicy has FailJob for {DISRUPTION_TARGET}"
     per_index, limit, failed = (
         job.spec.backoff_limit_per_index,
-        job.spec.backoff_limit,
+        job.spec.most_failures,
         job.status.failed or 0,
     )
     if per_index is not None:

@@ -1,7 +1,7 @@
 """The requests of a Workload as its pods will have them, once the API server has admitted the pods.
 
 The rules are Kueue's (pkg/workload/resources.go, pkg/util/limitrange). They concern a decision only: what is written
-into objects stays as it is. A limit counts where a request is missing (`api.requests.template_requests`).
+into objects stays as it is. A limit counts where a request is missing (`schema.defaults.amounts`).
 
 See docs/decisions/0048.
 """
@@ -16,11 +16,12 @@ import msgspec
 from api.core import Container, PodSpec, Quantities, ResourceRequirements
 from api.limits import LimitRangeItem
 from api.podsets import PodSet
-from api.requests import template_requests
 from api.workloads import Workload
 from quota.state.amounts import QuotaError, request_amount
-from quota.state.surroundings import Summary, Surroundings
+from quota.state.surroundings import Surroundings
 from quota.state.workloads import subject_of
+from schema.defaults.amounts import template_requests, with_requests
+from schema.defaults.limit_ranges import Summary, with_default_limits
 
 __all__ = ["adjusted"]
 
@@ -59,9 +60,10 @@ def _refusal(workload: Workload, problem: str) -> QuotaError:
 
 
 def _pod_set(pods: PodSet, summary: Summary, around: Surroundings, workload: Workload) -> PodSet:
-    spec = _with_overhead(pods, around, workload)
+    # Limits become requests before a LimitRange is looked at. Kueue looks at it first: docs/kueue-differences.md.
+    spec = with_requests(_with_overhead(pods, around, workload))
     if summary.containers is not None:
-        spec = _with_defaults(spec, summary.containers)
+        spec = with_default_limits(spec, summary.containers)
     if spec is pods.template.spec:
         return pods
     return msgspec.structs.replace(pods, template=msgspec.structs.replace(pods.template, spec=spec))
@@ -80,26 +82,6 @@ def _with_overhead(pods: PodSet, around: Surroundings, workload: Workload) -> Po
     if found.overhead is None or not found.overhead.pod_fixed:
         return spec
     return msgspec.structs.replace(spec, overhead=found.overhead.pod_fixed)
-
-
-def _with_defaults(spec: PodSpec, item: LimitRangeItem) -> PodSpec:
-    if not item.default and not item.default_request:
-        return spec
-    return msgspec.structs.replace(
-        spec,
-        init_containers=[_defaulted(each, item) for each in spec.init_containers or ()],
-        containers=[_defaulted(each, item) for each in spec.containers or ()],
-    )
-
-
-def _defaulted(container: Container, item: LimitRangeItem) -> Container:
-    resources = container.resources or ResourceRequirements()
-    limits = {**(item.default or {}), **(resources.limits or {})}
-    requests = {**(item.default_request or {}), **(resources.requests or {})}
-    if limits == (resources.limits or {}) and requests == (resources.requests or {}):
-        return container
-    changed = msgspec.structs.replace(resources, limits=limits, requests=requests)
-    return msgspec.structs.replace(container, resources=changed)
 
 
 # ---- what is refused

@@ -5,27 +5,16 @@ See `quota.search.adjusted`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from api.core import Quantities
-from api.limits import LimitRange, LimitRangeItem, RuntimeClass
+from api.limits import LimitRange, RuntimeClass
 from quota.state.amounts import request_amount
+from schema.defaults.limit_ranges import Summary, summary_of
 
-__all__ = ["NO_SURROUNDINGS", "KnownSurroundings", "Summary", "Surroundings"]
-
-CONTAINER: Final = "Container"
-POD: Final = "Pod"
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """The LimitRanges of a namespace, taken together."""
-
-    containers: LimitRangeItem | None = None
-    """None: no LimitRange is about containers."""
-    pods: LimitRangeItem | None = None
+__all__ = ["NO_SURROUNDINGS", "KnownSurroundings", "Surroundings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +82,7 @@ class KnownSurroundings:
 
     def _apply_class(self, runtime: RuntimeClass) -> bool:
         name, known = runtime.metadata.name, self.now.runtime_classes or {}
-        if name in known and known[name].overhead == runtime.overhead:
+        if name in known and _same(known[name], runtime):
             return False
         overhead = runtime.overhead.pod_fixed if runtime.overhead is not None else None
         _check_amounts(overhead, f"RuntimeClass {name}", "overhead.podFixed")
@@ -101,35 +90,8 @@ class KnownSurroundings:
         return True
 
 
-def summary_of(ranges: Iterable[LimitRange]) -> Summary:
-    """The lowest maxima, the highest minima, and the defaults of the first object by name that has them."""
-    items: dict[str, LimitRangeItem] = {}
-    for each in sorted(ranges, key=lambda each: each.metadata.name):
-        for item in each.spec.limits or ():
-            items[item.type] = _joined(items[item.type], item) if item.type in items else item
-    return Summary(items.get(CONTAINER), items.get(POD))
-
-
-def _joined(one: LimitRangeItem, other: LimitRangeItem) -> LimitRangeItem:
-    return LimitRangeItem(
-        type=one.type,
-        max=_picked(one.max, other.max, smaller=True),
-        min=_picked(one.min, other.min, smaller=False),
-        default={**(other.default or {}), **(one.default or {})},
-        default_request={**(other.default_request or {}), **(one.default_request or {})},
-    )
-
-
-def _picked(one: Quantities | None, other: Quantities | None, *, smaller: bool) -> Quantities:
-    picked = dict(one or {})
-    for name, quantity in (other or {}).items():
-        if name not in picked:
-            picked[name] = quantity
-            continue
-        is_smaller = request_amount(name, quantity, "", name) < request_amount(name, picked[name], "", name)
-        if is_smaller == smaller:
-            picked[name] = quantity
-    return picked
+def _same(one: RuntimeClass, other: RuntimeClass) -> bool:
+    return (one.overhead, one.scheduling) == (other.overhead, other.scheduling)
 
 
 def _check(limits: LimitRange) -> None:
@@ -140,6 +102,7 @@ def _check(limits: LimitRange) -> None:
         _check_amounts(item.min, subject, f"{path}.min")
         _check_amounts(item.default, subject, f"{path}.default")
         _check_amounts(item.default_request, subject, f"{path}.defaultRequest")
+        _check_amounts(item.max_limit_request_ratio, subject, f"{path}.maxLimitRequestRatio")
 
 
 def _check_amounts(quantities: Quantities | None, subject: str, path: str) -> None:

@@ -9,7 +9,6 @@ from typing import Final
 from api.core import PodSpec, Quantities, ResourceRequirements
 from api.meta import Condition
 from api.podsets import PodSet, PodSetAssignment
-from api.requests import template_requests
 from api.times import instant
 from api.workloads import (
     ADMISSION_CHECK,
@@ -22,6 +21,7 @@ from api.workloads import (
     Workload,
 )
 from quota.state.amounts import TOO_MUCH, QuotaError, request_amount
+from schema.defaults.amounts import template_requests
 
 __all__ = [
     "PodSetRequest",

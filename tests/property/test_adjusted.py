@@ -52,7 +52,8 @@ def model(containers: list[Any], ranges: list[Any], overhead: Any, runtime: bool
     of_containers = [item for item in items if item["type"] == "Container"]
     total: dict[str, int] = {}
     for container in containers:
-        requests, limits = dict(container["requests"]), dict(container["limits"])
+        limits = dict(container["limits"])
+        requests = {**limits, **container["requests"]}
         for item in of_containers:
             for name, amount in item.get("default", {}).items():
                 limits.setdefault(name, amount)

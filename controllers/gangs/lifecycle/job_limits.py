@@ -27,7 +27,7 @@ def why_job_stays(job: Job, index_failures: Sequence[int]) -> str:
         return ""
     if verdict == "fails":
         return f"the podFailurePolicy of {name} may fail the Job"
-    failed, limit = job.status.failed or 0, job.spec.backoff_limit
+    failed, limit = job.status.failed or 0, job.spec.most_failures
     if failed + len(index_failures) > limit:
         return f"{name} bears {counted(limit, 'failed pod')}, and has {failed} already"
     per_index = job.spec.backoff_limit_per_index

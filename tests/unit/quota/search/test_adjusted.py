@@ -54,9 +54,9 @@ def test_a_limit_counts_where_a_request_is_missing() -> None:
     assert asked(made, NO_SURROUNDINGS) == {"cpu": 6000, "memory": 2}
 
 
-def test_defaults_of_a_limit_range_come_before_limits() -> None:
+def test_limits_become_requests_before_a_limit_range_is_looked_at() -> None:
     where = around(limit_range(default={"cpu": 5, "memory": 9}, defaultRequest={"cpu": 2}))
-    assert asked(workload({"limits": {"cpu": 3}}), where) == {"cpu": 4000, "memory": 18}
+    assert asked(workload({"limits": {"cpu": 3}}), where) == {"cpu": 6000, "memory": 18}
     assert asked(workload({}, init=[{}]), where) == {"cpu": 4000, "memory": 18}
     assert asked(workload(None, None), where) == {"cpu": 8000, "memory": 36}
 
