@@ -13,7 +13,7 @@ from msgspec import field
 
 from api.core import PodSchedulingGroup
 from api.jobs import Job, JobSpec
-from api.meta import ObjectMeta, Struct
+from api.meta import Condition, ObjectMeta, Struct
 
 __all__ = [
     "JAXJob",
@@ -30,7 +30,10 @@ __all__ = [
     "PyTorchJob",
     "RayCluster",
     "RayClusterSpec",
+    "ReplicaSet",
     "ReplicatedJob",
+    "SetSpec",
+    "StatefulSet",
     "TFJob",
     "Template",
     "TemplateSpec",
@@ -260,6 +263,31 @@ class OwningStatefulSet(Struct, kw_only=True):
     """apps/v1 StatefulSet, as far as it says who controls it. A LeaderWorkerSet has its pods by StatefulSets."""
 
     metadata: ObjectMeta
+
+
+class SetSpec(Struct):
+    """The part of a ReplicaSet's or StatefulSet's spec that says how many pods there are."""
+
+    replicas: int | None = None
+    template: Template | None = None
+
+
+class SetStatus(Struct):
+    """The conditions of apps/v1 ReplicaSetStatus."""
+
+    conditions: list[Condition] | None = None
+
+
+class ReplicaSet(Struct, kw_only=True):
+    """apps/v1 ReplicaSet."""
+
+    metadata: ObjectMeta
+    spec: SetSpec | None = None
+    status: SetStatus | None = None
+
+
+class StatefulSet(ReplicaSet):
+    """apps/v1 StatefulSet."""
 
 
 OwnerObject = JobSet | LeaderWorkerSet | TrainingJob | RayCluster | OwningJob

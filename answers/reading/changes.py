@@ -19,6 +19,7 @@ from api.kueue import API_VERSION as QUOTA_VERSION
 from api.kueue import WorkloadPriorityClass
 from api.owner_annotations import ByOwner
 from api.workloads import Workload
+from schema.defaults.filling import unset
 
 __all__ = ["Changed", "NowAndThen"]
 
@@ -166,6 +167,6 @@ def _completed(change: Any, stored: Any) -> Any:
     meta = replace(change.metadata, uid=stored.metadata.uid, creation_timestamp=created)
     fields = {"metadata": meta}
     status = getattr(change, "status", None)
-    if hasattr(change, "status") and (status is None or status == type(status)()):
+    if hasattr(change, "status") and (status is None or status == unset(type(status))):
         fields["status"] = stored.status
     return replace(change, **fields)

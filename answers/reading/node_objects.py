@@ -46,7 +46,7 @@ from nodes.state.pods.pods import ENDED
 from nodes.state.tables import Tables
 from nodes.state.volumes.volumes import STORAGE_KINDS
 
-__all__ = ["GROUPING_KINDS", "HELPFUL", "OWNER_KINDS", "NodeObjects"]
+__all__ = ["GROUPING_KINDS", "HELPFUL", "OWNER_KINDS", "NodeObjects", "give_priority"]
 
 SAME_UID: Final = "metadata.uid: is also that of"
 
@@ -171,22 +171,20 @@ class NodeObjects(Reader):
         """What was read. Call it after the last object was read."""
         for pod, place in self._unclassed:
             with located(place):
-                _admit(pod, self.tables)
+                give_priority(pod, self.tables.priority_classes)
                 self.keep(pod, place)
         self._unclassed.clear()
         return NodesPicture.of(self.tables)
 
 
-def _admit(pod: Pod, tables: Tables) -> None:
+def give_priority(pod: Pod, classes: Mapping[str, PriorityClass]) -> None:
     """Give the pod its priority and preemption policy, as admission would. The rules are those for a group with its
-    class."""
+    class. Raises FieldError if the class does not exist."""
     spec = PodGroupSpec(PodGroupSchedulingPolicy(), priority_class_name=pod.spec.priority_class_name)
     stand_in = PodGroup(metadata=pod.metadata, spec=spec)
     try:
-        pod.spec.priority = group_priority(stand_in, tables.priority_classes)
-        pod.spec.preemption_policy = pod.spec.preemption_policy or preemption_policy(
-            stand_in, tables.priority_classes
-        )
+        pod.spec.priority = group_priority(stand_in, classes)
+        pod.spec.preemption_policy = pod.spec.preemption_policy or preemption_policy(stand_in, classes)
     except UnknownPriorityClass as error:
         raise FieldError(
             "spec.priorityClassName", f"there is no PriorityClass {error.priority_class}"

@@ -25,11 +25,11 @@ from api.meta import ObjectMeta, Struct
 from api.owner_annotations import ByOwner
 from api.plans import PreemptionPlan
 from api.storage import PersistentVolumeClaim
-from api.validation import FieldError
+from api.validation import FieldError, convert
 from nodes.groups.kinds.batch import JOB_SET
 from nodes.groups.kinds.kind import Kind as Row
 from nodes.groups.kinds.table import KINDS, kind_of, why_unread
-from nodes.groups.made_pods import MadePods, Written, made_pods, read_as
+from nodes.groups.made_pods import MadePods, Written, made_pods, object_in, read_as
 from nodes.groups.registry import ForeignGroup, form_of
 from nodes.groups.train_jobs import (
     TRAINER_VERSION,
@@ -40,9 +40,9 @@ from nodes.groups.train_jobs import (
     runtime_of,
 )
 from nodes.state.volumes.volume_facts import claim_facts
-from schema.defaults.filling import filled
+from schema.defaults.filling import filled_for_admission
 
-__all__ = ["ClusterObjects", "SubmissionReader"]
+__all__ = ["ClusterObjects", "SubmissionReader", "complete"]
 
 GROUPS_OF_OTHERS = ((NATIVE, "PodGroup"), (COSCHEDULING, "PodGroup"), (VOLCANO, "PodGroup"))
 UIDS = UUID("abe7076f-9e27-4a98-89cc-e905f81f36fb")
@@ -144,6 +144,7 @@ class SubmissionReader(Reader):
             row = kind_of(thing.api_version, thing.kind)
             if row is None:
                 raise FieldError("kind", "is missing")
+            complete(row.kind, thing)
             thing.metadata.uid = _uid(thing)
             self._objects.append((_submitted(row, thing), place))
 
@@ -221,7 +222,7 @@ def _expanded(row: Row, written: Written) -> tuple[list[MadePods], OwnerObject |
     """The pods of an object, and the object as an owner. Raises FieldError."""
     sets = made_pods(row, written)
     for each in sets:
-        filled(each.pod)
+        filled_for_admission(each.pod)
         try:
             check_pod(each.pod)
         except FieldError as error:
@@ -229,6 +230,14 @@ def _expanded(row: Row, written: Written) -> tuple[list[MadePods], OwnerObject |
         for claim in each.claims:
             claim_facts(claim)
     return sets, read_as(row, written) if row.plural else None
+
+
+def complete(kind: str, written: Written) -> None:
+    """Fill in what an API server adds to the object besides its pods: the labels of a Job without any."""
+    if kind == "Job" and not written.metadata.labels:
+        template = object_in(written.spec or {}, "template", "spec")
+        meta: ObjectMeta = convert(template.get("metadata") or {}, ObjectMeta)
+        written.metadata.labels = meta.labels
 
 
 def _uid(written: Written) -> str:

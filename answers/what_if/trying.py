@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from answers.picture import Picture
+from answers.what_if.admission import RESOURCE_TOLERATIONS, admitted_sets, is_changed_by, tolerating
 from answers.what_if.claims import Claim, claims_of, is_resumed
 from answers.what_if.granted import Granted
 from answers.what_if.step import RUNS, Step
@@ -29,7 +30,7 @@ from nodes.answers.plan_words import victims_of
 from nodes.groups.kinds.kind import Held
 from nodes.groups.made_pods import MadePods
 from nodes.search.preemptors.preemptor import DecisionError
-from nodes.search.preemptors.supposed import WorkloadName
+from nodes.search.preemptors.supposed import SupposedPods, WorkloadName
 from quota.answers.trial import admitted, waiting_again
 from quota.answers.verdicts import gets_quota
 from quota.answers.waits import Around, why_workload_waits
@@ -177,10 +178,19 @@ class Trying:
 
         `unsure`: what is not modelled of their quota.
         """
+        admission = admitted_sets(unit.sets, self._picture.quota.surroundings)
+        if admission.refusals:
+            says = f"The API server would refuse its pods: {'; '.join(admission.refusals)}."
+            return replace(bare, outcome="Misconfigured", sentence=says)
+        unit = replace(unit, sets=admission.sets)
         last = [each for each in unit.sets if each.after is not None and each.after.gone and each.count]
         before = self._snapshot
         step = self._on_nodes(
-            replace(unit, sets=[each for each in unit.sets if each not in last]), bare, infos, unsure
+            replace(unit, sets=[each for each in unit.sets if each not in last]),
+            bare,
+            infos,
+            unsure,
+            admission.unknown,
         )
         says = [step.sentence, *_remarks(unit, step.outcome)]
         if last and step.outcome in RUNS:
@@ -194,9 +204,15 @@ class Trying:
         return replace(step, sentence=" ".join(says))
 
     def _on_nodes(
-        self, unit: Unit, bare: Step, infos: Mapping[str, PodSetInfo], unsure: Sequence[str]
+        self,
+        unit: Unit,
+        bare: Step,
+        infos: Mapping[str, PodSetInfo],
+        unsure: Sequence[str],
+        unknown: Sequence[str],
     ) -> Step:
-        """`unsure`: what is not modelled of its quota. Without nodes it waits in any case."""
+        """`unsure`: what is not modelled of its quota. Without nodes it waits in any case. `unknown`: what is not known
+        of the admission of its pods."""
         if unread := self._picture.without_nodes:
             says = f"The search was not asked: {unread}."
             return replace(bare, outcome="NotAsked", sentence=says)
@@ -205,24 +221,34 @@ class Trying:
             return replace(bare, outcome="Gated", sentence=says)
         if not unit.pods:
             return replace(bare, outcome="Nothing", sentence="No pod of it is submitted.")
-        name = WorkloadName(unit.api_version, unit.meta.namespace, unit.meta.name, unit.meta.uid)
-        supposed = supposed_pods(unit.sets, infos, self._nodes)
-        pods = sum(each.count for each in supposed)
-        tried = submit(self._snapshot, name, supposed, _gang_of(unit, pods))
+        tried = self._tried(unit, supposed_pods(unit.sets, infos, self._nodes), unknown)
         names = (*unsure, *tried.doubts) if tried.running else tried.doubts
         goes = tried.spec if tried.running else None
         found = consequences(tried.after, goes, self._returns) if goes is not None else []
         self._snapshot = tried.after
         return replace(
             bare,
-            outcome=UNKNOWN if names else _outcome(tried, unit.pods - pods),
-            sentence=doubted(_sentence(tried, pods, unit.pods), names),
+            outcome=UNKNOWN if names else _outcome(tried, unit.pods - tried.pods),
+            sentence=doubted(_sentence(tried, tried.pods, unit.pods), names),
             not_modelled=names,
             running=tried.running,
             plan=tried.spec,
             evicted=victims_of(goes) if goes is not None else (),
             consequences=tuple(found),
         )
+
+    def _tried(self, unit: Unit, pods: Sequence[SupposedPods], unknown: Sequence[str]) -> Tried:
+        """What becomes of the pods, with what is not modelled of their admission."""
+        name = WorkloadName(unit.api_version, unit.meta.namespace, unit.meta.name, unit.meta.uid)
+        gang = _gang_of(unit, sum(each.count for each in pods))
+        tried, names = submit(self._snapshot, name, pods, gang), {*unknown}
+        with_more = tolerating(self._snapshot, pods)
+        if with_more is not None and is_changed_by(tried, submit(self._snapshot, name, with_more, gang)):
+            names.add(RESOURCE_TOLERATIONS)
+        if not names:
+            return tried
+        spec = msgspec.structs.replace(tried.spec, not_modelled=sorted({*tried.spec.not_modelled, *names}))
+        return replace(tried, spec=spec, doubts=tuple(sorted({*tried.doubts, *names})))
 
     def _returns(self, uid: str) -> bool:
         """Whether somebody creates the pod again when it is evicted. Nobody knows of a gang's pods without an owner."""

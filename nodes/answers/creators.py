@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from api.core import Pod, PodSpec
-from api.foreign_owners import OwningJob, Template
+from api.foreign_owners import OwningJob, ReplicaSet, SetSpec, StatefulSet
 from api.integration import QUEUE_NAME_LABEL
 from api.jobs import pods_at_once
-from api.meta import Condition, ObjectMeta, Struct, controller_reference
+from api.meta import ObjectMeta, Struct, controller_reference
 from api.words import counted
 from nodes.groups.registry import groups_of
 
@@ -35,31 +35,6 @@ READ: Final = ("Job", "ReplicaSet", "StatefulSet")
 """Kinds of controllers that are looked at."""
 ENDED: Final = ("Succeeded", "Failed")
 NAMED: Final = 5
-
-
-class SetSpec(Struct):
-    """The part of a ReplicaSet's or StatefulSet's spec that says how many pods there are."""
-
-    replicas: int | None = None
-    template: Template | None = None
-
-
-class SetStatus(Struct):
-    """The conditions of apps/v1 ReplicaSetStatus."""
-
-    conditions: list[Condition] | None = None
-
-
-class ReplicaSet(Struct, kw_only=True):
-    """apps/v1 ReplicaSet."""
-
-    metadata: ObjectMeta
-    spec: SetSpec | None = None
-    status: SetStatus | None = None
-
-
-class StatefulSet(ReplicaSet):
-    """apps/v1 StatefulSet."""
 
 
 class InvolvedObject(Struct):

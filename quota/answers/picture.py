@@ -8,6 +8,7 @@ from api.kueue import ClusterQueue, LocalQueue, ResourceFlavor
 from api.workloads import Workload
 from quota.state.snapshot import QuotaSnapshot
 from quota.state.state import QuotaState
+from quota.state.surroundings import Surroundings
 
 __all__ = ["QuotaPicture"]
 
@@ -39,6 +40,11 @@ class QuotaPicture:
     def flavors(self) -> Mapping[str, ResourceFlavor]:
         """Every ResourceFlavor by name."""
         return self._state.flavors
+
+    @property
+    def surroundings(self) -> Surroundings:
+        """The LimitRanges and RuntimeClasses."""
+        return self._state.surroundings
 
     def snapshot(self) -> QuotaSnapshot:
         """A snapshot with a ledger of its own. Raises QuotaError if the usage is too much to be counted."""

@@ -20,7 +20,7 @@ from api.workloads import Workload
 from quota.state.amounts import QuotaError, request_amount
 from quota.state.surroundings import Surroundings
 from quota.state.workloads import subject_of
-from schema.defaults.amounts import template_requests, with_requests
+from schema.defaults.amounts import template_requests, with_container_requests, with_requests
 from schema.defaults.limit_ranges import Summary, with_default_limits
 
 __all__ = ["adjusted"]
@@ -61,9 +61,10 @@ def _refusal(workload: Workload, problem: str) -> QuotaError:
 
 def _pod_set(pods: PodSet, summary: Summary, around: Surroundings, workload: Workload) -> PodSet:
     # Limits become requests before a LimitRange is looked at. Kueue looks at it first: docs/kueue-differences.md.
-    spec = with_requests(_with_overhead(pods, around, workload))
+    spec = with_container_requests(_with_overhead(pods, around, workload))
     if summary.containers is not None:
         spec = with_default_limits(spec, summary.containers)
+    spec = with_requests(spec)
     if spec is pods.template.spec:
         return pods
     return msgspec.structs.replace(pods, template=msgspec.structs.replace(pods.template, spec=spec))

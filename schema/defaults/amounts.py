@@ -15,22 +15,32 @@ from api.core import Container, PodSpec, Quantities, ResourceRequirements
 from api.quantity import MILLI, Quantity, QuantityError, parse
 from api.requests import HUGE_PAGES, may_be_pod_level, spec_requests
 
-__all__ = ["rounded", "template_requests", "with_requests"]
+__all__ = ["rounded", "template_requests", "with_container_requests", "with_pod_requests", "with_requests"]
 
 WHOLE: Final = frozenset("0123456789kMGTPEi")
 """The characters of quantities without a fraction."""
 
 
 def with_requests(spec: PodSpec) -> PodSpec:
-    """The spec in which a limit without a request is the request: of containers, init containers, and the pod.
+    """The spec in which a limit without a request is the request: of containers, init containers, and the pod."""
+    return with_pod_requests(with_container_requests(spec))
 
-    A request of the whole pod is the sum of its containers' requests, if they have any. Only if they have none, it is
-    the limit of the pod. Huge pages are never overcommitted, so their request is always the limit.
-    """
+
+def with_container_requests(spec: PodSpec) -> PodSpec:
+    """The spec in which a container's limit is its request, if it has none."""
     containers = _requested_each(spec.containers)
     init_containers = _requested_each(spec.init_containers)
-    if containers is not spec.containers or init_containers is not spec.init_containers:
-        spec = replace(spec, containers=containers, init_containers=init_containers)
+    if containers is spec.containers and init_containers is spec.init_containers:
+        return spec
+    return replace(spec, containers=containers, init_containers=init_containers)
+
+
+def with_pod_requests(spec: PodSpec) -> PodSpec:
+    """The spec in which the whole pod requests what its containers request together, where it has a limit alone.
+
+    Only if no container requests the resource, the limit is the request. Huge pages are never overcommitted, so their
+    request is always the limit. The requests of containers are there already.
+    """
     resources = _of_pod(spec)
     return spec if resources is spec.resources else replace(spec, resources=resources)
 

@@ -10,19 +10,19 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
-import msgspec
-
 from api.core import Namespace, Node, Pod, PriorityClass, Quantities
+from api.foreign_owners import ReplicaSet
 from api.jobs import Job
-from api.limits import LimitRange, RuntimeClass
+from api.limits import LimitRange
 from api.meta import Struct
 from api.storage import CSIDriver, PersistentVolume, PersistentVolumeClaim, StorageClass
+from api.workloads import Workload
 from schema.defaults.amounts import rounded
 from schema.defaults.rows import ROWS
 
-__all__ = ["KINDS", "filled"]
+__all__ = ["KINDS", "SHALLOW", "filled", "filled_for_admission", "unset"]
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Struct)
 Fill = Callable[[Any], None]
 
 KINDS: Final[tuple[type[Struct], ...]] = (
@@ -30,37 +30,59 @@ KINDS: Final[tuple[type[Struct], ...]] = (
     Node,
     Namespace,
     LimitRange,
-    RuntimeClass,
     PersistentVolume,
     PersistentVolumeClaim,
     StorageClass,
     CSIDriver,
     PriorityClass,
     Job,
+    ReplicaSet,
 )
-"""Kinds with rows, or with quantities. A kind that is a CustomResourceDefinition has its defaults in its struct."""
+"""Kinds with rows, or with quantities that are rounded."""
+SHALLOW: Final[tuple[type[Struct], ...]] = (Workload,)
+"""Kinds with rows whose parts have other defaults than those of the same types elsewhere."""
 
 
 def filled(thing: T) -> T:
     """The object as an API server would store it. It is changed in place. Other kinds stay as they are."""
-    fill = _of_object(type(thing))
+    fill = _of_object(type(thing), True)
+    if fill is not None:
+        fill(thing)
+    return thing
+
+
+def filled_for_admission(thing: T) -> T:
+    """The object as admission plugins see it. It is changed in place. Other kinds stay as they are."""
+    fill = _of_object(type(thing), False)
+    if fill is not None:
+        fill(thing)
+    return thing
+
+
+def unset(kind: type[T]) -> T:
+    """A part of an object, such as its status, in which nothing is set but the defaults."""
+    thing = kind()
+    fill = _of(kind, True)
     if fill is not None:
         fill(thing)
     return thing
 
 
 @cache
-def _of_object(kind: type[Any]) -> Fill | None:
-    return _of(kind) if issubclass(kind, KINDS) else None
+def _of_object(kind: type[Struct], whole: bool) -> Fill | None:
+    if not issubclass(kind, (*KINDS, *SHALLOW)):
+        return None
+    return _of(kind, whole)
 
 
 @cache
-def _of(kind: type[Struct]) -> Fill | None:
-    """What is done for a struct of this type; None if nothing is."""
-    own = [row.fill for row in ROWS if row.fill is not None and issubclass(kind, row.of)]
+def _of(kind: type[Struct], whole: bool) -> Fill | None:
+    """What is done for a struct of this type; None if nothing is. `whole`: also what comes after admission."""
+    rows = (row for row in ROWS if issubclass(kind, row.of) and (whole or not row.after_admission))
+    own = [row.fill for row in rows if row.fill is not None]
     parts = []
-    for name, hint in get_type_hints(kind).items():
-        if name in kind.__struct_fields__ and (part := _of_hint(hint)) is not None:
+    for name, hint in () if issubclass(kind, SHALLOW) else get_type_hints(kind).items():
+        if name in kind.__struct_fields__ and (part := _of_hint(hint, whole)) is not None:
             parts.append((name, part))
     if not own and not parts:
         return None
@@ -78,17 +100,19 @@ def _of(kind: type[Struct]) -> Fill | None:
     return fill
 
 
-def _of_hint(hint: Any) -> Callable[[Any], Any] | None:
+def _of_hint(hint: Any, whole: bool) -> Callable[[Any], Any] | None:
     """What is done with a value of this type. The function returns another value, or None if it is the same one."""
     if hint == Quantities:
         return _rounded
     if get_origin(hint) in (Union, types.UnionType):
-        found = [part for each in get_args(hint) if (part := _of_hint(each)) is not None]
+        found = [part for each in get_args(hint) if (part := _of_hint(each, whole)) is not None]
         return found[0] if len(found) == 1 else None
     if get_origin(hint) is list:
-        inner = _of_hint(get_args(hint)[0])
+        inner = _of_hint(get_args(hint)[0], whole)
         return None if inner is None else _each(inner)
-    return _of(hint) if isinstance(hint, type) and issubclass(hint, msgspec.Struct) else None
+    if not (isinstance(hint, type) and issubclass(hint, Struct)):
+        return None
+    return _of(hint, whole)
 
 
 def _each(inner: Callable[[Any], Any]) -> Fill:

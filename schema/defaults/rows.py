@@ -20,6 +20,7 @@ from api.core import (
     PriorityClass,
     TopologySpreadConstraint,
 )
+from api.foreign_owners import SetSpec
 from api.jobs import Job, JobSpec, PodConditionPattern
 from api.limits import LimitRangeItem
 from api.meta import Struct
@@ -31,7 +32,8 @@ from api.storage import (
     PersistentVolumeStatus,
     StorageClass,
 )
-from schema.defaults.amounts import with_requests
+from api.workloads import Workload
+from schema.defaults.amounts import with_container_requests, with_pod_requests
 
 __all__ = ["ROWS", "Default"]
 
@@ -53,6 +55,8 @@ class Default:
     """The object that has the field."""
     fill: Callable[[Any], None] | None = None
     """Fill it in; None if the struct has the default."""
+    after_admission: bool = False
+    """Filled in after the admission plugins have seen the object."""
 
 
 def _set(name: str, value: object, *empty: object) -> Callable[[Any], None]:
@@ -70,7 +74,11 @@ def _set(name: str, value: object, *empty: object) -> Callable[[Any], None]:
 
 
 def _requests(pod: Pod) -> None:
-    pod.spec = with_requests(pod.spec)
+    pod.spec = with_container_requests(pod.spec)
+
+
+def _pod_requests(pod: Pod) -> None:
+    pod.spec = with_pod_requests(pod.spec)
 
 
 def _grace(pod: Pod) -> None:
@@ -105,6 +113,16 @@ def _of_limit_range(item: LimitRangeItem) -> None:
     item.default_request = {**(item.min or {}), **item.default, **(item.default_request or {})}
 
 
+def _workload_ports(workload: Workload) -> None:
+    for pods in workload.spec.pod_sets:
+        for container in [
+            *(pods.template.spec.containers or ()),
+            *(pods.template.spec.init_containers or ()),
+        ]:
+            for port in container.ports or ():
+                port.protocol = port.protocol or "TCP"
+
+
 def _completions(spec: JobSpec) -> None:
     if spec.parallelism is None and spec.completions is None:
         spec.completions = 1
@@ -136,8 +154,10 @@ ROWS: Final = (
         "Pod",
         "spec.resources.requests",
         "the sum of the containers' requests; without one, the limit of the pod",
-        "core/v1/defaults.go defaultPodRequests; from 1.37 on, pkg/api/pod/util.go DefaultPodLevelResources",
+        "pkg/api/pod/util.go DefaultPodLevelResources; up to 1.36, core/v1/defaults.go defaultPodRequests",
         Pod,
+        _pod_requests,
+        after_admission=True,
     ),
     Default("Pod", "spec.terminationGracePeriodSeconds", "1, if it is negative", POD, Pod, _grace),
     Default("Pod", f"{CONTAINERS}.ports[*].hostPort", "containerPort, with hostNetwork", POD, PodSpec, _host_ports),
@@ -214,6 +234,15 @@ ROWS: Final = (
     Default("Job", "spec.completionMode", "NonIndexed", JOB, JobSpec),
     Default("Job", "spec.suspend", "false", JOB, JobSpec, _set("suspend", False)),
     Default("Job", "metadata.labels", "those of its template, if it has none", JOB, Job, _job_labels),
+    Default(
+        "ReplicaSet, StatefulSet, Deployment", "spec.replicas", "1",
+        "apps/v1/defaults.go SetDefaults_ReplicaSet, SetDefaults_StatefulSet, SetDefaults_Deployment", SetSpec,
+        _set("replicas", 1),
+    ),
+    Default(
+        "Workload", f"spec.podSets[*].template.{CONTAINERS}.ports[*].protocol", "TCP",
+        "the schema of Kueue's CustomResourceDefinition", Workload, _workload_ports,
+    ),
     Default(
         "Job", "spec.podFailurePolicy.rules[*].onPodConditions[*].status", "True",
         "batch/v1/defaults.go SetDefaults_PodFailurePolicyOnPodConditionsPattern", PodConditionPattern,

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from api.core import Pod
 from api.limits import LimitRange, RuntimeClass
+from api.meta import ObjectMeta
+from api.requests import pod_requests
 from api.validation import convert
 from api.workloads import Workload
 from quota.search.adjusted import adjusted
@@ -52,6 +55,12 @@ def test_nothing_is_added_where_nothing_is_missing() -> None:
 def test_a_limit_counts_where_a_request_is_missing() -> None:
     made = workload({"limits": {"cpu": 3, "memory": 7}, "requests": {"memory": 1}})
     assert asked(made, NO_SURROUNDINGS) == {"cpu": 6000, "memory": 2}
+
+
+def test_its_pods_ask_nodes_for_their_limits_as_well() -> None:
+    made = workload({"limits": {"cpu": 3}}, resources={"limits": {"memory": 7}})
+    (pods,) = adjusted(made, NO_SURROUNDINGS).spec.pod_sets
+    assert pod_requests(Pod(ObjectMeta(), pods.template.spec)) == {"cpu": 3000, "memory": 7}
 
 
 def test_limits_become_requests_before_a_limit_range_is_looked_at() -> None:
