@@ -1,4 +1,7 @@
-"""Prints how often our filters agree with the scheduler's; exits with 1, and shows small cases, where they differ."""
+"""Prints how often our filters agree with the scheduler's, and our defaults with an API server's.
+
+It exits with 1, and shows small cases, where they differ.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,20 @@ import sys
 import time
 from collections.abc import Iterator
 from itertools import count, islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import yaml
 
 from hack.controlplane.binaries import BinariesError
+from hack.controlplane.plane import ControlPlane, Options
 from hack.fidelity.comparison import Case, Difference, Tally, compare, make_cases, shrink
 from hack.fidelity.orders import Orders, judge_orders
 from hack.fidelity.planned import Plans, judge_plans
 from hack.fidelity.probe import Probe
+from hack.fidelity.stored import Comparison, compare_stored
 from hack.fidelity.worlds import FAMILIES
+from hack.fidelity.written import NOT_COMPARED
 
 BATCH = 200
 SHOWN = 20
@@ -27,11 +35,13 @@ def main() -> int:
     parser.add_argument("--verdicts", type=int, default=1_000_000, help="pod-node pairs to ask about")
     parser.add_argument("--plans", type=int, default=10_000, help="gangs to plan for")
     parser.add_argument("--orders", type=int, default=10_000, help="gangs that look at pods on other nodes")
+    parser.add_argument("--objects", type=int, default=2_000, help="manifests to store in an API server")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--family", choices=[*FAMILIES, "all"], help="only this family of features")
     arguments = parser.parse_args()
     tally, begin = Tally(), time.monotonic()
     try:
+        stored = _stored(arguments.objects, arguments.seed)
         with Probe() as probe:
             for cases in _batches(arguments.seed, arguments.family):
                 compare(cases, probe.ask, tally)
@@ -52,8 +62,22 @@ def main() -> int:
     except BinariesError as error:
         print(error, file=sys.stderr)
         return 2
-    wrong = plans.wrong or orders.plans.wrong or orders.missed
+    wrong = plans.wrong or orders.plans.wrong or orders.missed or stored.differences
     return 1 if tally.differences or wrong else 0
+
+
+def _stored(count: int, seed: int) -> Comparison:
+    """Compare manifests with what an API server makes of them, and print it."""
+    with TemporaryDirectory() as folder, ControlPlane(Path(folder), Options(api_only=True)) as plane:
+        result = compare_stored(plane.client, count, seed, "stored")
+    print(f"{result.compared.total()} stored objects of {len(result.compared)} kinds,", end=" ")
+    print(f"{result.refused} pods that both refuse, {len(result.invalid)} invalid manifests,", end=" ")
+    print(f"{len(result.differences)} fields that differ")
+    for each in result.differences[:SHOWN]:
+        print(f"  {each.manifest['kind']}, {each.path}: {each.ours!r}, stored {each.theirs!r}")
+    without = ", ".join(f"{kind} ({reason})" for (_, kind), reason in NOT_COMPARED.items())
+    print(f"not compared: {without}")
+    return result
 
 
 def _batches(seed: int, family: str | None) -> Iterator[list[Case]]:

@@ -36,7 +36,7 @@ SHARING: Final = {
         "questions",
         "page_commands",
     ),
-    "api_plane": ("schema", "crds", "conditions", "queues", "quota_plans"),
+    "api_plane": ("schema", "crds", "conditions", "queues", "quota_plans", "stored_objects"),
     "quota_plane": (
         "quota_admission",
         "quota_preemption",
