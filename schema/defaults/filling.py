@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from api.core import Namespace, Node, Pod, PriorityClass, Quantities
-from api.foreign_owners import ReplicaSet
+from api.foreign_owners import JobSet, LeaderWorkerSet, MPIJobV2, RayCluster, ReplicaSet
 from api.jobs import Job
 from api.limits import LimitRange
 from api.meta import Struct
@@ -39,7 +39,7 @@ KINDS: Final[tuple[type[Struct], ...]] = (
     ReplicaSet,
 )
 """Kinds with rows, or with quantities that are rounded."""
-SHALLOW: Final[tuple[type[Struct], ...]] = (Workload,)
+SHALLOW: Final[tuple[type[Struct], ...]] = (Workload, JobSet, LeaderWorkerSet, RayCluster, MPIJobV2)
 """Kinds with rows whose parts have other defaults than those of the same types elsewhere."""
 
 

@@ -20,7 +20,16 @@ from api.core import (
     PriorityClass,
     TopologySpreadConstraint,
 )
-from api.foreign_owners import SetSpec
+from api.foreign_owners import (
+    JobSet,
+    LeaderWorkerSet,
+    LeaderWorkerSetSpec,
+    MPIJobV2,
+    RayCluster,
+    SetSpec,
+    StartupPolicy,
+    TrainingJobSpec,
+)
 from api.jobs import Job, JobSpec, PodConditionPattern
 from api.limits import LimitRangeItem
 from api.meta import Struct
@@ -121,6 +130,28 @@ def _workload_ports(workload: Workload) -> None:
         ]:
             for port in container.ports or ():
                 port.protocol = port.protocol or "TCP"
+
+
+def _job_set(job_set: JobSet) -> None:
+    for each in job_set.spec.replicated_jobs or ():
+        each.replicas = 1 if each.replicas is None else each.replicas
+
+
+def _leader_worker_set(found: LeaderWorkerSet) -> None:
+    template = found.spec.leader_worker_template
+    template.size = 1 if template.size is None else template.size
+
+
+def _ray_cluster(cluster: RayCluster) -> None:
+    for group in cluster.spec.worker_group_specs or ():
+        group.replicas = 0 if group.replicas is None else group.replicas
+        group.num_of_hosts = 1 if group.num_of_hosts is None else group.num_of_hosts
+
+
+def _mpi_job(job: MPIJobV2) -> None:
+    for role, each in (job.spec.mpi_replica_specs or {}).items():
+        if each.replicas is None:
+            each.replicas = 0 if role == "Worker" else 1
 
 
 def _completions(spec: JobSpec) -> None:
@@ -246,6 +277,35 @@ ROWS: Final = (
     Default(
         "Job", "spec.podFailurePolicy.rules[*].onPodConditions[*].status", "True",
         "batch/v1/defaults.go SetDefaults_PodFailurePolicyOnPodConditionsPattern", PodConditionPattern,
+    ),
+    # CustomResourceDefinitions that are not ours: an API server that has them adds the defaults of their schemas.
+    Default(
+        "JobSet", "spec.replicatedJobs[*].replicas", "1",
+        "kubernetes-sigs/jobset api/jobset/v1alpha2/jobset_types.go", JobSet, _job_set,
+    ),
+    Default(
+        "JobSet", "spec.startupPolicy.startupPolicyOrder", "AnyOrder",
+        "kubernetes-sigs/jobset pkg/webhooks/jobset_webhook.go", StartupPolicy,
+    ),
+    Default(
+        "LeaderWorkerSet", "spec.leaderWorkerTemplate.size", "1",
+        "kubernetes-sigs/lws api/leaderworkerset/v1/leaderworkerset_types.go", LeaderWorkerSet, _leader_worker_set,
+    ),
+    Default(
+        "LeaderWorkerSet", "spec.startupPolicy", "LeaderCreated",
+        "kubernetes-sigs/lws api/leaderworkerset/v1/leaderworkerset_types.go", LeaderWorkerSetSpec,
+    ),
+    Default(
+        "RayCluster", "spec.workerGroupSpecs[*].replicas, numOfHosts", "0 and 1",
+        "ray-project/kuberay ray-operator/apis/ray/v1/raycluster_types.go", RayCluster, _ray_cluster,
+    ),
+    Default(
+        "MPIJob (v2beta1)", "spec.mpiReplicaSpecs[*].replicas", "1 of the launcher, 0 of the workers",
+        "kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1/default.go", MPIJobV2, _mpi_job,
+    ),
+    Default(
+        "MPIJob (v2beta1)", "spec.launcherCreationPolicy", "AtStartup",
+        "kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1/types.go", TrainingJobSpec,
     ),
 )  # fmt: skip
 """Quantities are rounded up to thousandths everywhere (core/v1/defaults.go SetDefaults_ResourceList): see `filling`."""

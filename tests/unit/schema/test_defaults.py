@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from answers.reading.changes import Changed, NowAndThen
 from answers.reading.documents import JsonDocument
 from api.core import Pod
+from api.foreign_owners import JobSet, LeaderWorkerSet, MPIJobV2, RayCluster
 from api.limits import LimitRange, RuntimeClass
 from api.requests import pod_requests
 from api.storage import PersistentVolumeClaim
@@ -87,6 +88,47 @@ def test_a_struct_has_the_default_that_the_table_says(row: Default) -> None:
 )  # fmt: skip
 def test_quantities_are_rounded_up_to_thousandths(quantity: Any, expected: Any) -> None:
     assert rounded({"cpu": quantity}) == {"cpu": expected}
+
+
+OWNERS: list[tuple[type[Any], Json, str, list[int]]] = [
+    (
+        JobSet,
+        {"replicatedJobs": [{"name": "a"}, {"name": "b", "replicas": 0}]},
+        "spec.replicated_jobs.replicas",
+        [1, 0],
+    ),
+    (LeaderWorkerSet, {"leaderWorkerTemplate": {}}, "spec.leader_worker_template.size", [1]),
+    (RayCluster, {"workerGroupSpecs": [{}, {"replicas": 3}]}, "spec.worker_group_specs.replicas", [0, 3]),
+    (
+        RayCluster,
+        {"workerGroupSpecs": [{}, {"numOfHosts": 2}]},
+        "spec.worker_group_specs.num_of_hosts",
+        [1, 2],
+    ),
+    (
+        MPIJobV2,
+        {"mpiReplicaSpecs": {"Launcher": {}, "Worker": {}}},
+        "spec.mpi_replica_specs.replicas",
+        [1, 0],
+    ),
+]
+
+
+@pytest.mark.parametrize(("struct", "spec", "path", "expected"), OWNERS)
+def test_owners_of_other_projects_have_the_numbers_of_their_schemas(
+    struct: type[Any], spec: Json, path: str, expected: list[int]
+) -> None:
+    found: list[Any] = [filled(convert({"metadata": {"name": "o"}, "spec": spec}, struct))]
+    for name in path.split("."):
+        values = [getattr(each, name) for each in found]
+        found = [item for each in values for item in _items(each)]
+    assert found == expected
+
+
+def _items(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [*value.values()]
+    return value if isinstance(value, list) else [value]
 
 
 # ---- pods that do not exist yet
