@@ -35,7 +35,7 @@ def main() -> int:
     parser.add_argument("--verdicts", type=int, default=1_000_000, help="pod-node pairs to ask about")
     parser.add_argument("--plans", type=int, default=10_000, help="gangs to plan for")
     parser.add_argument("--orders", type=int, default=10_000, help="gangs that look at pods on other nodes")
-    parser.add_argument("--objects", type=int, default=2_000, help="manifests to store in an API server")
+    parser.add_argument("--objects", type=int, default=2_500, help="manifests to store in an API server")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--family", choices=[*FAMILIES, "all"], help="only this family of features")
     arguments = parser.parse_args()
@@ -75,8 +75,11 @@ def _stored(count: int, seed: int) -> Comparison:
     print(f"{len(result.differences)} fields that differ")
     for each in result.differences[:SHOWN]:
         print(f"  {each.manifest['kind']}, {each.path}: {each.ours!r}, stored {each.theirs!r}")
-    without = ", ".join(f"{kind} ({reason})" for (_, kind), reason in NOT_COMPARED.items())
-    print(f"not compared: {without}")
+    for reason in dict.fromkeys(NOT_COMPARED.values()):
+        kinds = ", ".join(
+            f"{kind} of {version}" for (version, kind), why in NOT_COMPARED.items() if why == reason
+        )
+        print(f"not compared, because {reason}: {kinds}")
     return result
 
 

@@ -337,8 +337,8 @@ COMPARED: Final[Mapping[Kind, Make]] = {
     (KUEUE, "WorkloadPriorityClass"): _workload_class,
 }
 """By apiVersion and kind."""
-WITHOUT_CRD: Final = "its CustomResourceDefinition is not installed here"
-OF_A_PROGRAM: Final = "programs write it, people do not"
+WITHOUT_CRD: Final = "the CustomResourceDefinition is not installed here"
+OF_A_PROGRAM: Final = "programs write them, and people do not"
 NOT_COMPARED: Final[Mapping[Kind, str]] = {
     **dict.fromkeys(
         [
@@ -355,7 +355,7 @@ NOT_COMPARED: Final[Mapping[Kind, str]] = {
         ],
         WITHOUT_CRD,
     ),
-    ("scheduling.k8s.io/v1beta1", "PodGroup"): "no API server serves it by default",
+    ("scheduling.k8s.io/v1beta1", "PodGroup"): "no API server serves them by default",
     **dict.fromkeys(
         [
             ("v1", "Event"),
