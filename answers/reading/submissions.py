@@ -44,6 +44,8 @@ from schema.defaults.filling import filled_for_admission
 
 __all__ = ["ClusterObjects", "SubmissionReader", "complete"]
 
+LABELLED_AS_PODS = ("Job", "ReplicationController")
+"""Kinds that get the labels of their template if they have none themselves: see `schema.defaults.rows`."""
 GROUPS_OF_OTHERS = ((NATIVE, "PodGroup"), (COSCHEDULING, "PodGroup"), (VOLCANO, "PodGroup"))
 UIDS = UUID("abe7076f-9e27-4a98-89cc-e905f81f36fb")
 """Objects that are submitted have UIDs that come from their names, so that answers are the same each time."""
@@ -233,8 +235,8 @@ def _expanded(row: Row, written: Written) -> tuple[list[MadePods], OwnerObject |
 
 
 def complete(kind: str, written: Written) -> None:
-    """Fill in what an API server adds to the object besides its pods: the labels of a Job without any."""
-    if kind == "Job" and not written.metadata.labels:
+    """Fill in what an API server adds to the object besides its pods: labels of its pods for a Job without any."""
+    if kind in LABELLED_AS_PODS and not written.metadata.labels:
         template = object_in(written.spec or {}, "template", "spec")
         meta: ObjectMeta = convert(template.get("metadata") or {}, ObjectMeta)
         written.metadata.labels = meta.labels

@@ -48,6 +48,8 @@ RESOURCES: Final[Mapping[tuple[str, str], tuple[str, bool]]] = {
     ("apps/v1", "ReplicaSet"): ("replicasets", True),
     ("apps/v1", "StatefulSet"): ("statefulsets", True),
     ("batch/v1", "Job"): ("jobs", True),
+    ("batch/v1", "CronJob"): ("cronjobs", True),
+    ("v1", "ReplicationController"): ("replicationcontrollers", True),
     ("coordination.k8s.io/v1", "Lease"): ("leases", True),
     ("policy/v1", "PodDisruptionBudget"): ("poddisruptionbudgets", True),
     ("resource.k8s.io/v1", "DeviceClass"): ("deviceclasses", False),

@@ -24,6 +24,7 @@ from hack.fidelity.reads import READ
 from hack.fidelity.same import plain
 from hack.fidelity.written import COMPARED, Kind, written
 from hack.fidelity.written_pods import CLASSES, RUNTIMES
+from nodes.groups.kinds.table import kind_of
 from nodes.groups.made_pods import Written, made_pods
 from schema.defaults.admission import admitted
 from schema.defaults.filling import filled, filled_for_admission
@@ -230,8 +231,11 @@ def _admitted(body: Json, around: _Around) -> tuple[Pod, tuple[str, ...]]:
 def _made(thing: Json) -> Any:
     """The pods that the owner's controller would create."""
     item: Written = convert({**thing, "metadata": {**thing["metadata"], "uid": ""}}, Written)
-    complete(thing["kind"], item)
-    sets = made_pods(thing["kind"], item)
+    kind = kind_of(thing["apiVersion"], thing["kind"])
+    if kind is None:
+        raise ValueError(f"the pods of {thing['kind']} are not known")
+    complete(kind.kind, item)
+    sets = made_pods(kind, item)
     return {
         "labels": plain(item.metadata),
         "sets": [{"name": each.name, "count": each.count, "pod": plain(filled(each.pod))} for each in sets],

@@ -152,6 +152,20 @@ def _job(random: Random, meta: Json) -> Json:
     return {"spec": spec}
 
 
+def _cron_job(random: Random, meta: Json) -> Json:
+    template = {"spec": _job(random, {})["spec"]}
+    spec: Json = {"schedule": "0 0 * * *", "jobTemplate": template}
+    maybe(random, spec, 0.3, suspend=lambda: True)
+    return {"spec": spec}
+
+
+def _controller(random: Random, meta: Json) -> Json:
+    found = _set(random, meta)
+    found["spec"]["selector"] = {"app": "a"}
+    maybe(random, meta, 0.5, labels=lambda: {"own": "label"})
+    return found
+
+
 def _set(random: Random, _: Json) -> Json:
     labels = {"app": "a"}
     spec: Json = {
@@ -313,11 +327,13 @@ COMPARED: Final[Mapping[Kind, Make]] = {
     ("v1", "Node"): _node,
     ("v1", "Namespace"): lambda random, _: {},
     ("v1", "LimitRange"): _limit_range,
+    ("v1", "ReplicationController"): _controller,
     ("v1", "PersistentVolume"): _volume,
     ("v1", "PersistentVolumeClaim"): lambda random, _: {"spec": _claim_spec(random)},
     ("apps/v1", "Deployment"): _set,
     ("apps/v1", "ReplicaSet"): _set,
     ("apps/v1", "StatefulSet"): _stateful_set,
+    ("batch/v1", "CronJob"): _cron_job,
     ("batch/v1", "Job"): _job,
     ("node.k8s.io/v1", "RuntimeClass"): _runtime_class,
     ("policy/v1", "PodDisruptionBudget"): _budget,
@@ -347,6 +363,8 @@ NOT_COMPARED: Final[Mapping[Kind, str]] = {
             *(("kubeflow.org/v1", f"{name}Job") for name in ("JAX", "MPI", "MX", "Paddle", "PyTorch", "TF", "XGBoost")),
             ("kubeflow.org/v2beta1", "MPIJob"),
             ("ray.io/v1", "RayCluster"),
+            ("ray.io/v1", "RayJob"),
+            ("ray.io/v1", "RayService"),
             ("scheduling.volcano.sh/v1beta1", "PodGroup"),
             ("scheduling.x-k8s.io/v1alpha1", "PodGroup"),
             ("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime"),

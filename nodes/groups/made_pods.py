@@ -13,6 +13,7 @@ from api.meta import ObjectMeta, Struct
 from api.storage import PersistentVolumeClaim
 from api.validation import FieldError, convert, join
 from nodes.groups.kinds.kind import Awaited, Kind, Part
+from schema.defaults.filling import filled
 
 __all__ = ["MadePods", "Written", "list_in", "made_pods", "number_in", "object_in", "read_as"]
 
@@ -51,7 +52,7 @@ class MadePods:
 def read_as(kind: Kind, written: Written) -> Any:
     """The object as the struct of its kind. Raises FieldError."""
     body = {"metadata": msgspec.to_builtins(written.metadata), "spec": written.spec or {}}
-    item = convert(body, kind.type)
+    item = filled(convert(body, kind.type))
     _refuse_negative(item.spec, "spec")
     return item
 

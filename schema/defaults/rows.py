@@ -33,6 +33,7 @@ from api.foreign_owners import (
 from api.jobs import Job, JobSpec, PodConditionPattern
 from api.limits import LimitRangeItem
 from api.meta import Struct
+from api.pod_owners import ReplicationController
 from api.storage import (
     CSIDriverSpec,
     PersistentVolumeClaimSpec,
@@ -63,7 +64,7 @@ class Default:
     of: type[Struct]
     """The object that has the field."""
     fill: Callable[[Any], None] | None = None
-    """Fill it in; None if the struct has the default."""
+    """Fill it in. None: the struct has the default, or what reads the object adds it."""
     after_admission: bool = False
     """Filled in after the admission plugins have seen the object."""
 
@@ -265,6 +266,10 @@ ROWS: Final = (
     Default("Job", "spec.completionMode", "NonIndexed", JOB, JobSpec),
     Default("Job", "spec.suspend", "false", JOB, JobSpec, _set("suspend", False)),
     Default("Job", "metadata.labels", "those of its template, if it has none", JOB, Job, _job_labels),
+    Default(
+        "ReplicationController", "metadata.labels", "those of its template, if it has none",
+        "core/v1/defaults.go SetDefaults_ReplicationController", ReplicationController,
+    ),
     Default(
         "ReplicaSet, StatefulSet, Deployment", "spec.replicas", "1",
         "apps/v1/defaults.go SetDefaults_ReplicaSet, SetDefaults_StatefulSet, SetDefaults_Deployment", SetSpec,

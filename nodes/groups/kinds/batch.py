@@ -103,8 +103,12 @@ def _cron_job_held(item: CronJob) -> Held | None:
 
 
 def _labels_of_jobs(item: CronJob) -> Mapping[str, str] | None:
-    meta = item.spec.job_template.metadata
-    return meta.labels if meta is not None else None
+    """A Job without labels of its own gets those of its pods: see `schema.defaults.rows`."""
+    meta, template = item.spec.job_template.metadata, item.spec.job_template.spec.template
+    own = meta.labels if meta is not None else None
+    return own or (
+        template.metadata.labels if template is not None and template.metadata is not None else None
+    )
 
 
 CRON_JOB: Final = Kind(
