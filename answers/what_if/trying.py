@@ -180,8 +180,8 @@ class Trying:
         """
         admission = admitted_sets(unit.sets, self._picture.quota.surroundings)
         if admission.refusals:
-            says = f"The API server would refuse its pods: {'; '.join(admission.refusals)}."
-            return replace(bare, outcome="Misconfigured", sentence=says)
+            refused = f"The API server would refuse its pods: {'; '.join(admission.refusals)}."
+            return replace(bare, outcome="Misconfigured", sentence=refused)
         unit = replace(unit, sets=admission.sets)
         last = [each for each in unit.sets if each.after is not None and each.after.gone and each.count]
         before = self._snapshot
