@@ -15,11 +15,11 @@ from api.groups import API_VERSION
 from api.meta import Condition
 from api.plan_names import plan_name
 from api.plans import PreemptionPlanSpec, PreemptionPlanStatus
+from nodes.answers.asking import decide_group, decide_pod
 from nodes.answers.failing_jobs import why_it_fails
 from nodes.answers.picture import NodesPicture
 from nodes.answers.verdicts import PLACED, plain, verdict
 from nodes.groups.keys import SEPARATOR, is_foreign, short_name
-from nodes.search.decision import decide_group, decide_pod
 from nodes.search.unmodelled import why_blocked
 from nodes.state.snapshot import Snapshot
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from api.plans import PreemptionPlan, PreemptorKind
 
-__all__ = ["ACTIVE", "current_plan", "phase_of"]
+__all__ = ["ACTIVE", "carried_out", "current_plan", "holds_room", "phase_of"]
 
+NOT_PLANNED: Final = ("Unschedulable", "SearchBudgetExhausted")
+"""Outcomes by which nothing is evicted."""
 ACTIVE: Final = ("Planned", "Confirmed", "Evicting", "Ready")
 """Phases of plans that are being carried out."""
 
@@ -26,6 +28,33 @@ def current_plan(
     if active:
         its = [each for each in its if phase_of(each) in ACTIVE]
     return max(its, key=lambda each: (phase_of(each) in ACTIVE, _decided(each)), default=None)
+
+
+def carried_out(plans: Iterable[PreemptionPlan]) -> list[PreemptionPlan]:
+    """The newest decision for each PodGroup and pod, if that plan holds room: it goes on, or has no status yet.
+
+    What only says that nothing is evicted has a status soon after, and holds no room before either. A plan that names a
+    preemptor of another namespace counts for nothing.
+    """
+    newest = dict[tuple[str, str, str, str], PreemptionPlan]()
+    for plan in plans:
+        preemptor = plan.spec.preemptor
+        if preemptor.kind == "Workload" or preemptor.namespace != plan.metadata.namespace:
+            continue
+        uid = preemptor.uid if preemptor.kind == "Pod" else ""
+        key = preemptor.kind, preemptor.namespace, preemptor.name, uid
+        newest[key] = max(newest.get(key, plan), plan, key=_order)
+    return [plan for plan in newest.values() if holds_room(plan)]
+
+
+def _order(plan: PreemptionPlan) -> tuple[str, bool, str]:
+    return _decided(plan), holds_room(plan), plan.metadata.name
+
+
+def holds_room(plan: PreemptionPlan) -> bool:
+    """Whether it goes on, or has no status yet and says that something is to be done."""
+    phase = phase_of(plan)
+    return phase in ACTIVE or (not phase and plan.spec.outcome not in NOT_PLANNED)
 
 
 def _decided(plan: PreemptionPlan) -> str:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from answers.changes import Changes
 from answers.picture import JOB, Picture
 from answers.reading.documents import Kind, Reader
+from answers.reading.node_objects import PLAN
 from answers.reading.planes import POD, QUOTA_KINDS, Planes
 from answers.reading.published import LEASE, LEASE_KIND, by_owner_said
 from answers.reading.quota_objects import QuotaObjects
@@ -41,7 +42,11 @@ class Changed(Reader):
     """The changed objects. Pods and Jobs are for `reprieve what-if`."""
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
-        **{key: QuotaObjects.kinds.get(key, kind) for key, kind in KINDS.items() if key not in (POD, JOB)},
+        **{
+            key: QuotaObjects.kinds.get(key, kind)
+            for key, kind in KINDS.items()
+            if key not in (POD, JOB, PLAN)
+        },
         LEASE: LEASE_KIND._replace(check=by_owner_said),
     }
     matter: ClassVar[str] = "diff (pods and Jobs are for what-if)"

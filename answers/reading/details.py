@@ -34,7 +34,6 @@ class NamespaceObjects(Planes):
         ("apps/v1", "ReplicaSet"): Kind(ReplicaSet, True),
         ("apps/v1", "StatefulSet"): Kind(StatefulSet, True),
         ("v1", "Event"): Kind(Event, True),
-        (API_VERSION, "PreemptionPlan"): Kind(PreemptionPlan, True),
         (API_VERSION, "ClusterPreemptionPlan"): Kind(ClusterPreemptionPlan, False),
     }
     fields: ClassVar[Mapping[tuple[str, str], str]] = {("v1", "Event"): "reason=FailedCreate"}
@@ -67,6 +66,7 @@ class NamespaceObjects(Planes):
             case ClusterPreemptionPlan():
                 self._whole[thing.metadata.name] = expand(thing.spec)
             case PreemptionPlan():
+                self.nodes.keep(thing, place)
                 if near:
                     thing.spec = expand(thing.spec)
                     self._plans.append(thing)

@@ -15,6 +15,7 @@ from answers.reading.field_checks import (
     check_pod,
 )
 from answers.reading.published import LEASE, LEASE_KIND, PublishedLease, by_owner_said
+from api.compression import expand
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.devices import DeviceClass
 from api.foreign_groups import (
@@ -28,6 +29,7 @@ from api.foreign_groups import (
 from api.foreign_owners import OwningJob, OwningStatefulSet
 from api.groups import API_VERSION, PodGroup, PodGroupSchedulingPolicy, PodGroupSpec
 from api.owner_annotations import ByOwner
+from api.plans import PreemptionPlan
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
 from api.storage import (
     CSIDriver,
@@ -37,6 +39,7 @@ from api.storage import (
     PersistentVolumeClaim,
     StorageClass,
 )
+from api.stored_plans import holds_room
 from api.validation import FieldError
 from nodes.answers.picture import NodesPicture
 from nodes.groups.kinds.table import OWNERS
@@ -46,7 +49,7 @@ from nodes.state.pods.pods import ENDED
 from nodes.state.tables import Tables
 from nodes.state.volumes.volumes import STORAGE_KINDS
 
-__all__ = ["GROUPING_KINDS", "HELPFUL", "OWNER_KINDS", "NodeObjects", "give_priority"]
+__all__ = ["GROUPING_KINDS", "HELPFUL", "OWNER_KINDS", "PLAN", "NodeObjects", "give_priority"]
 
 SAME_UID: Final = "metadata.uid: is also that of"
 
@@ -74,7 +77,8 @@ GROUPING_KINDS: Final[Mapping[tuple[str, str], Kind]] = {
     ("apps/v1", "StatefulSet"): Kind(OwningStatefulSet, True),
 }
 """Kinds that say whether pods belong together. Pods tell most of it without them."""
-HELPFUL: Final = frozenset([*GROUPING_KINDS, LEASE])
+PLAN: Final = (API_VERSION, "PreemptionPlan")
+HELPFUL: Final = frozenset([*GROUPING_KINDS, LEASE, PLAN])
 """Kinds without which there is an answer, too."""
 
 
@@ -103,6 +107,7 @@ class NodeObjects(Reader):
         ("storage.k8s.io/v1", "CSIDriver"): Kind(CSIDriver, False),
         ("storage.k8s.io/v1", "CSIStorageCapacity"): Kind(CSIStorageCapacity, True),
         LEASE: LEASE_KIND,
+        PLAN: Kind(PreemptionPlan, True),
     }
     matter: ClassVar[str] = "preemption"
 
@@ -112,8 +117,9 @@ class NodeObjects(Reader):
         self.tables = Tables(costs) if by_owner is None else Tables(costs, by_owner=by_owner)
         self.asks_lease = by_owner is None
         """Whether the Lease matters."""
-        self._misread = ""
-        """What is wrong with the Lease; empty if nothing is."""
+        self._misread = list[str]()
+        """What is wrong with objects without which there is an answer, too."""
+        self._plans: list[PreemptionPlan] = []
         self.jobs: dict[tuple[str, str], OwningJob] = {}
         """By namespace and name."""
         self._ended: dict[str, str] = {}
@@ -139,6 +145,9 @@ class NodeObjects(Reader):
         if isinstance(thing, PublishedLease):
             self._listen(thing, place)
             return
+        if isinstance(thing, PreemptionPlan):
+            self._promise(thing, place)
+            return
         if isinstance(thing, OwningJob):
             self.jobs[thing.metadata.namespace, thing.metadata.name] = thing
         STORES[type(thing)](self.tables, thing)
@@ -148,14 +157,24 @@ class NodeObjects(Reader):
         try:
             said = by_owner_said(lease)
         except FieldError as error:
-            self._misread = f"{place}: {error}"
+            self._misread.append(f"{place}: {error}")
             return
         if said is not None and self.asks_lease:
             self.tables.set_by_owner(said)
 
+    def _promise(self, plan: PreemptionPlan, place: str) -> None:
+        """Keep the plan for the room that it holds. A live process passes over one that cannot be read, too."""
+        try:
+            if holds_room(plan):  # the victims of the others do not matter
+                plan.spec = expand(plan.spec)
+        except ValueError as error:
+            self._misread.append(f"{place}: {error}")
+            return
+        self._plans.append(plan)
+
     def misread_notes(self) -> list[str]:
-        """A line about what is wrong with the Lease; none if nothing is."""
-        return [f"Not counted: {self._misread}"] if self._misread else []
+        """A line about each plan that cannot be read, and about such a Lease."""
+        return [f"Not counted: {each}" for each in self._misread]
 
     def _check_uid(self, pod: Pod, place: str) -> None:
         uid = pod.metadata.uid
@@ -174,7 +193,7 @@ class NodeObjects(Reader):
                 give_priority(pod, self.tables.priority_classes)
                 self.keep(pod, place)
         self._unclassed.clear()
-        return NodesPicture.of(self.tables)
+        return NodesPicture.of(self.tables).with_plans(self._plans)
 
 
 def give_priority(pod: Pod, classes: Mapping[str, PriorityClass]) -> None:

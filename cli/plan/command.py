@@ -33,8 +33,8 @@ Examples:
   reprieve plan --for team-a/training --overlay more-nodes.yaml --context production
 
 
-  kubectl get namespaces,nodes,pods,poddisruptionbudgets,priorityclasses,podgroups.reprieve.dev \\
-    -A -o json > cluster.json
+  kubectl get namespaces,nodes,pods,poddisruptionbudgets,priorityclasses,podgroups.reprieve.dev,\\
+  preemptionplans.reprieve.dev -A -o json > cluster.json
   kubectl get pvc,pv,storageclasses,csinodes,csidrivers,csistoragecapacities \\
     -A -o json > storage.json
   kubectl get lease reprieve -n reprieve-system --ignore-not-found -o json > lease.json

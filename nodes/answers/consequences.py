@@ -15,12 +15,12 @@ import numpy as np
 from api.groups import PodGroup
 from api.plans import PreemptionPlanSpec, Victim
 from api.words import counted
+from nodes.answers.asking import decide_for
 from nodes.answers.plan_words import said_of, unit_text, victims_of
 from nodes.answers.verdicts import doubts
 from nodes.filters.registry import STRICTER
 from nodes.groups.forms import by_its_pods
 from nodes.groups.keys import is_foreign
-from nodes.search.decision import decide_for
 from nodes.search.preemptors.gangs import minimum_of
 from nodes.search.preemptors.preemptor import DecisionError, Preemptor, group_preemptor, pod_preemptor
 from nodes.search.preemptors.supposed import Supposed, SupposedPods, WorkloadName, priorities_of, supposed

@@ -12,11 +12,12 @@ from api.fates import Fate, FateState
 from api.plans import PreemptionPlanSpec
 from api.progress import Progress, going_through, silent
 from api.words import counted
+from nodes.answers.asking import decide_group, decide_pod
 from nodes.answers.plan_words import said_of, victims_of
 from nodes.answers.verdicts import Verdict, doubts, verdict
 from nodes.groups.keys import short_name
-from nodes.search.decision import DecisionError, decide_group, decide_pod
 from nodes.search.preemptors.gangs import minimum_of
+from nodes.search.preemptors.preemptor import DecisionError
 from nodes.search.unmodelled import why_blocked
 from nodes.state.columns.flags import GATED, NEVER, TERMINATING
 from nodes.state.snapshot import Snapshot
@@ -94,7 +95,8 @@ def _lacks_members(snapshot: Snapshot, group: int) -> bool:
 
 
 def _alike(snapshot: Snapshot, rows: list[int]) -> list[list[int]]:
-    """Rows of pods that only their names tell apart."""
+    """Rows of pods that only their names tell apart. One to which room is promised is like no other."""
+    claiming = {uid for plan in snapshot.plans for uid in plan.nodes}
     found: dict[tuple[object, ...], list[int]] = {}
     for row in rows:
         key = (
@@ -105,6 +107,7 @@ def _alike(snapshot: Snapshot, rows: list[int]) -> list[list[int]]:
             int(snapshot.pod_scheduler[row]),
             int(snapshot.pod_flags[row]) & NEVER,
             row if row in snapshot.pod_claims else -1,
+            row if row in snapshot.nominated or snapshot.pod_uids[row] in claiming else -1,
         )
         found.setdefault(key, []).append(row)
     return list(found.values())

@@ -16,11 +16,11 @@ from api.plans import PreemptionPlan, PreemptionPlanSpec
 from api.stored_plans import ACTIVE, current_plan, phase_of
 from api.waits import Source, Wait
 from api.words import counted, listed
+from nodes.answers.asking import decide_group
 from nodes.answers.plan_words import places_of, said_of, victims_of, would_help
 from nodes.answers.verdicts import doubts, plain, verdict
 from nodes.groups.forms import may_ask
 from nodes.groups.keys import is_foreign, short_name
-from nodes.search.decision import decide_group
 from nodes.search.preemptors.gangs import minimum_of
 from nodes.search.preemptors.preemptor import DecisionError
 from nodes.state.columns.flags import GATED, TERMINATING

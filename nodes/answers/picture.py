@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +11,9 @@ from api.core import Pod
 from api.foreign_owners import OwnerObject
 from api.groups import PodGroup
 from api.meta import OwnerReference
+from api.plans import PreemptionPlan, PreemptionPlanSpec
 from api.storage import PersistentVolumeClaim
+from api.stored_plans import carried_out
 from nodes.answers.with_groups import with_groups
 from nodes.filters.pod_volumes import PodVolumes, claims_of
 from nodes.groups.keys import is_owned
@@ -21,7 +23,7 @@ from nodes.groups.registry import GroupKey
 from nodes.state.columns.flags import Int32s
 from nodes.state.groups.owner_groups import OwnerGroups
 from nodes.state.pods.pod_facts import Controller
-from nodes.state.snapshot import Snapshot
+from nodes.state.snapshot import PlanRoom, Snapshot
 from nodes.state.tables import Tables
 from nodes.state.volumes.volume_facts import ClaimUse
 from nodes.state.volumes.volumes import VolumeTable
@@ -64,6 +66,14 @@ class NodesPicture:
             ),
             succeeded={keys[row]: times for row, times in created.items()},
         )
+
+    def with_plans(self, plans: Iterable[PreemptionPlan]) -> NodesPicture:
+        """Another picture, in which these stored plans hold the room that they hold in the cluster.
+
+        Their victims are not compressed.
+        """
+        rooms = tuple(_room_of(plan.spec) for plan in carried_out(plans))
+        return replace(self, snapshot=replace(self.snapshot, plans=rooms)) if rooms else self
 
     def with_groups(self, forms: Sequence[PodGroup]) -> NodesPicture:
         """Another picture, in which these groups exist. Raises ValueError for an invalid time."""
@@ -134,3 +144,16 @@ class NodesPicture:
         claims = claims_of(pod)
         volumes = self.volumes.resolve(claims, exists=False) if claims else None
         return volumes, self.volumes.uses(claims)
+
+
+def _room_of(spec: PreemptionPlanSpec) -> PlanRoom:
+    preemptor = spec.preemptor
+    return PlanRoom(
+        kind="Pod" if preemptor.kind == "Pod" else "PodGroup",
+        namespace=preemptor.namespace,
+        name=preemptor.name,
+        uid=preemptor.uid,
+        priority=preemptor.priority,
+        nodes={each.uid: each.node for each in spec.placements if not each.beyond_min_count},
+        victims=frozenset(pod.uid for victim in spec.victims for pod in victim.pods),
+    )

@@ -14,10 +14,10 @@ from api.plans import PreemptionPlan, PreemptionPlanSpec
 from api.stored_plans import current_plan, phase_of
 from api.waits import Wait
 from api.words import listed
+from nodes.answers.asking import decide_pod
 from nodes.answers.plan_words import places_of, said_of, victims_of, would_help
 from nodes.answers.pod_waits import PodWait, why_pod_waits
 from nodes.answers.verdicts import doubts, plain
-from nodes.search.decision import decide_pod
 from nodes.search.preemptors.preemptor import DecisionError
 from nodes.search.unmodelled import why_blocked
 from nodes.state.columns.flags import is_leaving

@@ -48,7 +48,6 @@ __all__ = [
     "Limits",
     "decide_for",
     "decide_group",
-    "decide_pod",
     "group_decision",
     "pod_decision",
     "workload_decision",
@@ -127,18 +126,6 @@ def group_decision(
     return _decide(snapshot, preemptor, limits, strict)
 
 
-def decide_pod(
-    snapshot: Snapshot,
-    namespace: str,
-    name: str,
-    *,
-    limits: Limits = USUAL,
-    strict: bool = True,
-) -> plans.PreemptionPlanSpec:
-    """The plan of `pod_decision`, which takes the same arguments and raises the same errors."""
-    return pod_decision(snapshot, namespace, name, limits=limits, strict=strict).spec
-
-
 def pod_decision(
     snapshot: Snapshot,
     namespace: str,
@@ -175,9 +162,12 @@ def workload_decision(
     return _decide(asked.snapshot, asked.preemptor, limits, strict=False)
 
 
-def decide_for(snapshot: Snapshot, preemptor: Preemptor) -> plans.PreemptionPlanSpec:
-    """The plan for a preemptor that the caller has made, of pods that need not be a group in the cluster."""
-    return _decide(snapshot, preemptor, USUAL, strict=False).spec
+def decide_for(snapshot: Snapshot, preemptor: Preemptor, *, strict: bool = False) -> plans.PreemptionPlanSpec:
+    """The plan for a preemptor that the caller has made, of pods that need not be a group in the cluster.
+
+    `strict` as in `group_decision`.
+    """
+    return _decide(snapshot, preemptor, USUAL, strict).spec
 
 
 def _barred(preemptor: Preemptor, why: str) -> Preemptor:

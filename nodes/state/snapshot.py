@@ -7,9 +7,9 @@ gets it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from nodes.state.columns.paged import Pages
 from nodes.state.costs import CostRules
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nodes.state.groups.group_columns import GroupColumns
     from nodes.state.volumes.volume_facts import ClaimUse
 
-__all__ = ["Exclusion", "Snapshot"]
+__all__ = ["Exclusion", "PlanRoom", "Snapshot"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,22 @@ class Exclusion:
     """NAMESPACE/NAME of an example: the pod that was tried. Empty if that is of another namespace than the plan's."""
     seen: str
     """What was seen of the scheduler."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRoom:
+    """What a stored plan says of the room that it holds until it ends."""
+
+    kind: Literal["PodGroup", "Pod"]
+    """Of its preemptor, as all that follows."""
+    namespace: str
+    name: str
+    uid: str
+    priority: int
+    nodes: Mapping[str, str]
+    """The planned node by the UID of the pod, without the pods that only take free room."""
+    victims: frozenset[str]
+    """UIDs of the pods that are evicted for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +159,10 @@ class Snapshot:
     promised: Mapping[int, int] = field(default_factory=dict)
     """Row of the node by row of the pod: unbound pods for which room is promised. `used` counts what they request;
     here it is known which ports and labels they will have there."""
+
+    plans: Sequence[PlanRoom] = ()
+    """Stored plans that are carried out. `used` does not count what they claim: whether a claim counts depends on the
+    preemptor's priority. Only commands fill this in. The live planner has an account of promised room."""
 
     excluded: Mapping[tuple[int, int], Exclusion] = field(default_factory=dict)
     """By row of the class and row of the node: the search puts no pod of the class there."""

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 
 from api.fates import changes
 from api.plans import PreemptionPlanSpec
+from nodes.answers.asking import decide_pod
 from nodes.answers.fates import node_fates
 from nodes.groups.keys import short_name
-from nodes.search.decision import DecisionError, decide_group, decide_pod
+from nodes.search.decision import DecisionError, decide_group
 from nodes.search.unmodelled import why_blocked
 from nodes.state.snapshot import Snapshot
 from tests.kit.examples import examples

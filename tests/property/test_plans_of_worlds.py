@@ -20,8 +20,9 @@ from hack.fidelity.volumes import crowd
 from hack.fidelity.world import World
 from hack.fidelity.worlds import GROUP, random_world
 from native.nodes._victims import search
+from nodes.answers.asking import decide_pod
 from nodes.search.cluster import Cluster, lay_out
-from nodes.search.decision import decide_group, decide_pod
+from nodes.search.decision import decide_group
 from nodes.search.preemptors.preemptor import group_preemptor
 from nodes.search.problem import build
 from nodes.search.room import Room

@@ -12,24 +12,17 @@ See docs/decisions/0026.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Set
 from types import MappingProxyType
-
-import numpy as np
-from numpy.typing import NDArray
 
 from api.core import Pod
 from controllers.gangs.keys import GroupKey, lone_pod
-from controllers.gangs.mirror.group_members import Claim
 from controllers.gangs.mirror.roster import MemberView, Nominee, Roster
 from controllers.gangs.promised.reservations import Reservations, Room
-from nodes.state.columns.flags import STAYING, is_leaving
+from nodes.search.promised import HeldRoom, with_promised
 from nodes.state.snapshot import Snapshot
 
 __all__ = ["Account", "asks_with", "pod_asks_with", "subtract"]
-
-Int64s = NDArray[np.int64]
 
 
 def asks_with(priority: int, members: Iterable[MemberView]) -> int:
@@ -136,17 +129,14 @@ def subtract(
         if snapshot.pod_priority[pod] >= priority
         and not _is_counted(reservations, snapshot.pod_uids[pod], _group_of(snapshot, pod), priority, group)
     ]
-    if not others and not nominated:
-        return snapshot
-    page = _Page(snapshot)
-    for other in others:
-        page.claim(other, reservations.claims(other))
-        page.keep(
-            other,
-            [uid for uid in reservations.victims(other) if reservations.owner(uid, among=others) == other],
-        )
-    page.nominate(nominated)
-    return page.result()
+    return with_promised(snapshot, [_held(reservations, other, others) for other in others], nominated)
+
+
+def _held(reservations: Reservations, plan: GroupKey, among: Set[GroupKey]) -> HeldRoom:
+    """What the group's plan holds, with the victims whose room counts for it and for none of the others."""
+    claims = [(uid, claim.node, claim.requests) for uid, claim in reservations.claims(plan).items()]
+    victims = [uid for uid in reservations.victims(plan) if reservations.owner(uid, among=among) == plan]
+    return HeldRoom(claims, victims)
 
 
 def _rows_of(coming: Mapping[str, str], snapshot: Snapshot) -> dict[int, int]:
@@ -164,84 +154,3 @@ def _rows_of(coming: Mapping[str, str], snapshot: Snapshot) -> dict[int, int]:
 def _group_of(snapshot: Snapshot, pod: int) -> GroupKey | None:
     row = int(snapshot.pod_group[pod])
     return snapshot.group_keys[row] if row >= 0 else None
-
-
-class _Page:
-    """A snapshot's columns while promises are written into them.
-
-    What each plan needs on each node is one row of `_needs`. Few calls of numpy do it all: a plan may have thousands of
-    claims, and this runs between two events.
-    """
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
-        self._used, self._leaving = snapshot.used.copy(), snapshot.leaving.copy()
-        self._flags = snapshot.pod_flags.copy()
-        self._promised: dict[int, int] = {}
-        self._columns = {name: column for column, name in enumerate(snapshot.resources)}
-        live = np.flatnonzero(snapshot.node_live).tolist()
-        self._nodes = {snapshot.node_names[row]: row for row in live}
-        self._rows: dict[tuple[GroupKey, int], int] = {}
-        """Row of `_needs` by group and node."""
-        self._amounts: list[tuple[int, int, int]] = []
-        """(row of `_needs`, column, amount) of each claim."""
-        self._kept: list[tuple[GroupKey, int]] = []
-        """Victims, each with the group that its room counts for."""
-
-    def claim(self, group: GroupKey, claims: Mapping[str, Claim]) -> None:
-        """A plan's members will use room."""
-        snapshot, columns = self._snapshot, self._columns
-        for uid, claim in claims.items():
-            node = self._nodes.get(claim.node)
-            if node is None:
-                continue
-            row = self._rows.setdefault((group, node), len(self._rows))
-            self._amounts += [
-                (row, columns[name], amount) for name, amount in claim.requests.items() if name in columns
-            ]
-            pod = snapshot.pod_rows.get(uid)
-            if pod is not None and snapshot.pod_node[pod] < 0:
-                self._promised[pod] = node
-
-    def keep(self, group: GroupKey, victims: Iterable[str]) -> None:
-        """A plan's victims stay for all others. What they hold covers what the plan needs there."""
-        rows = self._snapshot.pod_rows
-        self._kept += [(group, row) for uid in victims if (row := rows.get(uid)) is not None]
-
-    def nominate(self, nominated: Sequence[tuple[int, int]]) -> None:
-        """Waiting pods take room where they are nominated: (pod, node)."""
-        live = [(pod, node) for pod, node in nominated if self._snapshot.node_live[node]]
-        pods, nodes = np.array(live, np.intp).reshape(-1, 2).T
-        np.add.at(self._used, nodes, self._requests(pods))
-        self._promised.update(live)
-
-    def result(self) -> Snapshot:
-        """The snapshot with what was written."""
-        needs = np.zeros((len(self._rows), len(self._columns)), np.int64)
-        rows, columns, amounts = np.array(self._amounts, np.int64).reshape(-1, 3).T
-        np.add.at(needs, (rows, columns), amounts)
-        self._keep_victims(needs)
-        nodes = np.array([node for _, node in self._rows], np.intp)
-        np.add.at(self._used, nodes, np.maximum(needs, 0))
-        return replace(
-            self._snapshot,
-            used=self._used,
-            leaving=self._leaving,
-            pod_flags=self._flags,
-            promised=self._promised,
-        )
-
-    def _keep_victims(self, needs: Int64s) -> None:
-        pods = np.array([pod for _, pod in self._kept], np.intp)
-        nodes, requests = self._snapshot.pod_node[pods], self._requests(pods)
-        leave = is_leaving(self._snapshot.pod_flags[pods])
-        np.subtract.at(self._leaving, nodes[leave], requests[leave])
-        self._flags[pods] |= STAYING
-        at = zip((group for group, _ in self._kept), nodes.tolist(), strict=True)
-        rows = np.array([self._rows.get(each, -1) for each in at], np.intp)
-        np.subtract.at(needs, rows[rows >= 0], requests[rows >= 0])
-
-    def _requests(self, pods: NDArray[np.intp]) -> Int64s:
-        """[len(pods), R]"""
-        requests: Int64s = self._snapshot.class_requests[self._snapshot.pod_class[pods]]
-        return requests

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from api.plans import PreemptionPlanSpec
 from cli.main import reprieve
-from nodes.search.decision import decide_pod
+from nodes.answers.asking import decide_pod
 from nodes.state.snapshot import Snapshot
 from tests.kit.pages import ROOT
 

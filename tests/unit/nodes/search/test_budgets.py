@@ -10,7 +10,7 @@ from api.core import Pod, PodDisruptionBudget
 from api.disruption import BUDGETS_ANNOTATION, BudgetPolicy
 from api.groups import PodGroup
 from api.plans import StoppingBudget
-from nodes.search.decision import decide_pod
+from nodes.answers.asking import decide_pod
 from nodes.state.costs import CostRules
 from tests.kit.objects import budget, gang, member, node, pod, tables
 from tests.unit.nodes.search.support import NS, decide, names

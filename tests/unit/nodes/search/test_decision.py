@@ -10,7 +10,8 @@ from msgspec import UNSET
 
 from api.plan_names import plan_name
 from api.plans import PreemptionPlanSpec, SearchReport
-from nodes.search.decision import EFFORT, DecisionError, Limits, decide_group, decide_pod, pod_decision
+from nodes.answers.asking import decide_pod
+from nodes.search.decision import EFFORT, DecisionError, Limits, decide_group, pod_decision
 from tests.kit.objects import budget, gang, node, pod, priority_class, tables
 from tests.unit.nodes.search.support import NS, decide, names
 

@@ -10,7 +10,8 @@ import pytest
 
 from api.plan_names import plan_name
 from api.plans import Excluded, PreemptionPlanSpec
-from nodes.search.decision import decide_group, decide_pod
+from nodes.answers.asking import decide_pod
+from nodes.search.decision import decide_group
 from nodes.search.excluded import LISTED
 from nodes.state.snapshot import Exclusion, Snapshot
 from tests.kit.objects import gang, node, pod, tables

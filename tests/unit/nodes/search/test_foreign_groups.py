@@ -8,7 +8,8 @@ import pytest
 
 from api.core import Pod, PodSchedulingGroup
 from api.groups import DisruptionMode, Empty, PodGroup
-from nodes.search.decision import decide_pod, workload_decision
+from nodes.answers.asking import decide_pod
+from nodes.search.decision import workload_decision
 from nodes.search.preemptors.supposed import SupposedPods, WorkloadName
 from tests.kit.objects import BIG, gang, member, node, pod, tables
 from tests.unit.nodes.search.support import NS, decide, names

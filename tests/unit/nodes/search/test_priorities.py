@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from nodes.search.decision import decide_group, decide_pod
+from nodes.answers.asking import decide_pod
+from nodes.search.decision import decide_group
 from tests.kit.objects import BIG, gang, member, node, pod, priority_class, tables
 from tests.unit.nodes.search.support import NS, decide, names
 
