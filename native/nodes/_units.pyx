@@ -29,8 +29,9 @@ def list_units(pods, groups, on, below, but, rules):
     exists, has a known priority and goes whole, its priority, and how many pods of a gang must run (-1 if it
     is none). Pods of the group `but` are in no unit.
 
-    `rules`: the flags of pods that terminate; the flags of pods that stay, and all of their unit; and how
-    many seconds earlier a single pod counts as started that its gang needs.
+    `rules`: the flags of pods that terminate; the flags of pods that stay, and all of their unit; how many
+    seconds earlier a single pod counts as started that its gang needs; and the priority of a group that has
+    none, so that its pods say their own.
 
     Returns priority, start, size, whole [U], first [U + 1] and pods: each unit's rows of pods, ascending.
     """
@@ -45,7 +46,7 @@ cdef class Listing:
     cdef const int32_t[::1] node, group
     cdef const uint8_t[::1] flags, live, exists, known, whole, on
     cdef const int64_t[::1] priority, start, minimum
-    cdef int64_t below, needed_seconds
+    cdef int64_t below, needed_seconds, unsaid
     cdef int32_t but
     cdef int terminating, fixed
     cdef int64_t[::1] lowest, running, sizes, starts, places
@@ -57,7 +58,7 @@ cdef class Listing:
         self.node, self.flags, self.group, self.priority, self.start, self.live = pods
         self.exists, self.known, self.whole, priorities, self.minimum = groups
         self.on, self.below, self.but = on, below, but
-        self.terminating, self.fixed, self.needed_seconds = rules
+        self.terminating, self.fixed, self.needed_seconds, self.unsaid = rules
         count = len(priorities)
         self.lowest, self.running = priorities.copy(), np.zeros(count, np.int64)
         self.sizes, self.starts = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -86,6 +87,8 @@ cdef class Listing:
         """The priority of the pod's unit. A pod whose group has no known priority is in no unit."""
         cdef int32_t g = self.group[row]
         if g < 0 or not self.exists[g]:
+            return self.priority[row]
+        if self.known[g] and not self.whole[g] and self.lowest[g] == self.unsaid:
             return self.priority[row]
         return self.lowest[g] if self.known[g] else self.below
 

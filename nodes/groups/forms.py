@@ -6,11 +6,13 @@ say. A group whose object is not known has the form that `implied` makes from it
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 from uuid import UUID, uuid5
 
 from msgspec.structs import replace
 
+from api.core import PriorityClass
 from api.groups import (
     INITIALLY_SCHEDULED,
     DisruptionMode,
@@ -20,8 +22,10 @@ from api.groups import (
     PodGroupSchedulingPolicy,
     PodGroupSpec,
     PodGroupStatus,
+    goes_whole,
 )
 from api.meta import Condition, ObjectMeta, OwnerReference
+from api.priority import group_priority
 from nodes.groups.keys import COSCHEDULING, SEPARATOR, VOLCANO, is_foreign, is_owned, source_of
 from nodes.groups.owners import is_its_owners, owner_name
 
@@ -36,10 +40,11 @@ __all__ = [
     "may_ask",
     "object_name",
     "of_owner",
+    "victim_priority",
 ]
 
 HIGHEST: Final = 2**31 - 1
-"""No pod has a higher priority. So the lowest priority of its pods is that of the group."""
+"""The priority of a group that has none of its own. No pod has a higher one, so the priority of its pods counts."""
 MOST: Final = 2**31 - 1
 NAMES: Final = UUID("6b1e1c3a-0f0e-4c5e-9f5e-3d1f6f5a2b69")
 """Plans name victims by UID. A group whose pods do not tell its UID gets one from its name, the same everywhere."""
@@ -122,6 +127,16 @@ def asking(group: PodGroup | None) -> PodGroup | None:
 def by_its_pods(group: PodGroup) -> bool:
     """Whether its pods alone say its priority. No PodGroup of ours is so."""
     return is_foreign(group.metadata.name) and group.spec.priority == HIGHEST
+
+
+def victim_priority(group: PodGroup, lowest: int | None, classes: Mapping[str, PriorityClass]) -> int:
+    """The priority at which a unit of the group may be evicted: all that runs of it, or one pod of it.
+
+    `lowest`: the lowest priority of the unit's pods; None if it has none. Raises UnknownPriorityClass.
+    """
+    own = group_priority(group, classes)
+    counts = lowest is not None and (goes_whole(group) or by_its_pods(group))
+    return min(own, lowest) if counts and lowest is not None else own
 
 
 def may_ask(name: str) -> bool:

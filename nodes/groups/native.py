@@ -27,8 +27,8 @@ def name_of(pod: Pod) -> str | None:
 def form(group: NativePodGroup) -> PodGroup:
     """The internal form of the object. It has the shape of ours.
 
-    Without the gate of KEP-5710 the API server drops disruptionMode and the priority. Such a group goes whole, by its
-    pods' priority: nobody has said that it may be broken.
+    Without the gate of KEP-5710 the API server drops disruptionMode and the priority. A group without the first goes
+    whole: nobody has said that it may be broken. Without a priority or a class, its pods say the priority.
     """
     conditions = group.status.conditions if group.status is not None else None
     return PodGroup(
@@ -41,11 +41,10 @@ def form(group: NativePodGroup) -> PodGroup:
 
 def _completed(spec: PodGroupSpec) -> PodGroupSpec:
     mode = spec.disruption_mode
-    if mode is not None and mode.single is not None:
-        return spec
+    is_single = mode is not None and mode.single is not None
     says_priority = spec.priority is not None or spec.priority_class_name
     return replace(
         spec,
-        disruption_mode=DisruptionMode(all=Empty()),
+        disruption_mode=mode if is_single else DisruptionMode(all=Empty()),
         priority=spec.priority if says_priority else HIGHEST,
     )

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from api.groups import goes_whole
 from api.plans import PreemptionPlanSpec
-from api.priority import group_priority
 from nodes.filters.filter import NodeShape
+from nodes.groups.forms import victim_priority
 from nodes.state.columns.flags import DAEMON, GATED, KEPT, TERMINATING
 from nodes.state.groups.budgets import BudgetRow
 from nodes.state.snapshot import Snapshot
@@ -166,11 +166,10 @@ def _survivor(snapshot: Snapshot, pods: list[int]) -> Survivor:
     number = int(snapshot.pod_group[pods[0]])
     group = snapshot.groups[number] if number >= 0 else None
     lowest = min(snapshot.pod_priority[pods].tolist())
+    priority = lowest if group is None else victim_priority(group, lowest, snapshot.priority_classes)
     if group is None or not goes_whole(group):
-        priority = lowest if group is None else group_priority(group, snapshot.priority_classes)
         name = f"{snapshot.pod_namespaces[pods[0]]}/{snapshot.pod_names[pods[0]]}"
         return Survivor("Pod", name, priority, pods)
-    priority = min(lowest, group_priority(group, snapshot.priority_classes))
     return Survivor("PodGroup", "/".join(snapshot.group_keys[number]), priority, pods)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from native.nodes._units import list_units, rearranged, sorted_by
+from nodes.groups.forms import HIGHEST
 from nodes.search.preemptors.preemptor import priority_of_group
 from nodes.state.columns.flags import KEPT, STAYING, TERMINATING
 from nodes.state.groups.group_columns import GroupColumns
@@ -114,7 +115,7 @@ def candidates(snapshot: Snapshot, below: int, on: NDArray[np.bool_], *, but: in
         on.view(np.uint8),
         below,
         but,
-        (TERMINATING, KEPT | STAYING, NEEDED_SECONDS),
+        (TERMINATING, KEPT | STAYING, NEEDED_SECONDS, HIGHEST),
     )
     nothing = np.zeros((0, len(priority)), np.int64)
     return Units(priority, start, size, whole.view(np.bool_), first, rows, nothing)

@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from api.priority import UnknownPriorityClass, group_priority
+from api.priority import UnknownPriorityClass
+from nodes.groups.forms import victim_priority
 from nodes.state.columns.flags import KEPT, STAYING, TERMINATING
 from nodes.state.tables import Tables
 
@@ -63,9 +64,8 @@ def _level(tables: Tables, row: int) -> int | None:
     there = groups.objects[group] if group >= 0 else None
     if there is None:
         return pods.priority.array.item(row)
+    lowest = groups.lowest_running(group) if groups.goes_whole(group) else pods.priority.array.item(row)
     try:
-        priority = group_priority(there, tables.priority_classes)
+        return victim_priority(there, lowest, tables.priority_classes)
     except UnknownPriorityClass:
         return None
-    lowest = groups.lowest_running(group) if groups.goes_whole(group) else None
-    return priority if lowest is None else min(priority, lowest)

@@ -52,7 +52,7 @@ def clusters(draw: st.DrawFn) -> tuple[Any, ...]:
     known = exists * (1 - unknown)
     on = np.array([draw(st.integers(0, 1)) for _ in range(NODES)], np.uint8)
     below, but = draw(st.integers(-1, 5)), draw(st.integers(-1, groups - 1))
-    return tuple(pods), (exists, known, exists * whole, priority, minimum), on, below, but, (1, 18, 1000)
+    return tuple(pods), (exists, known, exists * whole, priority, minimum), on, below, but, (1, 18, 1000, 4)
 
 
 def plain(value: Any) -> Any:

@@ -30,7 +30,7 @@ from controllers.gangs.mirror.group_members import (
 from controllers.gangs.mirror.lone_pods import LonePods
 from controllers.gangs.mirror.owners import Owners
 from controllers.gangs.mirror.table_changes import TableChanges
-from nodes.groups.forms import asking, by_its_pods
+from nodes.groups.forms import asking, by_its_pods, victim_priority
 from nodes.search.preemptors.demand import Count, Demand, count_members, demand_of
 from nodes.search.preemptors.mismatch import mismatch
 from nodes.state.columns.classes import admits, counted_requests
@@ -317,7 +317,8 @@ class Roster:
     def unit_priority(self, uid: str) -> int | None:
         """The priority at which the pod may be evicted; None if that is not known.
 
-        Its group's, if it has one; in a group that is evicted whole, the lowest of that and its running pods' own.
+        Its group's, if it has one; in a group that is evicted whole, the lowest of that and its running pods' own. In a
+        group without a priority, its own.
         """
         view = self.view(uid)
         if view is None:
@@ -325,10 +326,13 @@ class Roster:
         group = self.group(view.group) if view.group is not None else None
         if view.group is None or group is None:
             return view.priority
-        priority, lowest = self._own_priority(group), None
+        lowest: int | None = view.priority
         if self.all_mode_group(uid) is not None:
             lowest = self._tables.groups.running_priority(view.group)
-        return priority if priority is None or lowest is None else min(priority, lowest)
+        try:
+            return victim_priority(group, lowest, self._tables.priority_classes)
+        except UnknownPriorityClass:
+            return None
 
     def gang_of(self, pod: Pod) -> GroupKey | None:
         """The group with which the pod is scheduled if it is a gang: see `OwnerGroups.gang_of`."""

@@ -17,6 +17,8 @@ from controllers.gangs.lifecycle.life import ActivePlan, PlannedPod
 from controllers.gangs.mirror.group_members import MemberView
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.mirror.withheld_names import spoken_pod
+from nodes.groups.forms import HIGHEST
+from nodes.groups.keys import is_foreign
 from nodes.state.columns.flags import KEPT, TERMINATING
 from nodes.state.tables import Tables
 
@@ -193,4 +195,6 @@ class _Victims:
         except UnknownPriorityClass:
             return None
         all_of_it = [each.priority for each in self._pods.values() if each.runs and each.group == fact.group]
-        return min([own, *all_of_it]) if goes_whole(group) else own
+        if goes_whole(group):
+            return min([own, *all_of_it])
+        return fact.priority if is_foreign(group.metadata.name) and own == HIGHEST else own

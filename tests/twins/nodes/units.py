@@ -11,11 +11,16 @@ NO_GROUP = (0, 0, 0, 0, -1)
 
 
 def list_units(
-    pods: Sequence[Ints], groups: Sequence[Ints], on: Ints, below: int, but: int, rules: tuple[int, int, int]
+    pods: Sequence[Ints],
+    groups: Sequence[Ints],
+    on: Ints,
+    below: int,
+    but: int,
+    rules: tuple[int, int, int, int],
 ) -> tuple[list[int], ...]:
     """The units: their priorities, starts, sizes, whether they go whole, first and pods."""
     node, flags, group, own, start, live = pods
-    terminating, fixed, needed_seconds = rules
+    terminating, fixed, needed_seconds, unsaid = rules
     runs = [i for i in range(len(node)) if live[i] and node[i] >= 0 and not flags[i] & terminating]
 
     def of(g: int) -> Ints:
@@ -25,7 +30,9 @@ def list_units(
         exists, _, whole, priority, _ = of(group[i])
         if not exists:
             return own[i]
-        return min([priority, *(own[k] for k in runs if group[k] == group[i])]) if whole else priority
+        if not whole:
+            return own[i] if priority == unsaid else priority
+        return min([priority, *(own[k] for k in runs if group[k] == group[i])])
 
     def unit_of(i: int) -> tuple[int, int]:
         return (0, group[i]) if of(group[i])[2] else (1, i)

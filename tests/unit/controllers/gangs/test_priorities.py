@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from api.foreign_groups import NativePodGroup
 from kube.client import ApiError
-from tests.kit.objects import BIG, gang, member, node, pod
+from nodes.state.potential import potential
+from tests.kit.objects import BIG, gang, make, member, node, pod
 from tests.kit.stage import staged
 
 
@@ -198,3 +200,29 @@ async def test_a_plan_of_a_gang_that_differs_ends_if_its_room_is_promised_to_a_p
         await stage.settle(steps=2)
         (plan,) = [each for each in stage.api.plans.values() if each["status"]["phase"] == "Aborted"]
         assert plan["status"]["conditions"][-1]["reason"] == "RoomTaken"
+
+
+def native(**spec: Any) -> NativePodGroup:
+    """The scheduler's own PodGroup of two pods, which may be evicted one by one."""
+    policy = {"schedulingPolicy": {"gang": {"minCount": 2}}, "disruptionMode": {"single": {}}}
+    return make(NativePodGroup, {"metadata": {"name": "its", "namespace": "default"}, "spec": policy | spec})
+
+
+async def test_the_pods_of_a_native_group_without_a_priority_are_worth_their_own() -> None:
+    in_it = {"schedulingGroup": {"podGroupName": "its"}}
+    pods = [victim(n, priority=priority, **in_it) for n, priority in enumerate((7, 200))]
+    full = [each for n in range(2) for each in (node(f"n{n}"), pods[n])]
+    async with staged(*full, native(), gang(priority=50), member(0, priority=50)) as stage:
+        roster, tables = stage.controller.known.mirror.roster, stage.controller.known.mirror.tables
+        assert [roster.unit_priority(uid(n)) for n in (0, 1)] == [7, 200]
+        assert [potential(tables, tables.nodes.find(f"n{n}")).levels.tolist() for n in (0, 1)] == [[7], [200]]
+        stage.add(native(priority=3))
+        assert [roster.unit_priority(uid(n)) for n in (0, 1)] == [3, 3]
+
+
+async def test_no_pod_of_a_native_group_is_evicted_for_one_of_lower_priority() -> None:
+    its = victim(0, priority=10, schedulingGroup={"podGroupName": "its"})
+    async with staged(node("n0"), its, native(), gang(minimum=1, priority=5), member(0, priority=5)) as stage:
+        await stage.settle()
+        assert stage.phases() == ["Unschedulable"]
+        assert stage.api.deleted == []

@@ -82,7 +82,8 @@ def test_the_class_of_a_volcano_group_is_no_priority() -> None:
         ({"priorityClassName": "high"}, True, None),
         ({"disruptionMode": {"all": {}}, "priority": 7}, True, 7),
         ({"disruptionMode": {"single": {}}, "priority": 7}, False, 7),
-        ({"disruptionMode": {"single": {}}}, False, None),
+        ({"disruptionMode": {"single": {}}}, False, HIGHEST),
+        ({"disruptionMode": {"single": {}}, "priorityClassName": "high"}, False, None),
     ],
 )
 def test_a_native_group_says_how_it_goes(spec: dict[str, Any], whole: bool, priority: int | None) -> None:
