@@ -372,12 +372,15 @@ class PodDisruptionBudgetSpec(Struct):
     """policy/v1 PodDisruptionBudgetSpec. A null selector matches no pod. An empty one matches the whole namespace."""
 
     selector: LabelSelector | None = None
+    min_available: Int32 | str | None = None
+    max_unavailable: Int32 | str | None = None
 
 
 class PodDisruptionBudgetStatus(Struct):
     """policy/v1 PodDisruptionBudgetStatus. `disruptedPods` has the names of evicted pods that are not gone yet."""
 
-    disruptions_allowed: Int32 = 0
+    disruptions_allowed: Int32 | None = None
+    expected_pods: Int32 | None = None
     disrupted_pods: dict[str, str | None] | None = None
     observed_generation: int = 0
 
@@ -387,7 +390,7 @@ class PodDisruptionBudget(Struct):
 
     metadata: ObjectMeta
     spec: PodDisruptionBudgetSpec = msgspec.field(default_factory=PodDisruptionBudgetSpec)
-    status: PodDisruptionBudgetStatus = msgspec.field(default_factory=PodDisruptionBudgetStatus)
+    status: PodDisruptionBudgetStatus | None = None
 
 
 class PriorityClass(Struct):

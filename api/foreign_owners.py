@@ -32,6 +32,11 @@ __all__ = [
     "RayClusterSpec",
     "ReplicaSet",
     "ReplicatedJob",
+    "ScaleSpec",
+    "Scalable",
+    "ScaledDeployment",
+    "ScaledReplicaSet",
+    "ScaledReplicationController",
     "SetSpec",
     "StatefulSet",
     "TFJob",
@@ -259,10 +264,36 @@ class OwningJob(Job):
     spec: OwningJobSpec = field(default_factory=OwningJobSpec)
 
 
-class OwningStatefulSet(Struct, kw_only=True):
-    """apps/v1 StatefulSet, as far as it says who controls it. A LeaderWorkerSet has its pods by StatefulSets."""
+class ScaleSpec(Struct):
+    """How many pods an object is to have. Without a number there is one."""
+
+    replicas: int | None = None
+
+
+class Scalable(Struct, kw_only=True):
+    """An object of apps/v1 or v1 that has a scale."""
 
     metadata: ObjectMeta
+    spec: ScaleSpec = field(default_factory=ScaleSpec)
+
+
+class ScaledReplicaSet(Scalable):
+    """apps/v1 ReplicaSet, as far as it says how many pods it is to have."""
+
+
+class ScaledDeployment(Scalable):
+    """apps/v1 Deployment, as far as it says how many pods it is to have."""
+
+
+class ScaledReplicationController(Scalable):
+    """v1 ReplicationController, as far as it says how many pods it is to have."""
+
+
+class OwningStatefulSet(Scalable):
+    """apps/v1 StatefulSet, as far as it says who controls it, and how many pods it is to have.
+
+    A LeaderWorkerSet has its pods by StatefulSets.
+    """
 
 
 class SetSpec(Struct):

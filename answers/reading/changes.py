@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from answers.changes import Changes
 from answers.picture import JOB, Picture
+from answers.reading.budgets import as_changed
 from answers.reading.documents import Kind, Reader
 from answers.reading.node_objects import PLAN
 from answers.reading.planes import POD, QUOTA_KINDS, Planes
@@ -128,7 +129,7 @@ class NowAndThen(Reader):
         """The cluster as it is, and with the changes. Call it once, after the last object was read."""
         for key, thing in self._changed.items():
             if key[0] is not WorkloadPriorityClass:
-                self._then.keep(self._renewed(thing), self._changed_places[key])
+                self._then.keep(as_changed(self._renewed(thing)), self._changed_places[key])
         return self._now.picture(nodes=self._nodes), self._then.picture(nodes=self._nodes)
 
     def changes(self) -> Changes:

@@ -12,7 +12,7 @@ from answers.reading.planes import Planes
 from answers.reading.plans import with_whole_names
 from api.compression import expand
 from api.core import Pod
-from api.foreign_owners import OwningJob, OwningStatefulSet
+from api.foreign_owners import OwningJob, OwningStatefulSet, ScaledReplicaSet, ScaleSpec
 from api.groups import API_VERSION
 from api.owner_annotations import ByOwner
 from api.plans import ClusterPreemptionPlan, PreemptionPlan, PreemptionPlanSpec
@@ -74,8 +74,11 @@ class NamespaceObjects(Planes):
                 self._events += [thing] if near else []
             case ReplicaSet():
                 self._sets += [thing] if near else []
+                scaled = ScaleSpec(thing.spec.replicas if thing.spec is not None else None)
                 if isinstance(thing, StatefulSet):
-                    self.nodes.tables.upsert_stateful_set(OwningStatefulSet(metadata=thing.metadata))
+                    self.nodes.keep(OwningStatefulSet(metadata=thing.metadata, spec=scaled), place)
+                else:
+                    self.nodes.keep(ScaledReplicaSet(metadata=thing.metadata, spec=scaled), place)
             case OwningJob():
                 self.nodes.tables.upsert_owner(thing)
                 if near:

@@ -107,6 +107,8 @@ class Reader(ABC):
         """Of objects that name none."""
         self._places: dict[str, str] = {}
         self._replaced: frozenset[str] = frozenset()
+        self._replacing = False
+        """Whether an overlay is being read."""
         self._other_versions: dict[str, str] = {}
         """What is said of versions that are done without. Kinds of one version need one sentence."""
 
@@ -136,6 +138,10 @@ class Reader(ABC):
         """The name of an object that has only the prefix of one (`generateName`); "" if such an object is a fault."""
         return ""
 
+    def replacing(self, thing: Any) -> Any:
+        """An object of an overlay as it counts."""
+        return thing
+
     def add_file(self, data: bytes, source: str) -> None:
         """Read every object in a file's UTF-8 text. `source` names the file in messages."""
         for number, document in enumerate(parsed(data, source), start=1):
@@ -144,7 +150,9 @@ class Reader(ABC):
 
     def add_overlay(self, data: bytes, source: str) -> None:
         """As `add_file`. These objects take the place of others of the same names, which are read later."""
+        self._replacing = True
         self.add_file(data, source)
+        self._replacing = False
         self._replaced = frozenset(self._places)
 
     def add(self, document: Document, place: str) -> None:
@@ -235,7 +243,7 @@ class Reader(ABC):
             filled(thing)
             thing.metadata.uid = thing.metadata.uid or f"{title}/{key}"
             kind.check(thing)
-            self.keep(thing, place)
+            self.keep(self.replacing(thing) if self._replacing else thing, place)
         except UNUSABLE as error:
             raise _wrong(error, place) from None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
+from answers.reading.budgets import SCALED_KINDS, Budgets, as_changed
 from answers.reading.documents import Kind, Reader, located, only
 from answers.reading.field_checks import (
     check_budget,
@@ -26,7 +27,13 @@ from api.foreign_groups import (
     NativePodGroup,
     VolcanoPodGroup,
 )
-from api.foreign_owners import OwningJob, OwningStatefulSet
+from api.foreign_owners import (
+    OwningJob,
+    OwningStatefulSet,
+    ScaledDeployment,
+    ScaledReplicaSet,
+    ScaledReplicationController,
+)
 from api.groups import API_VERSION, PodGroup, PodGroupSchedulingPolicy, PodGroupSpec
 from api.owner_annotations import ByOwner
 from api.plans import PreemptionPlan
@@ -51,6 +58,8 @@ from nodes.state.volumes.volumes import STORAGE_KINDS
 
 __all__ = ["GROUPING_KINDS", "HELPFUL", "OWNER_KINDS", "PLAN", "NodeObjects", "give_priority"]
 
+SCALES_ONLY: Final = (ScaledReplicaSet, ScaledDeployment, ScaledReplicationController)
+"""Owners that only say how many pods there are to be."""
 SAME_UID: Final = "metadata.uid: is also that of"
 
 STORES: Final[dict[type[Any], Callable[[Tables, Any], object]]] = {
@@ -78,7 +87,7 @@ GROUPING_KINDS: Final[Mapping[tuple[str, str], Kind]] = {
 }
 """Kinds that say whether pods belong together. Pods tell most of it without them."""
 PLAN: Final = (API_VERSION, "PreemptionPlan")
-HELPFUL: Final = frozenset([*GROUPING_KINDS, LEASE, PLAN])
+HELPFUL: Final = frozenset([*GROUPING_KINDS, *SCALED_KINDS, LEASE, PLAN])
 """Kinds without which there is an answer, too."""
 
 
@@ -96,6 +105,7 @@ class NodeObjects(Reader):
             CoschedulingPodGroup, True, check_created, "PodGroup.scheduling.x-k8s.io"
         ),
         (VOLCANO, "PodGroup"): Kind(VolcanoPodGroup, True, check_created, "PodGroup.scheduling.volcano.sh"),
+        **SCALED_KINDS,
         **GROUPING_KINDS,
         ("batch/v1", "Job"): Kind(OwningJob, True),
         ("policy/v1", "PodDisruptionBudget"): Kind(PodDisruptionBudget, True, check_budget),
@@ -120,6 +130,7 @@ class NodeObjects(Reader):
         self._misread = list[str]()
         """What is wrong with objects without which there is an answer, too."""
         self._plans: list[PreemptionPlan] = []
+        self.budgets = Budgets()
         self.jobs: dict[tuple[str, str], OwningJob] = {}
         """By namespace and name."""
         self._ended: dict[str, str] = {}
@@ -131,15 +142,26 @@ class NodeObjects(Reader):
         if kind not in HELPFUL:
             return False
         said = f"Not read: {problem}"
-        if (kind != LEASE or self.asks_lease) and said not in self.notes:
+        matters = self.asks_lease if kind == LEASE else kind not in SCALED_KINDS
+        if matters and said not in self.notes:
             self.notes.append(said)
         return True
 
+    def replacing(self, thing: Any) -> Any:
+        """See `Reader`."""
+        return as_changed(thing)
+
     def keep(self, thing: Any, place: str) -> None:
         """Store an object. A pod without a priority waits until all classes have been read."""
+        self.budgets.note(thing)
+        if isinstance(thing, SCALES_ONLY):
+            return
         if isinstance(thing, Pod) and thing.spec.priority is None:
             self._unclassed.append((thing, place))
-            return
+        else:
+            self._keep(thing, place)
+
+    def _keep(self, thing: Any, place: str) -> None:
         if isinstance(thing, Pod):
             self._check_uid(thing, place)
         if isinstance(thing, PublishedLease):
@@ -191,8 +213,9 @@ class NodeObjects(Reader):
         for pod, place in self._unclassed:
             with located(place):
                 give_priority(pod, self.tables.priority_classes)
-                self.keep(pod, place)
+                self._keep(pod, place)
         self._unclassed.clear()
+        self.budgets.count(self.tables)
         return NodesPicture.of(self.tables).with_plans(self._plans)
 
 

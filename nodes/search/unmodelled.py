@@ -23,7 +23,7 @@ from nodes.search.devices import Devices
 from nodes.search.neighbours.kinds import Kinds, on_nodes
 from nodes.search.neighbours.tokens import interested
 from nodes.search.neighbours.volume_claims import unmodelled_claims
-from nodes.state.columns.flags import is_leaving
+from nodes.state.columns.flags import KEPT, TERMINATING, is_leaving
 from nodes.state.snapshot import Snapshot
 
 __all__ = ["could_admit", "not_modelled", "why_blocked"]
@@ -78,6 +78,7 @@ def not_modelled(
     names.update(unmodelled_claims(snapshot, members, gone, placed))
     names.update(_unnoticed(snapshot, members, gone))
     names.update(_in_unknown_namespaces(snapshot, members))
+    names.update(_unknown_budgets(cluster, gone))
     return sorted(names)
 
 
@@ -85,6 +86,27 @@ def _meet_taints(cluster: Cluster, members: Collection[int]) -> bool:
     """Whether a node refuses a member because of its taints."""
     one_of_each = {int(cluster.snapshot.pod_class[pod]): pod for pod in members}
     return any(TAINTED in cluster.refusals(pod) for pod in one_of_each.values())
+
+
+def _unknown_budgets(cluster: Cluster, gone: list[int]) -> Iterator[str]:
+    """Budgets of which nobody knows what they allow, if one selects a pod that might be evicted.
+
+    Where budgets are preferred, they decide which pods are victims, and not whether any are.
+    """
+    snapshot, preemptor = cluster.snapshot, cluster.preemptor
+    rows = [row for row, each in enumerate(snapshot.budgets) if each is not None and each.unknown]
+    if not rows or not (gone or preemptor.budgets == "Respect"):
+        return
+    pods = snapshot.pod_live & (snapshot.pod_node >= 0) & (snapshot.pod_flags & (TERMINATING | KEPT) == 0)
+    pods &= snapshot.pod_priority < preemptor.priority
+    pods[gone] = True
+    selecting = {
+        row for labels in set(snapshot.pod_labels[pods].tolist()) for row in snapshot.label_budgets[labels]
+    }
+    for row in selecting.intersection(rows):
+        budget = snapshot.budgets[row]
+        if budget is not None:
+            yield f"PodDisruptionBudget {budget.namespace}/{budget.name} (without {budget.unknown})"
 
 
 def _in_unknown_namespaces(snapshot: Snapshot, members: Collection[int]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from api.core import PodDisruptionBudget
+from api.core import PodDisruptionBudget, PodDisruptionBudgetStatus
 from api.meta import LabelSelector
 from api.selectors import matches
 from nodes.state.columns.columns import Column, Columns, Register, Rows
@@ -36,6 +36,8 @@ class BudgetRow:
     name: str
     allowed: int
     disrupted: frozenset[str]
+    unknown: str = ""
+    """What nobody has shown, so that `allowed` is not known: an owner; empty if it is known. Live it always is."""
 
 
 class _Filed(NamedTuple):
@@ -63,12 +65,16 @@ class BudgetTable:
         """Budgets that exist."""
         return len(self._by_name)
 
-    def upsert(self, budget: PodDisruptionBudget) -> bool:
-        """Add or change a budget. Returns whether something changed that decisions depend on."""
-        meta, status = budget.metadata, budget.status
+    def upsert(self, budget: PodDisruptionBudget, unknown: str = "") -> bool:
+        """Add or change a budget. Returns whether something changed that decisions depend on.
+
+        `unknown`: see `BudgetRow`.
+        """
+        meta, status = budget.metadata, budget.status or PodDisruptionBudgetStatus()
         key = (meta.namespace, meta.name)
         row = self._by_name.get(key)
-        new = BudgetRow(*key, status.disruptions_allowed, frozenset(status.disrupted_pods or ()))
+        disrupted = frozenset(status.disrupted_pods or ())
+        new = BudgetRow(*key, status.disruptions_allowed or 0, disrupted, unknown)
         before = self.rows[row] if row is not None else None
         if row is None:
             row = self._by_name[key] = self._numbers.take()

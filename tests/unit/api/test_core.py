@@ -103,6 +103,7 @@ def test_nodes_budgets_and_classes() -> None:
         PodDisruptionBudget,
     )
     assert budget.spec.selector is not None
+    assert budget.status is not None
     assert (budget.status.disruptions_allowed, list(budget.status.disrupted_pods or ())) == (1, ["p"])
     high = msgspec.convert({"metadata": {"name": "h"}, "value": 5, "globalDefault": True}, PriorityClass)
     assert (high.value, high.global_default, high.preemption_policy) == (5, True, None)

@@ -105,10 +105,10 @@ def test_documents_and_lists_of_lists() -> None:
 
 
 def test_other_kinds_are_counted() -> None:
-    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}}
+    ingress = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "d"}}
     native = {"apiVersion": "scheduling.example.com/v1", "kind": "PodGroup", "metadata": {"name": "g"}}
-    objects, _ = load(json.dumps(deployment), json.dumps(native), json.dumps(deployment | {"metadata": {}}))
-    assert objects.ignored == {"apps/v1 Deployment": 2, "scheduling.example.com/v1 PodGroup": 1}
+    objects, _ = load(json.dumps(ingress), json.dumps(native), json.dumps(ingress | {"metadata": {}}))
+    assert objects.ignored == {"networking.k8s.io/v1 Ingress": 2, "scheduling.example.com/v1 PodGroup": 1}
 
 
 def test_uids_are_made_from_names() -> None:
