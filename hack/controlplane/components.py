@@ -93,6 +93,8 @@ class Options:
     """Merged into the KubeSchedulerConfiguration at its top level."""
     schedulers: Sequence[str] = ()
     """Further kube-schedulers, by the `schedulerName` that they serve. They do not know reprieve."""
+    controllers: Sequence[str] = CONTROLLERS
+    """Of the controller manager. Without those of ReplicaSets and Deployments, these stay as they are."""
     flush: str = FOREVER
     """How often the scheduler tries every parked pod again. Its default is 5m, but no test may wait for that."""
     feature_gates: Mapping[str, bool] | None = None
@@ -232,7 +234,7 @@ class Layout:
             "--use-service-account-credentials=true",
             f"--service-account-private-key-file={self.pki / 'service-accounts.key'}",
             f"--root-ca-file={self.authority.pair.certificate}",
-            f"--controllers={','.join(CONTROLLERS)}",
+            f"--controllers={','.join(self.options.controllers)}",
             "--kube-api-qps=1000",
             "--kube-api-burst=1000",
             # Simulated nodes send no heartbeats.

@@ -14,6 +14,7 @@ from quota.answers.picture import QuotaPicture
 from quota.answers.pod_counts import counts_of, in_part
 from quota.answers.reclaims import reclaims
 from quota.answers.selected import Namespaces
+from quota.answers.trial import waiting_again
 from quota.cycle.entries import Entry, Outcome
 from quota.cycle.queues import is_queued
 from quota.search.decision import Options
@@ -33,9 +34,15 @@ def quota_fates(
 ) -> dict[str, Fate]:
     """By NAMESPACE/NAME. `now` is in microseconds. Each Workload that waits is decided about alone.
 
+    A queue that evicts all its Workloads does so first: they hold nothing when the others are looked at.
+
     Raises QuotaError if the usage is too much to be counted.
     """
     snapshot = quota.snapshot()
+    drained = dict(_drained(snapshot, quota.workloads))
+    if drained:
+        left = quota.with_workloads(*(waiting_again(quota.workloads[key]) for key in drained))
+        snapshot = left.snapshot()
     asked = Asked(snapshot, now, options)
     goes, might, fates = dict[str, list[str]](), dict[str, list[str]](), dict[str, Fate]()
     for workload in going_through(quota.workloads.values(), "looking at Workloads", progress):
@@ -56,7 +63,7 @@ def quota_fates(
         if holds_quota(workload):
             key = key_of(workload)
             takers = goes.get(key), might.get(key), takes.get(key)
-            fates[f"holding Workload {key}"] = _holding(snapshot, workload, *takers)
+            fates[f"holding Workload {key}"] = _holding(key, drained.get(key), *takers)
     return fates
 
 
@@ -95,14 +102,9 @@ def _says(entry: Entry, state: FateState, queue: str) -> str:
 
 
 def _holding(
-    snapshot: QuotaSnapshot,
-    workload: Workload,
-    goes: list[str] | None,
-    might: list[str] | None,
-    takes: list[str] | None,
+    key: str, drained: str | None, goes: list[str] | None, might: list[str] | None, takes: list[str] | None
 ) -> Fate:
-    key = key_of(workload)
-    if drained := next(_draining(snapshot, workload), ""):
+    if drained is not None:
         return Fate("Quota", "Workload", key, "Drained", "", f"It is evicted: {drained} has HoldAndDrain.")
     if goes:
         says = f"It would be preempted for {_some(goes)}"
@@ -114,6 +116,13 @@ def _holding(
         says = f"Its quota could be taken back by {_some(takes)}"
         return Fate("Quota", "Workload", key, "CouldBeTakenBack", "", says, tuple(takes))
     return Fate("Quota", "Workload", key, "Stays", "", KEEPS)
+
+
+def _drained(snapshot: QuotaSnapshot, workloads: Mapping[str, Workload]) -> Iterator[tuple[str, str]]:
+    """The holders that are evicted by their queue: NAMESPACE/NAME, and that queue."""
+    for workload in workloads.values():
+        if holds_quota(workload) and (queue := next(_draining(snapshot, workload), "")):
+            yield key_of(workload), queue
 
 
 def _draining(snapshot: QuotaSnapshot, workload: Workload) -> Iterator[str]:
