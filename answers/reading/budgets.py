@@ -57,18 +57,19 @@ class Budgets:
         self._scales = Scales()
         self._ready: set[str] = set()
         """UIDs of pods that are Ready."""
-        self._ended: list[tuple[str, Mapping[str, str], OwnerReference | None, str]] = []
-        """Namespace, labels, controller and name of pods that have ended. The tables do not have them."""
+        self._ended: list[tuple[str, Mapping[str, str], BudgetedPod]] = []
+        """Pods that have ended, with namespace and labels. Only the controller counts them: the tables forget them."""
 
     def note(self, thing: Any) -> None:
         """Look at an object of any kind. The tables have it, too."""
         if isinstance(thing, Pod):
-            meta = thing.metadata
+            meta, conditions = thing.metadata, thing.status.conditions or ()
+            ready = any(each.type == "Ready" and each.status == "True" for each in conditions)
             if thing.status.phase in ENDED:
-                self._ended.append((meta.namespace, meta.labels or {}, controller_reference(meta), meta.name))
-            elif any(
-                each.type == "Ready" and each.status == "True" for each in thing.status.conditions or ()
-            ):
+                healthy = ready and meta.deletion_timestamp is None
+                pod = BudgetedPod(meta.name, controller_reference(meta), healthy)
+                self._ended.append((meta.namespace, meta.labels or {}, pod))
+            elif ready:
                 self._ready.add(meta.uid)
         elif isinstance(thing, PodDisruptionBudget):
             if not is_counted(thing):
@@ -118,7 +119,7 @@ class Budgets:
 
     def _ended_of(self, tables: Tables, namespace: str, budget: int) -> Sequence[BudgetedPod]:
         return [
-            BudgetedPod(name, owner, healthy=False)
-            for where, labels, owner, name in self._ended
+            pod
+            for where, labels, pod in self._ended
             if where == namespace and budget in tables.budgets.selecting(namespace, labels)
         ]

@@ -6,11 +6,14 @@ from copy import deepcopy
 from typing import Any
 
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from api.fates import changes
+from api.groups import POD_GROUP_LABEL
 from api.plans import PreemptionPlanSpec
 from nodes.answers.asking import decide_pod
 from nodes.answers.fates import node_fates
+from nodes.answers.plan_words import said_of, victims_of
 from nodes.groups.keys import short_name
 from nodes.search.decision import DecisionError, decide_group
 from nodes.search.unmodelled import why_blocked
@@ -36,8 +39,38 @@ def decided(snapshot: Snapshot, kind: str, name: str) -> PreemptionPlanSpec | No
         return None
 
 
+@st.composite
+def doubled(draw: st.DrawFn) -> list[Object]:
+    """Everything that waits is there twice, the second time with other names and another label.
+
+    Sometimes something that decides differs, too.
+    """
+    objects = draw(clusters())
+    priority, has_topology = draw(st.sampled_from((None, None, 0, 3, 1000))), draw(st.booleans())
+    waiting = [each for each in objects if each["kind"] == "Pod" and not each["spec"].get("nodeName")]
+    names = {(each["metadata"].get("labels") or {}).get(POD_GROUP_LABEL) for each in waiting}
+    groups = [each for each in objects if each["kind"] == "PodGroup" and each["metadata"]["name"] in names]
+    found = list(objects)
+    for each in deepcopy([*groups, *waiting]):
+        meta = each["metadata"]
+        meta["name"] += "-twin"
+        if meta.get("uid"):
+            meta["uid"] += "-twin"
+        if priority is not None:
+            each["spec"]["priority"] = priority
+            each["spec"].pop("priorityClassName", None)
+        if not has_topology:
+            each["spec"].pop("schedulingConstraints", None)
+        if each["kind"] == "Pod":
+            labels = meta["labels"] = {**(meta.get("labels") or {}), "twin": "true"}
+            if POD_GROUP_LABEL in labels:
+                labels[POD_GROUP_LABEL] += "-twin"
+        found.append(each)
+    return found
+
+
 @settings(max_examples=examples(200))
-@given(clusters())
+@given(doubled())
 def test_each_fate_is_that_of_a_decision_alone(objects: list[Object]) -> None:
     snapshot = snapshot_of(objects)
     fates = node_fates(snapshot)
@@ -47,9 +80,12 @@ def test_each_fate_is_that_of_a_decision_alone(objects: list[Object]) -> None:
         if spec is None:
             assert fate.reason == "Misconfigured"
             continue
+        assert fate.sentence == said_of(spec)
         goes_ahead = spec.outcome in ("Fits", "Preempts") and not why_blocked(spec)
         known = spec.outcome if not spec.not_modelled else "Unknown"
         assert fate.state == (known if goes_ahead else "Waits")
+        if fate.state != "Unknown":
+            assert fate.because == (victims_of(spec) if goes_ahead else ())
         if goes_ahead:
             pods = {f"{pod.namespace}/{pod.name}" for victim in spec.victims for pod in victim.pods}
             gone, might = (gone | pods, might) if known != "Unknown" else (gone, might | pods)
