@@ -11,6 +11,7 @@ from rich.console import Console
 from bench import (
     confirmation,
     decisions,
+    diffs,
     events,
     evictions,
     freshness,
@@ -36,6 +37,7 @@ PARTS = {
     "quota": quota.run,
     "quota-live": quota_live.run,
     "reading": reading.run,
+    "diffs": diffs.run,
     "quota-filter": quota_filter.run,
     "quota-memory": quota_memory.run,
     "pending": pending.run,

@@ -17,6 +17,7 @@ import yaml
 
 from hack.controlplane.binaries import BinariesError
 from hack.controlplane.plane import ControlPlane, Options
+from hack.fidelity.budgets import Counts, run
 from hack.fidelity.comparison import Case, Difference, Tally, compare, make_cases, shrink
 from hack.fidelity.orders import Orders, judge_orders
 from hack.fidelity.planned import Plans, judge_plans
@@ -36,6 +37,7 @@ def main() -> int:
     parser.add_argument("--plans", type=int, default=10_000, help="gangs to plan for")
     parser.add_argument("--orders", type=int, default=10_000, help="gangs that look at pods on other nodes")
     parser.add_argument("--objects", type=int, default=2_500, help="manifests to store in an API server")
+    parser.add_argument("--budgets", type=int, default=500, help="PodDisruptionBudgets on a control plane")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--family", choices=[*FAMILIES, "all"], help="only this family of features")
     arguments = parser.parse_args()
@@ -59,11 +61,13 @@ def main() -> int:
             _print_orders(orders)
             for case, difference in _one_of_each(tally):
                 _show(*shrink(case, difference, probe.ask))
+        budgets = _budgets(arguments.budgets, arguments.seed)
     except BinariesError as error:
         print(error, file=sys.stderr)
         return 2
-    wrong = plans.wrong or orders.plans.wrong or orders.missed or stored.differences
-    return 1 if tally.differences or wrong else 0
+    wrong = plans.wrong or orders.plans.wrong or orders.missed
+    apart = tally.differences or stored.differences or budgets.differences
+    return 1 if wrong or apart else 0
 
 
 def _stored(count: int, seed: int) -> Comparison:
@@ -81,6 +85,19 @@ def _stored(count: int, seed: int) -> Comparison:
         )
         print(f"not compared, because {reason}: {kinds}")
     return result
+
+
+def _budgets(number: int, seed: int) -> Counts:
+    """Compare with the disruption controller of a control plane, and print what came of it."""
+    with TemporaryDirectory(prefix="reprieve-fidelity-") as folder:
+        counts = run(number, seed, Path(folder))
+    print(
+        f"budgets: {counts.budgets}; {counts.allowing} allow a disruption; {counts.unknown} are not known without an "
+        f"owner; {len(counts.differences)} differ from the disruption controller's"
+    )
+    for each in counts.differences[:SHOWN]:
+        print(f"  {each}")
+    return counts
 
 
 def _batches(seed: int, family: str | None) -> Iterator[list[Case]]:

@@ -18,7 +18,7 @@ from nodes.answers.asking import decide_for
 from nodes.filters.registry import COUNTING_FILTERS, POD_FILTERS
 from nodes.groups.keys import short_name
 from nodes.search.preemptors.gangs import minimum_of
-from nodes.search.preemptors.preemptor import DecisionError, Preemptor, group_preemptor, pod_preemptor
+from nodes.search.preemptors.preemptor import DecisionError, Preemptor, group_preemptor, preemptor_of_pod
 from nodes.state.columns.flags import GATED, NEVER, TERMINATING
 from nodes.state.snapshot import Snapshot
 
@@ -90,16 +90,16 @@ class _Searches:
 
     def pods(self, rows: list[int]) -> Asked:
         """The decision for these pods, which are alike."""
-        snapshot, row = self._snapshot, rows[0]
-        names = sorted(f"{snapshot.pod_namespaces[each]}/{snapshot.pod_names[each]}" for each in rows)
-        namespace, _, name = names[0].partition("/")
+        snapshot = self._snapshot
+        named = sorted((f"{snapshot.pod_namespaces[each]}/{snapshot.pod_names[each]}", each) for each in rows)
+        names, row = [name for name, _ in named], named[0][1]
         by_labels = self._look_at_labels or snapshot.pod_group[row] >= 0
-        where = int(snapshot.pod_labels[row]) if by_labels else namespace
+        where = int(snapshot.pod_labels[row]) if by_labels else snapshot.pod_namespaces[row]
         return self._asked(
             "Pod",
             names,
             ("Pod", where, *self._of_pod(row)),
-            partial(pod_preemptor, snapshot, namespace, name),
+            partial(preemptor_of_pod, snapshot, row),
         )
 
     def gang(self, group: int) -> Asked:

@@ -22,6 +22,7 @@ __all__ = [
     "Preemptor",
     "group_preemptor",
     "pod_preemptor",
+    "preemptor_of_pod",
     "priority_of_group",
 ]
 
@@ -132,10 +133,16 @@ def pod_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
     Raises DecisionError if the pod does not exist, terminates or is gated, or if the PriorityClass of its group does
     not exist.
     """
-    subject = f"Pod {namespace}/{name}"
     row = _row_of_pod(snapshot, namespace, name)
     if row is None:
-        raise DecisionError(subject, "", "there is no such object, or it has ended")
+        raise DecisionError(f"Pod {namespace}/{name}", "", "there is no such object, or it has ended")
+    return preemptor_of_pod(snapshot, row)
+
+
+def preemptor_of_pod(snapshot: Snapshot, row: int) -> Preemptor:
+    """The pod in this row: see `pod_preemptor`, which also says what is raised."""
+    namespace, name = snapshot.pod_namespaces[row], snapshot.pod_names[row]
+    subject = f"Pod {namespace}/{name}"
     flags = int(snapshot.pod_flags[row])
     if flags & TERMINATING:
         raise DecisionError(subject, "metadata.deletionTimestamp", "the pod terminates")

@@ -1,0 +1,17 @@
+"""What we count for PodDisruptionBudgets is what the disruption controller counts. `make fidelity` has more of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hack.fidelity.budgets import run
+
+BUDGETS = 40
+SEED = 500
+
+
+def test_the_disruption_controller_says_the_same(tmp_path: Path) -> None:
+    counts = run(BUDGETS, SEED, tmp_path)
+    assert counts.differences == []
+    assert counts.budgets == BUDGETS
+    assert counts.allowing
