@@ -1,1 +1,1 @@
-"""Compares our filters with kube-scheduler's own ones on random clusters: `make fidelity`."""
+"""Compares our filters with kube-scheduler's own ones, and budgets with their controller: `make fidelity`."""

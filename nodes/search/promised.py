@@ -82,7 +82,7 @@ class _Page:
             if pod is not None and snapshot.pod_node[pod] < 0:
                 self._promised[pod] = node
         rows = snapshot.pod_rows
-        self._kept += [(plan, row) for uid in room.victims if (row := rows.get(uid)) is not None]
+        self._kept += [(plan, rows[uid]) for uid in room.victims if uid in rows]
 
     def nominate(self, nominated: Sequence[tuple[int, int]]) -> None:
         """Waiting pods take room where they are nominated: (pod, node)."""
