@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from api.core import Pod
 from api.plans import PreemptionPlan
 from controllers.gangs.keys import lone_pod
 from controllers.gangs.mirror.roster import Roster
@@ -29,7 +31,7 @@ PHASES = ("Planned", "Confirmed", "Evicting", "Ready", "Bound", "Aborted", "Unsc
 
 def world(random: Random) -> tuple[Tables, list[PreemptionPlan], int]:
     """Nodes, running pods, gangs with a member or two, and plans for some of them. Also how many gangs there are."""
-    things = [node(name, cpu="8") for name in NODES]
+    things: list[Any] = [node(name, cpu="8") for name in NODES]
     running = [
         pod(
             f"r{each}",
@@ -63,7 +65,7 @@ def world(random: Random) -> tuple[Tables, list[PreemptionPlan], int]:
 
 
 def _plan(
-    random: Random, group: str, priority: int, members: list[str], victims: list[object], age: int
+    random: Random, group: str, priority: int, members: list[str], victims: list[Pod], age: int
 ) -> PreemptionPlan:
     spec = {
         "preemptor": {
