@@ -142,8 +142,7 @@ class NodeObjects(Reader):
         if kind not in HELPFUL:
             return False
         said = f"Not read: {problem}"
-        matters = self.asks_lease if kind == LEASE else kind not in SCALED_KINDS
-        if matters and said not in self.notes:
+        if (kind != LEASE or self.asks_lease) and said not in self.notes:
             self.notes.append(said)
         return True
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 
 from answers.errors import InputError
 from answers.picture import Picture
-from answers.reading.budgets import SCALED_KINDS, as_changed
+from answers.reading.budgets import as_changed
 from answers.reading.documents import Kind, Reader
 from answers.reading.node_objects import HELPFUL, NodeObjects
 from answers.reading.published import LEASE
@@ -51,7 +51,7 @@ class Planes(Reader):
 
     def do_without(self, kind: tuple[str, str], problem: str) -> bool:
         """See `Reader`. Without pods there is no answer."""
-        if self.nodes.asks_lease if kind == LEASE else kind not in SCALED_KINDS:
+        if kind != LEASE or self.nodes.asks_lease:
             self.refused[kind] = problem
         return kind != POD
 

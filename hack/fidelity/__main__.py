@@ -88,7 +88,7 @@ def _stored(count: int, seed: int) -> Comparison:
 
 
 def _budgets(number: int, seed: int) -> Counts:
-    """Compare with the disruption controller of a control plane, and print what came of it."""
+    """Compare with the disruption controller of a control plane, and print the result."""
     with TemporaryDirectory(prefix="reprieve-fidelity-") as folder:
         counts = run(number, seed, Path(folder))
     print(

@@ -37,13 +37,13 @@ KINDS: Final = (
 
 @dataclass
 class Counts:
-    """What came of a comparison."""
+    """The result of a comparison."""
 
     budgets: int = 0
     allowing: int = 0
     """Budgets that allow a disruption."""
     unknown: int = 0
-    """Budgets of which we say that they are not known. Each has a pod whose owner does not exist."""
+    """Budgets that we do not know. Each has a pod whose owner does not exist."""
     differences: list[str] = field(default_factory=list)
 
 
@@ -163,7 +163,7 @@ def count_offline(objects: Sequence[Json]) -> dict[tuple[str, str], tuple[int, s
 
 
 def run(budgets: int, seed: int, folder: Path) -> Counts:
-    """Start a control plane, and compare about so many budgets. Raises BinariesError."""
+    """Start a control plane, and compare about this number of budgets. Raises BinariesError."""
     with ControlPlane(folder, Options(controllers=CONTROLLERS)) as plane:
         return compare_budgets(plane.client, range(seed, seed + -(-budgets // BUDGETS)))
 

@@ -89,7 +89,7 @@ def _meet_taints(cluster: Cluster, members: Collection[int]) -> bool:
 
 
 def _unknown_budgets(cluster: Cluster, gone: list[int]) -> Iterator[str]:
-    """Budgets of which nobody knows what they allow, if one selects a pod that might be evicted.
+    """Budgets whose allowance nobody knows, if one selects a pod that might be evicted.
 
     Where budgets are preferred, they decide which pods are victims, and not whether any are.
     """
