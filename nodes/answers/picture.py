@@ -154,6 +154,8 @@ def _room_of(spec: PreemptionPlanSpec) -> PlanRoom:
         name=preemptor.name,
         uid=preemptor.uid,
         priority=preemptor.priority,
-        nodes={each.uid: each.node for each in spec.placements if not each.beyond_min_count},
+        nodes={
+            each.uid: each.node for each in spec.placements if not (each.beyond_min_count or each.any_node)
+        },
         victims=frozenset(pod.uid for victim in spec.victims for pod in victim.pods),
     )

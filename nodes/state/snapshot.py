@@ -49,7 +49,7 @@ class PlanRoom:
     uid: str
     priority: int
     nodes: Mapping[str, str]
-    """The planned node by the UID of the pod, without the pods that only take free room."""
+    """The planned node by the UID of each pod for which room is promised."""
     victims: frozenset[str]
     """UIDs of the pods that are evicted for it."""
 

@@ -74,7 +74,10 @@ def _plan(
         },
         "outcome": "Preempts", "reason": "x", "domain": None, "priorityCutoff": 1,
         "placements": [
-            {"pod": uid, "uid": uid, "node": random.choice(NODES), "beyondMinCount": random.random() < 0.2}
+            {
+                "pod": uid, "uid": uid, "node": random.choice(NODES),
+                "beyondMinCount": random.random() < 0.2, "anyNode": random.random() < 0.2,
+            }
             for uid in members
         ],
         "victims": [
