@@ -153,14 +153,15 @@ def _expected(budget: PodDisruptionBudget, pods: list[BudgetedPod], scales: Scal
 
 def _scale(namespace: str, pods: list[BudgetedPod], scales: Scales) -> int:
     """The scales of all controllers of the pods together. Pods without a controller do not count."""
-    found, seen = dict[str, int](), set[str]()
+    found, seen = dict[str, int](), set[tuple[str, str, str]]()
     unknown: UnknownScale | None = None
     for pod in pods:
-        if pod.controller is None or pod.controller.uid in seen:
+        owner = pod.controller
+        if owner is None or (named := (owner.kind, owner.name, owner.uid)) in seen:
             continue
-        seen.add(pod.controller.uid)
+        seen.add(named)
         try:
-            uid, scale = scales.of(namespace, pod.controller)
+            uid, scale = scales.of(namespace, owner)
         except UnknownScale as missing:  # one that has no scale decides, whoever the others are
             unknown = unknown or missing
         else:
