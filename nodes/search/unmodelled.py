@@ -28,6 +28,8 @@ from nodes.state.snapshot import Snapshot
 
 __all__ = ["could_admit", "not_modelled", "why_blocked"]
 
+BUDGET: Final = "PodDisruptionBudget "
+"""What the names of budgets begin with whose allowance is not known. On a cluster it is, so it blocks no plan."""
 MAY_ADMIT: Final = STRICTER | {LIMITS, AFFINITY}
 """Names of what may admit a member that the search refuses: volumes that several pods share count once, and affinity
 to pods of a namespace may be met if its labels are not known."""
@@ -38,21 +40,22 @@ def why_blocked(spec: PreemptionPlanSpec, *, asks: bool = True) -> str:
 
     `asks`: the scheduler is asked about each member before anything is evicted (docs/decisions/0058).
     """
-    if spec.outcome != "Preempts" or not spec.not_modelled or (asks and _can_be_asked(spec)):
+    names = [name for name in spec.not_modelled if not name.startswith(BUDGET)]
+    if spec.outcome != "Preempts" or not names or (asks and _can_be_asked(spec, names)):
         return ""
-    return unmodelled.not_modelled(spec.not_modelled)
+    return unmodelled.not_modelled(names)
 
 
-def _can_be_asked(spec: PreemptionPlanSpec) -> bool:
+def _can_be_asked(spec: PreemptionPlanSpec, names: Collection[str]) -> bool:
     """Whether the scheduler's word on each member settles what is not modelled: each is alone on its node, and what is
     not modelled depends on nothing else."""
     nodes = [each.node for each in spec.placements]
-    return len(set(nodes)) == len(nodes) and LOCAL.issuperset(spec.not_modelled)
+    return len(set(nodes)) == len(nodes) and LOCAL.issuperset(names)
 
 
 def could_admit(name: str) -> bool:
     """Whether what is not modelled may admit a member where the search refuses it. Anything else only refuses."""
-    return name in MAY_ADMIT
+    return name in MAY_ADMIT or name.startswith(BUDGET)
 
 
 def not_modelled(
@@ -106,7 +109,7 @@ def _unknown_budgets(cluster: Cluster, gone: list[int]) -> Iterator[str]:
     for row in selecting.intersection(rows):
         budget = snapshot.budgets[row]
         if budget is not None:
-            yield f"PodDisruptionBudget {budget.namespace}/{budget.name} (without {budget.unknown})"
+            yield f"{BUDGET}{budget.namespace}/{budget.name} (without {budget.unknown})"
 
 
 def _in_unknown_namespaces(snapshot: Snapshot, members: Collection[int]) -> Iterator[str]:
