@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodes.search.decision import decide_group, decide_pod
+from nodes.answers.asking import decide_group, decide_pod
 from tests.kit.examples import examples
 from tests.kit.plans.afar import Afar
 from tests.kit.plans.engine import snapshot_of

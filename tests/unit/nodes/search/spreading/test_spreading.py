@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from api.core import Node, Pod
-from nodes.search.decision import decide_pod
+from nodes.answers.asking import decide_pod
 from nodes.search.spreading import obeying, victims
 from tests.kit.objects import gang, node, pod, tables
 from tests.unit.nodes.search.support import NS, decide, names
