@@ -67,10 +67,10 @@ fuzz: build ## Fuzz quantities, durations and the review decoder, all at once (F
 	@$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS)
 
 FIDELITY_VERDICTS ?= 3000000
-FIDELITY_OBJECTS ?= 2500
+FIDELITY_OBJECTS ?= 3000
 FIDELITY_SEED ?= 0
 
-fidelity: build ## Compare our filters with kube-scheduler's own ones on random clusters, shrink what differs, our defaults with an API server's, and budgets with the disruption controller's (FIDELITY_VERDICTS=3000000, FIDELITY_OBJECTS=2500, FIDELITY_SEED=0)
+fidelity: build ## Compare our filters with kube-scheduler's own ones on random clusters, shrink what differs, our defaults with an API server's, and budgets with the disruption controller's (FIDELITY_VERDICTS=3000000, FIDELITY_OBJECTS=3000, FIDELITY_SEED=0)
 	@$(BIN)/python -m hack.fidelity --verdicts $(FIDELITY_VERDICTS) --objects $(FIDELITY_OBJECTS) --seed $(FIDELITY_SEED)
 
 alerts: build ## Ask Prometheus' own promtool when the alerts fire, and when not

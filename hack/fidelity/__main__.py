@@ -36,7 +36,7 @@ def main() -> int:
     parser.add_argument("--verdicts", type=int, default=1_000_000, help="pod-node pairs to ask about")
     parser.add_argument("--plans", type=int, default=10_000, help="gangs to plan for")
     parser.add_argument("--orders", type=int, default=10_000, help="gangs that look at pods on other nodes")
-    parser.add_argument("--objects", type=int, default=2_500, help="manifests to store in an API server")
+    parser.add_argument("--objects", type=int, default=3_000, help="manifests to store in an API server")
     parser.add_argument("--budgets", type=int, default=500, help="PodDisruptionBudgets on a control plane")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--family", choices=[*FAMILIES, "all"], help="only this family of features")
