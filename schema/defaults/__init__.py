@@ -5,4 +5,7 @@ read. An API server does the same when it reads from its store, so an object tha
 `admission` is about pods that do not exist yet: what the admission plugins add to them, and when they refuse them.
 
 See docs/decisions/0086.
+
+Tests: admission, amounts, filling, limit_ranges and rows in
+tests/unit/schema/test_defaults.py.
 """
