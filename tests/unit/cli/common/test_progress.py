@@ -17,11 +17,13 @@ ROOT = Path(__file__).parents[4]
 QUEUE = ["queue", "-f", "examples/quota-teams.yaml"]
 DIFF = ["diff", "examples/another-node.yaml", "-f", "examples/training-cluster.yaml"]
 SLOW = """
-import sys, time
+import signal, sys, time
 from answers.reading.documents import Reader
 from cli.common import progress
 from cli.main import main
 
+# Processes that a shell starts in the background ignore interrupts, and so do their children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 progress.WAIT_SECONDS, progress.PER_SECOND = {wait}, 50
 take, said, lines = Reader.take, progress._said, []
 
