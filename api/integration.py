@@ -20,6 +20,7 @@ __all__ = [
     "PREBUILT_WORKLOAD_LABEL",
     "PRIORITY_CLASS_LABEL",
     "QUEUE_NAME_LABEL",
+    "STARTED_WITH_ANNOTATION",
     "WORKLOAD_ANNOTATION",
 ]
 
@@ -50,6 +51,8 @@ ADMISSION_GATE: Final = "kueue.x-k8s.io/admission"
 """The scheduling gate of a pod that waits for quota."""
 WORKLOAD_ANNOTATION: Final = "kueue.x-k8s.io/workload"
 """On the template of a Job that has quota, and so on its pods: the Workload."""
+STARTED_WITH_ANNOTATION: Final = "reprieve.dev/started-with"
+"""On the template of a Job with partial admission that has quota: parallelism now, and as asked for (`3 of 8`)."""
 POD_SET_LABEL: Final = "kueue.x-k8s.io/podset"
 """On the template of a Job that has quota, and so on its pods: the pod set."""
 CONTROLLER_UID_LABEL: Final = "batch.kubernetes.io/controller-uid"

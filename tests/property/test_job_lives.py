@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from api.core import TimedToleration
+from api.integration import STARTED_WITH_ANNOTATION
 from controllers.jobs.batch.life import (
     Around,
     ChangeWorkload,
@@ -58,18 +59,23 @@ class JobLife(RuleBasedStateMachine):
         self.clears_start_time = False
         self.asked = (2, 6)
         """parallelism and completions that the user has written last."""
+        self.webhook = True
+        """It is there when users write."""
+        self.lost = False
+        """What an admission had added to the template is not known any longer."""
 
     @initialize(
         suspended=st.booleans(),
         clears=st.booleans(),
         least=st.sampled_from((None, None, 1, 2)),
         follows=st.booleans(),
+        webhook=st.booleans(),
     )
-    def begin(self, suspended: bool, clears: bool, least: int | None, follows: bool) -> None:
+    def begin(self, suspended: bool, clears: bool, least: int | None, follows: bool, webhook: bool) -> None:
         """`clears`: the Job controller of 1.36 and later clears the start time itself."""
         self.job["spec"] |= {"suspend": suspended, "completions": 6}
         self.job["status"] = {}
-        self.clears_start_time = clears
+        self.clears_start_time, self.webhook = clears, webhook
         if least is not None:
             self.job["metadata"]["annotations"] = {LEAST: str(least)}
             if follows:
@@ -104,13 +110,43 @@ class JobLife(RuleBasedStateMachine):
         count: int = assignment["count"]
         return count
 
-    @rule(dies=st.booleans())
-    def act(self, dies: bool) -> None:
-        """One look at the Job, and the write that follows, unless the process dies before it."""
-        if dies:
-            self.reported = NOTHING
-        else:
-            self.look()
+    @rule()
+    def act(self) -> None:
+        """One look at the Job, and the write that follows."""
+        self.look()
+
+    @rule()
+    def another_process_leads(self) -> None:
+        """The former one has died before its write."""
+        self.reported = NOTHING
+
+    @rule()
+    def a_write_fails(self) -> None:
+        """What is reported holds all the same."""
+        self.reported = self.next().reported
+
+    @rule(fewer=st.integers(0, 4))
+    def starts(self, fewer: int) -> None:
+        """It takes many steps of others, and so would be seldom."""
+        self.rest()
+        if self.workload is not None and not self.holds() and not self.is_true("Finished"):
+            self.admit(fewer)
+            self.rest()
+
+    @precondition(lambda self: self.holds())
+    @rule()
+    def is_evicted_and_gives_its_quota_back(self) -> None:
+        """The API server refuses for a while that the Job gets its template back."""
+        self.say(Evicted="True")
+        for _ in range(3):
+            step = self.next()
+            self.reported = step.reported
+            if isinstance(step.write, PatchJob) and step.write.what == "stop":
+                self.write(step.write)
+            self.job_controller()
+            while self.terminating:
+                self.a_pod_is_gone()
+        self.carry_out_reports()
 
     def look(self) -> bool:
         """Returns whether anything has changed."""
@@ -281,14 +317,32 @@ class JobLife(RuleBasedStateMachine):
     @rule(parallelism=st.integers(1, 4))
     def scale(self, parallelism: int) -> None:
         spec = self.job["spec"]
-        lowered = (spec["parallelism"], spec["completions"]) != self.asked
-        between = "kind" in spec["template"]["spec"]["nodeSelector"] and not self.holds()
-        if self.has(LEAST) and (not spec["suspend"] or lowered or between):
-            return  # the webhook refuses it; once it is suspended, the old numbers come back first
+        started_with = spec["template"]["metadata"].get("annotations", {}).get(STARTED_WITH_ANNOTATION, "")
+        if self.has(LEAST) and not spec["suspend"] and self.webhook:
+            return  # the webhook refuses it
+        if started_with.startswith(f"{parallelism} of "):
+            return  # nobody can see that it is not our number
+        both = spec["parallelism"] == spec["completions"] and spec.get("completionMode") == "Indexed"
+        completions = parallelism if self.has(FOLLOWS) and both else self.asked[1]
+        if spec["completions"] not in (completions, self.asked[1]) and not both:
+            return
         spec["parallelism"] = parallelism
-        if self.has(FOLLOWS):
+        if both and self.has(FOLLOWS):
             spec["completions"] = parallelism
         self.asked = spec["parallelism"], spec["completions"]
+
+    @precondition(lambda self: self.job["spec"]["suspend"] or not self.webhook)
+    @rule()
+    def completions_follow_no_longer(self) -> None:
+        self.job["metadata"].get("annotations", {}).pop(FOLLOWS, None)
+
+    @precondition(lambda self: self.workload is not None)
+    @rule()
+    def workload_is_lost(self) -> None:
+        """Somebody takes its finalizer off, and deletes it."""
+        self.workload = None
+        self.reported = NOTHING
+        self.lost = self.lost or "kind" in self.job["spec"]["template"]["spec"]["nodeSelector"]
 
     @rule()
     def resume_by_hand(self) -> None:
@@ -308,7 +362,7 @@ class JobLife(RuleBasedStateMachine):
 
     @invariant()
     def a_job_that_runs_with_additions_has_quota(self) -> None:
-        if self.workload is None:
+        if self.workload is None and not self.lost:
             assert self.pods == 0 or "kind" not in self.job["spec"]["template"]["spec"]["nodeSelector"]
 
     @rule()
@@ -346,7 +400,7 @@ class JobLife(RuleBasedStateMachine):
         else:
             assert self.pods == 0
             assert not self.is_true("Evicted") or not self.holds(), "quota is held for nothing"
-            assert template == CLEAN, "the Job has its template back"
+            assert self.lost or template == CLEAN, "the Job has its template back"
             spec = self.job["spec"]
             assert (spec["parallelism"], spec["completions"]) == self.asked, "it has its numbers back"
 

@@ -1,22 +1,27 @@
 """A Job that starts with fewer pods than it asks for (partial admission). Pure functions.
 
-The number of pods of its Workload says what the Job asked for, as long as the Job is lowered. So nothing has to be
-remembered elsewhere. The rules are Kueue's (pkg/controller/jobs/job). See docs/decisions/0089.
+The write that starts it keeps what it asked for in an annotation of its template. So it gets its pods back whatever
+has become of its Workload meanwhile. The rules are Kueue's (pkg/controller/jobs/job). See docs/decisions/0089.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
+from api.integration import STARTED_WITH_ANNOTATION
 from api.jobs import TemplatedJob
 from api.partial_jobs import completions_follow
 from api.podsets import PodSet
 from api.workloads import Workload
-from controllers.jobs.job_state import pods_at_once, pods_needed
+from controllers.jobs.job_state import pods_at_once, pods_needed, template_parts
 
-__all__ = ["as_it_was", "lowered", "pods_with_quota", "raised"]
+__all__ = ["as_it_was", "lowered", "pods_with_quota", "raised", "started_with"]
+
+STARTED: Final = re.compile(r"([0-9]{1,10}) of ([0-9]{1,10})")
 
 
 def lowered(job: TemplatedJob, pods: PodSet, count: int) -> dict[str, int]:
@@ -26,22 +31,39 @@ def lowered(job: TemplatedJob, pods: PodSet, count: int) -> dict[str, int]:
     """
     if pods.min_count is None or count >= pods_needed(job):
         return {}
-    return _fields(job, count)
+    both = _are_equal(job) and completions_follow(job.metadata.annotations)
+    return _fields(count, both=both)
 
 
-def raised(job: TemplatedJob, workload: Workload) -> dict[str, int]:
+def started_with(job: TemplatedJob, fields: Mapping[str, int]) -> str:
+    """What the template keeps of a Job that starts with these `fields` of `lowered`."""
+    asked = pods_at_once(job) if job.spec.parallelism is None else job.spec.parallelism
+    return f"{fields.get('parallelism', asked)} of {asked}"
+
+
+def raised(job: TemplatedJob, workload: Workload | None) -> dict[str, int]:
     """The fields of the Job's spec that give it all its pods back; empty if it is not lowered.
 
-    While the admission is there, a number that is not the admitted one is the user's. Quota may be given back just
-    before the Job has its pods back. In between, a smaller number counts as ours.
+    A number that is not the one that it was started with is the user's.
     """
+    kept = STARTED.fullmatch(template_parts(job.spec.template).annotations.get(STARTED_WITH_ANNOTATION, ""))
+    if kept is None:
+        return _raised_by(workload, job) if workload is not None else {}
+    given, asked = map(int, kept.groups())
+    if job.spec.parallelism != given or asked <= given:
+        return {}
+    return _fields(asked, both=_are_equal(job))  # before, completions were more than have quota
+
+
+def _raised_by(workload: Workload, job: TemplatedJob) -> dict[str, int]:
+    """The same for a Job that Kueue has started: its Workload says what it asked for."""
     pods = _pods(workload)
     if pods is None or pods.min_count is None or pods_at_once(job) >= pods.count:
         return {}
     admitted = pods_with_quota(workload).get(pods.name)
     if admitted is not None and job.spec.parallelism != admitted:
         return {}
-    return _fields(job, pods.count)
+    return _fields(pods.count, both=_are_equal(job) and completions_follow(job.metadata.annotations))
 
 
 def as_it_was(job: TemplatedJob, workload: Workload) -> TemplatedJob:
@@ -59,12 +81,14 @@ def pods_with_quota(workload: Workload) -> Mapping[str, int]:
     }
 
 
-def _fields(job: TemplatedJob, count: int) -> dict[str, int]:
-    """The API server takes other completions of an Indexed Job, if they equal parallelism before and after."""
+def _fields(count: int, *, both: bool) -> dict[str, int]:
+    return {"parallelism": count, **({"completions": count} if both else {})}
+
+
+def _are_equal(job: TemplatedJob) -> bool:
+    """Whether the API server takes other completions: those of an Indexed Job that equal parallelism."""
     spec = job.spec
-    both = spec.completion_mode == "Indexed" and spec.completions == spec.parallelism
-    follows = both and completions_follow(job.metadata.annotations)
-    return {"parallelism": count, **({"completions": count} if follows else {})}
+    return spec.completion_mode == "Indexed" and spec.completions == spec.parallelism
 
 
 def _pods(workload: Workload) -> PodSet | None:

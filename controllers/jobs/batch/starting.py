@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
-from api.integration import POD_SET_LABEL, WORKLOAD_ANNOTATION
+from api.integration import POD_SET_LABEL, STARTED_WITH_ANNOTATION, WORKLOAD_ANNOTATION
 from api.jobs import TemplatedJob
 from api.workloads import Workload
-from controllers.jobs.batch.partial import lowered, raised
+from controllers.jobs.batch.partial import lowered, raised, started_with
 from controllers.jobs.job_state import OF_THE_JOB, TemplateParts, template_parts
 from quota.cycle.pod_set_infos import PodSetInfo, merged
 
@@ -33,12 +33,15 @@ def start(job: TemplatedJob, workload: Workload, info: PodSetInfo) -> Patch:
     if info.node_selector:
         spec["nodeSelector"] = dict(info.node_selector)
     known = [msgspec.to_builtins(each) for each in parts.spec.tolerations or ()]
-    more = [each for each in map(msgspec.to_builtins, info.tolerations) if each not in known]
-    if more:
-        spec["tolerations"] = known + more
-    template = {"metadata": {"labels": labels, "annotations": annotations}, "spec": spec}
+    new = [each for each in map(msgspec.to_builtins, info.tolerations) if each not in known]
+    if new:
+        spec["tolerations"] = known + new
     pods = next(each for each in workload.spec.pod_sets if each.name == info.name)
-    return _patch(job, {"suspend": False, "template": template, **lowered(job, pods, info.count)})
+    fewer = lowered(job, pods, info.count)
+    if pods.min_count is not None:
+        annotations[STARTED_WITH_ANNOTATION] = started_with(job, fewer)
+    template = {"metadata": {"labels": labels, "annotations": annotations}, "spec": spec}
+    return _patch(job, {"suspend": False, "template": template, **fewer})
 
 
 def stop(job: TemplatedJob) -> Patch:
@@ -66,9 +69,13 @@ def restore(job: TemplatedJob, workload: Workload, original: TemplateParts) -> P
 
 
 def strip(job: TemplatedJob) -> Patch:
-    """Takes the names of the Workload and the pod set off the template, if it is not known any longer what it was."""
-    names = {"labels": {POD_SET_LABEL: None}, "annotations": {WORKLOAD_ANNOTATION: None}}
-    return _patch(job, {"template": {"metadata": names}})
+    """Takes the names of the Workload and the pod set off the template, if it is not known any longer what it was.
+
+    The Job gets all its pods back.
+    """
+    ours = {WORKLOAD_ANNOTATION: None, STARTED_WITH_ANNOTATION: None}
+    names = {"labels": {POD_SET_LABEL: None}, "annotations": ours}
+    return _patch(job, {"template": {"metadata": names}, **raised(job, None)})
 
 
 def _patch(job: TemplatedJob, spec: Patch) -> Patch:

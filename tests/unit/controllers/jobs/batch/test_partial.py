@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from api.integration import STARTED_WITH_ANNOTATION
 from api.workloads import Workload
 from controllers.jobs.batch.life import Around, PatchJob, next_step
 from controllers.jobs.batch.partial import as_it_was, lowered, pods_with_quota, raised
-from controllers.jobs.batch.starting import restore, start
+from controllers.jobs.batch.starting import restore, start, strip
 from controllers.jobs.batch.workload_of import wish_of, workload_body
 from controllers.jobs.job_state import TemplateParts
 from controllers.jobs.owned_workload import Classes
@@ -107,7 +108,57 @@ def test_another_number_is_the_users(parallelism: int, expected: dict[str, int])
     assert raised(read_job(other), workload_of(body, 3)) == expected
 
 
-def test_once_the_quota_is_given_back_a_smaller_number_counts_as_ours() -> None:
+@pytest.mark.parametrize(("count", "now"), [(3, None), (3, 5), (3, 8), (8, None), (8, 3)])
+def test_the_numbers_come_back_whatever_quota_the_workload_has_now(count: int, now: int | None) -> None:
+    """The API server took the restore late. The Workload has given its quota back, and may have other quota."""
+    body = elastic("true", **INDEXED)
+    stopped = merge(body, start(read_job(body), workload_of(body, count), info(count)))
+    stopped = merge(stopped, {"spec": {"suspend": True}})
+    given_back = merge(stopped, restore(read_job(stopped), workload_of(body, now), TemplateParts()))
+    assert (given_back["spec"]["parallelism"], given_back["spec"]["completions"]) == (8, 8)
+    assert STARTED_WITH_ANNOTATION not in given_back["spec"]["template"]["metadata"]["annotations"]
+
+
+@pytest.mark.parametrize("now", [None, 2, 3, 5])
+def test_a_users_number_stays_whatever_quota_the_workload_has_now(now: int | None) -> None:
+    body = elastic()
+    started = merge(body, start(read_job(body), workload_of(body, 3), info(3)))
+    theirs = merge(started, {"spec": {"suspend": True, "parallelism": 2}})
+    assert counts(restore(read_job(theirs), workload_of(body, now), TemplateParts())) == (None, None)
+
+
+def test_the_numbers_come_back_without_a_workload() -> None:
+    """Somebody has taken its finalizer off."""
+    body = elastic("true", **INDEXED)
+    started = merge(body, start(read_job(body), workload_of(body, 3), info(3)))
+    assert counts(strip(read_job(merge(started, {"spec": {"suspend": True}})))) == (8, 8)
+    assert counts(strip(read_job(body))) == (None, None)
+
+
+def test_completions_come_back_although_they_are_not_to_follow_any_longer() -> None:
+    """The webhook takes that from whoever suspends the Job in the same write."""
+    body = elastic("true", **INDEXED)
+    started = merge(body, start(read_job(body), workload_of(body, 3), info(3)))
+    changed = merge(started, {"spec": {"suspend": True}, "metadata": {"annotations": {FOLLOWS: None}}})
+    assert counts(restore(read_job(changed), workload_of(body, 3), TemplateParts())) == (8, 8)
+
+
+def test_parallelism_above_completions_comes_back() -> None:
+    body = elastic(parallelism=30)
+    started = merge(body, start(read_job(body), workload_of(body, 3), info(3)))
+    assert counts(restore(read_job(started), workload_of(body, 3), TemplateParts())) == (30, None)
+
+
+def test_what_was_copied_from_another_job_says_nothing() -> None:
+    """A template of another Job, in a Job that waits for its own Workload."""
+    template = merge(CLEAN, {"metadata": {"annotations": {STARTED_WITH_ANNOTATION: "8 of 30"}}})
+    body = elastic(template=template)
+    started = merge(body, start(read_job(body), workload_of(body, 8), info(8)))
+    assert counts(restore(read_job(started), workload_of(body, 8), TemplateParts())) == (None, None)
+
+
+def test_once_the_quota_is_given_back_a_smaller_number_counts_as_kueues() -> None:
+    """Kueue has started the Job, so its template does not say with how many pods."""
     body = elastic()
     assert raised(read_job(merge(body, {"spec": {"parallelism": 2}})), workload_of(body)) == {
         "parallelism": 8
