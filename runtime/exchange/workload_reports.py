@@ -20,6 +20,8 @@ class Reported:
 
     nothing_runs: bool = False
     """No pod of it is left."""
+    runs: bool = False
+    """Pods may be left. A Workload may run without being admitted: its queue has got another admission check."""
     remaining: tuple[str, ...] = ()
     """Names of pods that are left although the Workload is evicted."""
     eviction: tuple[str, str] | None = None

@@ -221,7 +221,7 @@ class Leading:
         if not uid or (job is None and await self._has_job(meta, uid)):
             return  # it is nobody's, or whoever has it looks at it
         pods = await self._writer.pods_of(meta.namespace, uid)
-        self._reporter.report(meta.uid, key, Reported(remaining=tuple(pods)))
+        self._reporter.report(meta.uid, key, Reported(runs=bool(pods), remaining=tuple(pods)))
         if not pods and meta.deletion_timestamp is not None:
             if has_finalizer(meta, RESOURCE_IN_USE):
                 await self._writer.unprotect_workload(meta)

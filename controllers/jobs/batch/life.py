@@ -156,6 +156,13 @@ def next_step(job: TemplatedJob, workload: Workload | None, around: Around) -> S
         return _without_workload(job, around)
     if not is_for(workload, job):
         return _of_another(job, workload)
+    step = _with_workload(job, workload, around)
+    if nothing_runs(job) or finished(job) is not None:
+        return step
+    return replace(step, reported=replace(step.reported, runs=True))
+
+
+def _with_workload(job: TemplatedJob, workload: Workload, around: Around) -> Step:
     if workload.metadata.deletion_timestamp is not None:
         return _workload_deleted(job, workload, around)
     if (end := finished(job)) is not None:

@@ -95,6 +95,13 @@ class Around:
 
 def next_step(seen: Seen, around: Around) -> GroupStep:
     """What follows for a group, whether it is in a queue or not."""
+    step, workload = _step(seen, around), seen.workload
+    if workload is None or not _left(seen, workload):
+        return step
+    return replace(step, reported=replace(step.reported, runs=True))
+
+
+def _step(seen: Seen, around: Around) -> GroupStep:
     workload = seen.workload
     if workload is not None and (workload.metadata.deletion_timestamp is not None or seen.group is None):
         return _delete_workload(seen, workload)
@@ -112,6 +119,8 @@ def next_step(seen: Seen, around: Around) -> GroupStep:
         return _evicted(seen, workload, around)
     if is_true(workload, ADMITTED):
         return _admitted(seen, workload, around)
+    if _left(seen, workload) and not is_true(workload, QUOTA_RESERVED):
+        return replace(_ends(seen, workload, "its quota was given back"), delete=False)
     step = _waits(seen, workload, around)
     return replace(step, stop=step.stop or _why_stop(seen))
 
@@ -175,14 +184,19 @@ def _delete_workload(seen: Seen, workload: Workload) -> GroupStep:
 
 def _ends(seen: Seen, workload: Workload, why: str) -> GroupStep:
     """All members that have the quota of the Workload are removed."""
-    uid = workload.metadata.uid
-    left = [each for each in seen.members if each.admitted_by == uid and not each.succeeded]
+    left = _left(seen, workload)
     if not left:
         return GroupStep(
             delete=workload.metadata.deletion_timestamp is None, reported=Reported(nothing_runs=True)
         )
     names = tuple(sorted(each.name for each in left))
     return replace(_leave(left, why), reported=Reported(remaining=names))
+
+
+def _left(seen: Seen, workload: Workload) -> list[Member]:
+    """The members that have the quota of the Workload."""
+    uid = workload.metadata.uid
+    return [each for each in seen.members if each.admitted_by == uid and not each.succeeded]
 
 
 def _leave(members: Sequence[Member], why: str) -> GroupStep:

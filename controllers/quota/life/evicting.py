@@ -86,8 +86,7 @@ def evict(draft: Draft, reason: str, message: str, cause: str = "") -> None:
     """The Workload must end. `cause`: the underlying cause of a deactivation.
 
     Conditions and events name the cause in the reason. Metrics and the status count it beside the reason. The quota is
-    given back by whoever ends its pods. If it was never admitted, nothing of it runs, and its quota comes back with
-    this write.
+    given back when nothing of it runs.
     """
     full = f"{reason}DueTo{cause}" if cause else reason
     draft.set(EVICTED, True, full, message)
@@ -106,8 +105,6 @@ def evict(draft: Draft, reason: str, message: str, cause: str = "") -> None:
     draft.event("Normal", f"EvictedDueTo{full}", message)
     if status.admission is not None:
         draft.count(Counted("Evicted", status.admission.cluster_queue, reason, cause, is_first))
-    if draft.is_true(QUOTA_RESERVED) and not draft.is_true(ADMITTED):
-        give_back(draft, message)
 
 
 def give_back(draft: Draft, message: str) -> None:

@@ -133,7 +133,7 @@ def _follow(draft: Draft, around: Around, limits: Limits) -> None:
     if draft.workload.spec.active:
         judge_checks(draft)
         _limit_execution(draft)
-    _deactivate(draft)
+    _deactivate(draft, around)
     if draft.is_true(QUOTA_RESERVED):
         if not draft.is_true(EVICTED):
             _reclaim(draft, around)
@@ -184,7 +184,7 @@ def _limit_execution(draft: Draft) -> None:
         draft.event("Warning", EXECUTION_TIME, f"The maximum execution time ({limit}s) exceeded")
 
 
-def _deactivate(draft: Draft) -> None:
+def _deactivate(draft: Draft, around: Around) -> None:
     """A Workload that is to be deactivated gets spec.active false; one that is not active ends."""
     target = draft.condition(DEACTIVATION_TARGET)
     is_target = target is not None and target.status == "True"
@@ -196,6 +196,8 @@ def _deactivate(draft: Draft) -> None:
         if is_target and target is not None:
             cause, message = target.reason, f"{message} due to {target.message}"
         evict(draft, DEACTIVATED, message, cause)
+        if draft.is_true(QUOTA_RESERVED) and not _may_run(draft, around):
+            give_back(draft, message)
     if is_target:
         draft.remove(DEACTIVATION_TARGET)
     if not draft.is_true(QUOTA_RESERVED):
@@ -221,13 +223,18 @@ def _judge_holder(draft: Draft, around: Around) -> None:
     if around.reported.eviction is not None:
         evict(draft, *around.reported.eviction)
         return
-    if not draft.is_true(ADMITTED):
+    if not _may_run(draft, around):
         _cancel(draft, around)
         return
     for kind, queue in (("ClusterQueue", around.cluster_queue), ("LocalQueue", around.local_queue)):
         if queue is not None and queue.spec.stop_policy == "HoldAndDrain":
             evict(draft, STOPPED[kind], f"The {kind} is stopped")
             return
+
+
+def _may_run(draft: Draft, around: Around) -> bool:
+    """Whether pods of it may run. It may have been admitted before its queue got another admission check."""
+    return draft.is_true(ADMITTED) or around.reported.runs
 
 
 def _cancel(draft: Draft, around: Around) -> None:
@@ -266,7 +273,7 @@ def _await_end(draft: Draft, around: Around, limits: Limits) -> None:
     show_wait(draft)
     evicted = draft.condition(EVICTED)
     message = evicted.message if evicted is not None else ""
-    if around.reported.nothing_runs or not draft.is_true(ADMITTED):
+    if around.reported.nothing_runs or not _may_run(draft, around):
         give_back(draft, message)
         return
     overdue = draft.since(EVICTED) + limits.overdue

@@ -37,3 +37,20 @@ def test_a_running_job_that_goes_to_another_queue_stops_although_its_class_is_mi
     assert step.write.what == "stop"
     assert step.event is not None
     assert "its queue is other now" in step.event.note
+
+
+def test_a_job_whose_pods_end_says_so_although_it_is_not_admitted_any_longer() -> None:
+    """Its queue has got another admission check. Its quota is not free before the pods are gone."""
+    waiting = read_job(job())
+    wish = wish_of(waiting, Classes({}, {}))
+    body = workload_body(waiting, wish)
+    body["metadata"] |= {"uid": "w", "resourceVersion": "1"}
+    body["status"] = {"conditions": [condition("QuotaReserved"), condition("Admitted", "False")]}
+    runs = merge(job(suspend=False), {"status": {"active": 1, "startTime": "2026-01-01T00:00:00Z"}})
+    step = next_step(read_job(runs), read_workload(body), Around(wish))
+    assert isinstance(step.write, PatchJob)
+    assert step.reported.runs
+    stops = merge(runs, {"spec": {"suspend": True}, "status": {"active": 0, "terminating": 1}})
+    assert next_step(read_job(stops), read_workload(body), Around(wish)).reported.runs
+    ended = merge(stops, {"status": {"terminating": 0}})
+    assert not next_step(read_job(ended), read_workload(body), Around(wish)).reported.runs

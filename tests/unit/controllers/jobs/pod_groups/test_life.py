@@ -218,6 +218,22 @@ def test_members_that_run_without_quota_go(state: Workload | None) -> None:
     assert next_step(Seen(group(), members, state), Around(WISH)).stop == ""
 
 
+def test_members_whose_quota_was_given_back_leave() -> None:
+    """It was reserved only, for the queue had got another admission check. So nobody has evicted it."""
+    waits = workload(reserved=False)
+    done = step(running("0"), running("1", bound=False), member("2"), workload=waits)
+    assert done.stop
+    assert names(done.remove) == ["1"]
+    assert done.reported.runs
+    assert not step(member("2"), member("3"), workload=waits).stop
+
+
+def test_a_group_that_runs_says_so_whatever_its_workload_says() -> None:
+    for state in (workload("Admitted"), workload(reserved=True), workload("Evicted", reserved=True)):
+        assert step(running("0"), running("1"), workload=state).reported.runs
+        assert not step(running("0", succeeded=True), member("1"), workload=state).reported.runs
+
+
 def test_the_quota_of_members_that_succeeded_is_free() -> None:
     members = [member("a", admitted_by=UID, succeeded=True), member("b", admitted_by=UID, bound=True)]
     step = next_step(Seen(group(), members, workload("Admitted")), Around(WISH, lambda _: [ONE]))

@@ -6,7 +6,7 @@ import msgspec
 
 from api.workloads import ReclaimablePod, Workload
 from controllers.quota.life.draft import Draft
-from controllers.quota.life.evicting import evict, until_written
+from controllers.quota.life.evicting import evict, give_back, until_written
 from quota.state.state import QuotaState
 from quota.state.workloads import holds_quota, is_evicting
 from tests.kit.quota import objects as kit
@@ -20,6 +20,8 @@ def holder(cpus: int = 2) -> Workload:
 def evicted(before: Workload) -> Workload:
     draft = Draft(before, kit.us(9))
     evict(draft, "AdmissionCheck", "a check wants another try")
+    if not draft.is_true("Admitted"):
+        give_back(draft, "a check wants another try")
     return draft.step().workload
 
 

@@ -12,6 +12,7 @@ from api.workloads import AdmissionCheckState, RequeueState, Workload
 from controllers.quota.life.draft import Counted, Step
 from controllers.quota.life.evicting import Preemption
 from controllers.quota.life.life import Around, Limits, next_step
+from runtime.exchange.workload_reports import Reported
 from tests.kit.quota.objects import at, cluster_queue, cpu, held, local_queue, set_condition, us, workload
 
 LIMITS = Limits(overdue=us(300) - us(0), frees_overdue=False, message=0)
@@ -185,6 +186,38 @@ def test_a_workload_that_runs_goes_on_without_its_queue(kind: str, case: str) ->
     step = look(ADMITTED, 5, **queues(kind, case))
     assert conditions(step.workload)["QuotaReserved"][0] == "True"
     assert conditions(step.workload)["Admitted"][0] == "True"
+
+
+UNADMITTED = set_condition(ADMITTED, "Admitted", "False", "UnsatisfiedAdmissionChecks", 20)
+"""It was admitted, until its ClusterQueue got another admission check."""
+
+
+@pytest.mark.parametrize("kind", ["ClusterQueue", "LocalQueue"])
+@pytest.mark.parametrize("case", ["deleted", "gone", "Hold"])
+def test_quota_of_pods_that_end_is_not_free_although_it_is_only_reserved(kind: str, case: str) -> None:
+    around = {"required": ["new"], **queues(kind, case)}
+    step = look(UNADMITTED, 25, **around, reported=Reported(runs=True))
+    assert conditions(step.workload)["QuotaReserved"][0] == "True"
+    step = look(step.workload, 30, **around)
+    assert conditions(step.workload)["QuotaReserved"][0] == "False"
+    assert "Evicted" not in conditions(step.workload)
+
+
+@pytest.mark.parametrize("kind", ["ClusterQueue", "LocalQueue"])
+def test_pods_that_are_drained_end_before_their_quota_is_free(kind: str) -> None:
+    around = {"required": ["new"], **queues(kind, "HoldAndDrain")}
+    step = look(UNADMITTED, 25, **around, reported=Reported(runs=True))
+    assert conditions(step.workload)["Evicted"][:2] == ("True", f"{kind}Stopped")
+    assert conditions(step.workload)["QuotaReserved"][0] == "True"
+    step = look(step.workload, 30, **around, reported=Reported(nothing_runs=True))
+    assert conditions(step.workload)["QuotaReserved"][0] == "False"
+
+
+def test_an_eviction_of_what_is_only_reserved_waits_for_pods_as_well() -> None:
+    item = changed(UNADMITTED, "spec", active=False)
+    step = look(item, 25, required=["new"], reported=Reported(runs=True))
+    assert conditions(step.workload)["Evicted"][:2] == ("True", "Deactivated")
+    assert conditions(step.workload)["QuotaReserved"][0] == "True"
 
 
 def test_the_reason_why_it_waits_then_is_that_of_its_queue() -> None:
