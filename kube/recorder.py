@@ -107,6 +107,8 @@ class EventRecorder:
         self._series: OrderedDict[_Happening, _Series] = OrderedDict()
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
         self._queue: asyncio.Queue[_Waiting] = asyncio.Queue(WAITING)
+        self._again: dict[_Happening, int] = {}
+        """Of each event that is in the queue or is being written: how often it has happened again meanwhile."""
         self._writing: asyncio.Task[None] | None = None
 
     def event(
@@ -127,6 +129,9 @@ class EventRecorder:
         """
         note = note.encode()[:NOTE_BYTES].decode(errors="ignore")
         happening = _Happening(regarding, related, type_, reason, action, series or note)
+        if happening in self._again:
+            self._again[happening] += 1
+            return
         if happening not in self._series and not self._allowed(regarding.uid):
             EVENTS_DROPPED.labels(self._sender.cluster, "rate").inc()
             return
@@ -135,6 +140,7 @@ class EventRecorder:
         except asyncio.QueueFull:
             EVENTS_DROPPED.labels(self._sender.cluster, "queue").inc()
             return
+        self._again[happening] = 0
         if self._writing is None or self._writing.done():
             self._writing = asyncio.get_running_loop().create_task(self._write_all(), name="events")
 
@@ -166,32 +172,37 @@ class EventRecorder:
         while True:
             waiting = await self._queue.get()
             try:
-                await self._write_in_term(waiting)
+                await self._write_in_term(waiting, 1)
+                while times := self._again[waiting.happening]:
+                    self._again[waiting.happening] = 0
+                    await self._write_in_term(waiting, times)
             except ApiError as error:
                 EVENTS_DROPPED.labels(self._sender.cluster, "refused").inc()
                 log.warning("event could not be written", reason=waiting.happening.reason, error=str(error))
             finally:
+                del self._again[waiting.happening]
                 self._queue.task_done()
 
-    async def _write_in_term(self, waiting: _Waiting) -> None:
+    async def _write_in_term(self, waiting: _Waiting, times: int) -> None:
         """Write once the term allows it. A Lease that is renewed late closes the fence for a moment."""
         while True:
             while not (self._sender.may_send or self._sender.is_over):  # noqa: ASYNC110 - a term tells nobody
                 await asyncio.sleep(FENCE_SECONDS)
             try:
-                await self._write(waiting)
+                await self._write(waiting, times)
             except FencedError:
                 if self._sender.is_over:
                     raise
             else:
                 return
 
-    async def _write(self, waiting: _Waiting) -> None:
+    async def _write(self, waiting: _Waiting, times: int) -> None:
         happening, now = waiting.happening, self._clock.monotonic()
         series = self._series.get(happening)
         if series is not None and now - series.last <= SERIES_SECONDS:
-            series.count, series.last = series.count + 1, now
-            if series.count == 2 or now - series.written >= REPEAT_SECONDS:
+            is_second = series.count == 1
+            series.count, series.last = series.count + times, now
+            if is_second or now - series.written >= REPEAT_SECONDS:
                 series.written = now
                 await self._repeat(waiting, series)
             return
@@ -233,7 +244,7 @@ class EventRecorder:
                 raise
             # The API server has deleted the event: events live for an hour or less.
             del self._series[happening]
-            await self._write(waiting)
+            await self._write(waiting, 1)
 
     async def _send(self, method: str, path: str, body: object) -> None:
         content_type = MERGE_PATCH if method == "PATCH" else "application/json"

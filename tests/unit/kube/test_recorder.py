@@ -110,3 +110,32 @@ async def test_events_of_one_series_are_one_event_whatever_they_note() -> None:
     await events.close()
     assert api.notes == ["one", "three", "four"]
     assert api.repeated == [2]
+
+
+async def test_a_storm_of_one_series_costs_its_object_no_other_event() -> None:
+    """A plan has a thousand victims, and the API server has not answered the first event yet."""
+    api, fence = Api(), Fence()
+    events = recorder(api, fence)
+    for number in range(2000):
+        events.event(ABOUT, "Normal", "PreemptedWorkload", "Admission", f"victim {number}", series="plan")
+    say(events, "admitted")
+    await events.close()
+    assert api.notes == ["victim 0", "admitted"]
+    assert api.repeated == [2000]
+
+
+async def test_a_storm_that_comes_while_the_first_event_is_written_is_counted() -> None:
+    class Slow(Api):
+        async def request(self, *given: object, body: bytes, **more: object) -> bytes:
+            if not self.notes:
+                for _ in range(50):
+                    say(events, "again")
+            return await super().request(*given, body=body, **more)
+
+    api, fence = Slow(), Fence()
+    events = recorder(api, fence)
+    say(events, "again")
+    say(events, "other")
+    await events.close()
+    assert api.notes == ["again", "other"]
+    assert api.repeated == [51]
