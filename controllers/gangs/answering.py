@@ -44,6 +44,8 @@ VICTIM_LEAVES: Final = "a victim leaves for a pod group"
 UNKNOWN_VICTIM: Final = "a victim is not known there"
 PASSING: Final = frozenset({ROOM_IS_RESERVED, VICTIM_LEAVES})
 """Reasons against a node that pass when a plan ends."""
+FIRST_TURN: Final = 2
+"""After so many reminders, another member may find the domain: the first one is hardly being bound any longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,15 +173,31 @@ class Answering:
 
     def _by_plan(self, plan: ActivePlan, pod: Pod) -> Hold | Offer | AnyOf:
         """What to do with a pod of a gang that has this plan."""
-        member = plan.members.get(pod.metadata.uid)
-        if plan.phase != "Ready" or member is None or not plan.has_turn(member):
+        uid = pod.metadata.uid
+        member = plan.members.get(uid)
+        passes = plan.has_turn(member) if member is not None else self._may_take_part(plan, uid)
+        if plan.phase != "Ready" or not passes:
             return Hold(hold_text(plan.group, "Gathering" if plan.releases else plan.phase))
-        return self._by_scheduler(plan, member) if member.any_node else Offer(member.node)
+        return Offer(member.node) if member and not member.any_node else self._by_scheduler(plan, uid)
 
-    def _by_scheduler(self, plan: ActivePlan, member: PlannedPod) -> Hold | AnyOf:
-        """What to do with a planned pod whose devices are not modelled (docs/decisions/0093).
+    def _may_take_part(self, plan: ActivePlan, uid: str) -> bool:
+        """Whether this pod beyond minCount may be bound before the gang runs.
 
-        The first member of a gang with a topology key finds the domain for all. It is one that uses devices.
+        That is so if it is like a planned member whose devices are not modelled. That one may find none, and no room is
+        claimed for either of them.
+        """
+        own, of = self._roster.class_key(uid), self._roster.class_key
+        return any(each.any_node and of(each.uid) == own for each in self._in_turn(plan))
+
+    def _in_turn(self, plan: ActivePlan) -> list[PlannedPod]:
+        """The members that wait, without those of later waves."""
+        return [each for each in self._roster.waiting(plan).values() if plan.has_turn(each)]
+
+    def _by_scheduler(self, plan: ActivePlan, uid: str) -> Hold | AnyOf:
+        """What to do with a pod of the plan whose devices are not modelled (docs/decisions/0093).
+
+        The first member of a gang with a topology key finds the domain for all. It is one that uses devices. If it is
+        not bound for long, others like it get their turn, one after each reminder.
         """
         key, domains = plan.spec.domain.topology_key if plan.spec.domain else None, self._roster.domains
         if key is None or lone_pod(plan.group) is not None:
@@ -187,7 +205,9 @@ class Answering:
         bound = domains.nodes(plan.group)
         if bound is not None:
             return AnyOf(bound)
-        if member.uid != next(iter(self._roster.waiting(plan)), ""):
+        classes = [(each.uid, self._roster.class_key(each.uid)) for each in self._in_turn(plan)]
+        alike = [each for each, its_class in classes if its_class == classes[0][1]]
+        if not alike or uid != alike[max(0, plan.wakes - FIRST_TURN) % len(alike)]:
             return Hold(hold_text(plan.group, plan.phase))
         return AnyOf(
             domains.outside(key, {each.value for each in plan.spec.domains if each.outcome != "Fits"})

@@ -192,3 +192,65 @@ async def test_each_member_may_be_the_one_that_is_bound_already(which: int) -> N
     async with staged(*RACKS, in_racks(), pods[1 - which], claiming(which, node="b0")) as stage:
         await stage.settle()
         assert stage.filter(pods[1 - which], *NAMES) == ["b0", "b1"]
+
+
+# ---- members that never get their devices
+
+
+async def until(stage: Stage, asked: Pod, *nodes: str) -> list[str]:
+    """The nodes that the pod is offered, at last. Nobody else gets any further."""
+    for _ in range(100):
+        if offered := stage.filter(asked, *nodes):
+            return offered
+        stage.clock += 5.0
+        await stage.settle()
+    raise AssertionError(f"{asked.metadata.name} is held for ever")
+
+
+async def test_members_beyond_min_count_may_have_devices_where_others_have_none() -> None:
+    """The claim of m0 does not exist. Two of three members suffice."""
+    pods = [claiming(number) for number in range(3)]
+    async with staged(*NODES, gang(minimum=2), *pods) as stage:
+        await stage.settle()
+        for number in (1, 2):
+            assert await until(stage, pods[number], "n0", "n1", "n2") == ["n0", "n1", "n2"]
+            stage.add(claiming(number, node=f"n{number}"))
+            await stage.settle()
+        assert stage.filter(pods[0], "n0", "n1", "n2") == ["n0", "n1", "n2"], "the gang runs"
+        assert stage.api.deleted == []
+
+
+async def test_each_member_that_uses_devices_may_find_the_domain() -> None:
+    """The claim of m0 does not exist. Two of three members suffice."""
+    pods = [claiming(number) for number in range(3)]
+    async with staged(*RACKS, in_racks(2), *pods) as stage:
+        await stage.settle()
+        assert await until(stage, pods[1], *NAMES[:4]) == NAMES[:4]
+        assert stage.filter(pods[0], *NAMES) == []
+        assert stage.filter(pods[2], *NAMES) == [], "no two of them choose a domain"
+        stage.add(claiming(1, node="b1"))
+        await stage.settle()
+        assert await until(stage, pods[2], *NAMES) == ["b0", "b1"]
+        stage.add(claiming(2, node="b0"))
+        await stage.settle()
+        assert stage.filter(pods[0], *NAMES) == ["b0", "b1"], "the gang runs"
+
+
+async def test_members_without_claims_never_find_the_domain() -> None:
+    leader, worker = member("leader"), claiming("worker")
+    async with staged(*RACKS, in_racks(), leader, worker) as stage:
+        for _ in range(20):
+            stage.clock += 5.0
+            await stage.settle()
+            assert stage.filter(leader, *NAMES) == []
+        assert await until(stage, worker, *NAMES) == NAMES[:4]
+
+
+async def test_members_beyond_min_count_that_use_no_devices_wait_until_the_gang_runs() -> None:
+    pods = [claiming(0), claiming(1), member(2)]
+    async with staged(*NODES, gang(minimum=2), *pods) as stage:
+        await stage.settle()
+        (plan,) = stage.api.plans.values()
+        needed = {each["pod"] for each in plan["spec"]["placements"] if not each["beyondMinCount"]}
+        assert needed == {"m0", "m1"}
+        assert [bool(stage.filter(each, "n0", "n1")) for each in pods] == [True, True, False]
