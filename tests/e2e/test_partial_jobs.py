@@ -8,7 +8,7 @@ import pytest
 
 from hack.controlplane.client import Json
 from hack.controlplane.plane import ControlPlane
-from tests.e2e.job_sandbox import JobSandbox
+from tests.e2e.job_sandbox import BATCH, JobSandbox
 from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.support import wait_for
 
@@ -37,6 +37,12 @@ def job(box: JobSandbox, name: str, queue: str, pods: int, level: str, **more: A
 def numbers(box: JobSandbox, name: str) -> tuple[int, int]:
     spec = box.get_job(name)["spec"]
     return spec["parallelism"], spec["completions"]
+
+
+def remove(box: JobSandbox, name: str) -> None:
+    """All its quota is free at once. If its pods ended one by one, others would start with the first ones' quota."""
+    path = f"/apis/{BATCH}/namespaces/{box.name}/jobs/{name}"
+    box.client.request("DELETE", path, {"propagationPolicy": "Background"})
 
 
 def assigned(box: JobSandbox, name: str) -> tuple[int, str]:
@@ -71,7 +77,7 @@ def test_a_job_starts_in_part_is_preempted_and_comes_back_with_all_its_pods(box:
     assert numbers(box, "elastic") == (4, 8)
     assert box.conditions(workload)["Evicted"] == ("True", "Preempted")
 
-    box.end_pods("urgent")
+    remove(box, "urgent")
     box.until_running("elastic", 4)
     assert (numbers(box, "elastic"), assigned(box, "elastic")) == ((4, 8), (4, "4"))
     assert box.get(workload)["metadata"]["uid"] == uid, (
@@ -89,7 +95,7 @@ def test_completions_are_lowered_and_raised_together_with_parallelism(box: JobSa
     box.until_running("passes", 2)
     box.until_stopped("ranked")
     assert numbers(box, "ranked") == (5, 5)
-    box.end_pods("passes")
+    remove(box, "passes")
     box.until_running("ranked", 3)
     box.end_pods("ranked")
     found = box.until(box.workload_of("ranked"), "Finished")
@@ -134,3 +140,69 @@ def test_a_job_for_which_not_even_the_least_fits_says_why(box: JobSandbox) -> No
     message = box.until(box.workload_of("least"), "QuotaReserved", "False")["message"]
     assert "maximum capacity (2)" in message
     assert "not supported" not in message
+
+
+def test_the_old_numbers_come_back_although_the_workload_was_removed_by_force(box: JobSandbox) -> None:
+    box.queue("forced", 2)
+    both = {LEAST: "1", FOLLOWS: "true"}
+    box.job("forced", "forced", 5, annotations=both, completionMode="Indexed")
+    box.until_running("forced", 2)
+    workload = box.get(box.workload_of("forced"))["metadata"]
+    box.client.patch(KUEUE, "Workload", workload["name"], {"metadata": {"finalizers": None}}, box.name)
+    box.client.delete(KUEUE, "Workload", workload["name"], box.name)
+
+    def has_another() -> bool:
+        found = box.get(box.workload_of("forced"))
+        (pods,) = found["spec"]["podSets"]
+        return found["metadata"]["uid"] != workload["uid"] and pods["count"] == 5
+
+    wait_for(has_another, what=lambda: box.told("forced"))
+    box.until_running("forced", 2)
+
+
+def test_the_old_numbers_come_back_after_the_quota_was_given_back(box: JobSandbox) -> None:
+    """Another process has given the Workload quota for more pods by then, and the Job has the template of before."""
+    box.queue("late", 2)
+    box.job("late", "late", 5, annotations={LEAST: "1"}, completions=9)
+    box.until_running("late", 2)
+    name = box.workload_of("late")
+
+    def more(before: Json) -> Json:
+        (assignment,) = before["admission"]["podSetAssignments"]
+        given = {**assignment, "count": 3, "resourceUsage": {"cpu": "3"}}
+        return {"admission": {**before["admission"], "podSetAssignments": [given]}}
+
+    box.patch_spec("ClusterQueue", box.of("late"), quota_of(box, 3))
+    box.change_status(name, more)
+    box.patch_job("late", {"spec": {"suspend": True}})
+    wait_for(lambda: numbers(box, "late") == (3, 9), what=lambda: box.told("late"))
+    box.until_running("late", 3)
+    assert box.workload_of("late") == name
+    assert box.get(name)["spec"]["podSets"][0]["count"] == 5
+
+
+def quota_of(box: JobSandbox, cpus: int) -> Json:
+    flavor = {"name": box.flavor, "resources": [{"name": "cpu", "nominalQuota": cpus}]}
+    return {"resourceGroups": [{"coveredResources": ["cpu"], "flavors": [flavor]}]}
+
+
+def test_quota_of_pods_that_end_is_not_free_although_the_workload_is_not_admitted_any_longer(
+    box: JobSandbox,
+) -> None:
+    """The ClusterQueue gets an admission check, and is then held."""
+    box.queue("checked", 2)
+    box.job("checked", "checked", 4, annotations={LEAST: "2"}, finalizers=True)
+    pods = box.until_running("checked", 2)
+    name = box.workload_of("checked")
+    strategy: Json = {"admissionChecks": [{"name": box.check("checked")}]}
+    box.patch_spec("ClusterQueue", box.of("checked"), {"admissionChecksStrategy": strategy})
+    box.until(name, "Admitted", "False", "UnsatisfiedAdmissionChecks")
+    wait_for(lambda: box.get_job("checked")["spec"]["suspend"], what=lambda: box.told("checked"))
+    box.patch_spec("ClusterQueue", box.of("checked"), {"stopPolicy": "Hold"})
+    box.rest()
+    assert box.is_true(name, "QuotaReserved"), "its pods are there"
+    for each in pods:
+        box.client.patch("v1", "Pod", each["metadata"]["name"], {"metadata": {"finalizers": None}}, box.name)
+    box.until(name, "QuotaReserved", "False")
+    box.until_stopped("checked")
+    wait_for(lambda: numbers(box, "checked") == (4, 4), what=lambda: box.told("checked"))
