@@ -153,7 +153,7 @@ async def test_writes_hit_the_very_pod_or_nothing(
         await asyncio.to_thread(sandbox.wait_gone, "victim")
         assert await writer.delete_pod(namespace, "victim", uid) is Deletion.GONE
     (event,) = await asyncio.to_thread(sandbox.events, "Preempted")
-    assert event["series"]["count"] == 2
+    assert event["series"]["count"] == 3
     await asyncio.to_thread(sandbox.remove)
 
 
