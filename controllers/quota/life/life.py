@@ -195,6 +195,8 @@ def _deactivate(draft: Draft, around: Around) -> None:
         cause, message = "", "The workload is deactivated"
         if is_target and target is not None:
             cause, message = target.reason, f"{message} due to {target.message}"
+        if cause == EXECUTION_TIME:  # it may have been preempted meanwhile, and that counted its time
+            draft.status.accumulated_past_execution_time_seconds = None
         evict(draft, DEACTIVATED, message, cause)
         if draft.is_true(QUOTA_RESERVED) and not _may_run(draft, around):
             give_back(draft, message)

@@ -270,3 +270,17 @@ def test_the_newest_state_says_when_time_alone_changes_something(item: Callable[
     for seconds in (20, -10, 50):
         step = next_step(item(seconds), Around(local_queue=LOCAL, cluster_queue=QUEUE), LIMITS, us(60))
         assert step.again == us(seconds + 100)
+
+
+def test_a_preemption_before_the_deactivation_does_not_cost_the_time_of_the_next_activation() -> None:
+    """Its time is over, and it is preempted before its spec says so."""
+    exceeded = changed(since(ADMITTED, "Admitted", 10), "spec", maximum_execution_time_seconds=100)
+    step = look(exceeded, 115)
+    assert step.deactivates
+    preempted = look(
+        step.workload, 116, preemption=Preemption("ns/plan", step.workload.metadata.uid, "r", "m", "q")
+    )
+    ended = look(preempted.workload, 117, reported=Reported(nothing_runs=True))
+    inactive = look(changed(ended.workload, "spec", active=False), 118)
+    assert conditions(inactive.workload)["Evicted"][1] == "DeactivatedDueToMaximumExecutionTimeExceeded"
+    assert not inactive.workload.status.accumulated_past_execution_time_seconds
