@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from api.integration import STARTED_WITH_ANNOTATION
 from hack.controlplane.client import ApiError, Json
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.following import until_quiet
@@ -34,6 +35,10 @@ class JobLoad:
     def __init__(self, plane: ControlPlane, rng: random.Random) -> None:
         self.rng, self.steps = rng, 0
         self._made = 0
+        self._asked: dict[str, int] = {}
+        """By Job: the parallelism that its user has written last."""
+        self._lost: set[str] = set()
+        """Jobs whose Workload was lost: they keep what the flavor had added."""
         self._box = JobSandbox(plane, "stress-jobs")
         self._make_queues()
         self._actions: dict[Callable[[], object], int] = {
@@ -45,6 +50,7 @@ class JobLoad:
             self._change_queue: 2,
             self._change_priority: 2,
             self._delete_workload: 2,
+            self._lose_workload: 1,
             self._change_quota: 1,
         }
 
@@ -93,6 +99,7 @@ class JobLoad:
             completions=completions,
             **more,
         )
+        self._asked[f"j{self._made}"] = pods
 
     def _some(self) -> str | None:
         found = [each["metadata"]["name"] for each in self.jobs()]
@@ -112,7 +119,12 @@ class JobLoad:
 
     def _scale(self) -> None:
         if name := self._some():
-            self._box.patch_job(name, {"spec": {"parallelism": self.rng.choice((1, 2, 3))}})
+            job, pods = self._box.get_job(name), self.rng.choice((1, 2, 3))
+            if _started_with(job)[0] == pods:
+                return  # nobody can see that it is not our number
+            version = {"resourceVersion": job["metadata"]["resourceVersion"]}
+            self._box.patch_job(name, {"metadata": version, "spec": {"parallelism": pods}})
+            self._asked[name] = pods
 
     def _resume(self) -> None:
         if name := self._some():
@@ -132,6 +144,14 @@ class JobLoad:
     def _delete_workload(self) -> None:
         if names := self._box.names():
             self._box.client.delete(KUEUE, "Workload", self.rng.choice(names), self._box.name)
+
+    def _lose_workload(self) -> None:
+        """Somebody removes it by force."""
+        if names := self._box.names():
+            name, box = self.rng.choice(names), self._box
+            self._lost |= {each["name"] for each in box.get(name)["metadata"].get("ownerReferences", ())}
+            box.client.patch(KUEUE, "Workload", name, {"metadata": {"finalizers": None}}, box.name)
+            box.client.delete(KUEUE, "Workload", name, box.name)
 
     def _change_quota(self) -> None:
         name = self.rng.choice(list(CPUS))
@@ -193,7 +213,8 @@ class JobLoad:
         wrong = []
         if runs != may_run:
             wrong.append(f"{name} {'runs' if runs else 'does not run'}, and its Workload says {conditions}")
-        if not runs and (pods or "nodeSelector" in job["spec"]["template"]["spec"]):
+        is_clean = name in self._lost or "nodeSelector" not in job["spec"]["template"]["spec"]
+        if not runs and (pods or not is_clean):
             wrong.append(f"{name} is suspended, and has {pods} pods or a node selector")
         (pod_set,) = mine[0]["spec"]["podSets"]
         admission = mine[0].get("status", {}).get("admission") or {}
@@ -203,6 +224,10 @@ class JobLoad:
         asks = min(job["spec"]["parallelism"], job["spec"]["completions"])
         if not runs and asks != pod_set["count"]:
             wrong.append(f"{name} asks for {asks} pods, and its Workload for {pod_set['count']}")
+        given, asked = _started_with(job)
+        had = asked if job["spec"]["parallelism"] == given else job["spec"]["parallelism"]
+        if had != self._asked[name]:
+            wrong.append(f"{name} has parallelism {had}, and its user has written {self._asked[name]}")
         if mine[0]["spec"].get("queueName") != job["metadata"]["labels"].get(QUEUE_NAME):
             wrong.append(f"{name} and its Workload name different queues")
         return wrong
@@ -225,6 +250,13 @@ class JobLoad:
                 client.delete(KUEUE, kind, each["metadata"]["name"])
         wait_for(lambda: not [each for kind in WIDE for each in client.list(KUEUE, kind)], what="queues stay")
         client.delete("v1", "Node", box.node)
+
+
+def _started_with(job: Json) -> tuple[int, int]:
+    """The parallelism that the Job was started with, and that it asked for; zeros if its template does not say."""
+    kept = job["spec"]["template"]["metadata"].get("annotations", {}).get(STARTED_WITH_ANNOTATION)
+    given, asked = map(int, kept.split(" of ")) if kept else (0, 0)
+    return given, asked
 
 
 def _is_over(job: Json) -> bool:

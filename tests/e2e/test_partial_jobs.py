@@ -154,7 +154,7 @@ def test_the_old_numbers_come_back_although_the_workload_was_removed_by_force(bo
     def has_another() -> bool:
         found = box.get(box.workload_of("forced"))
         (pods,) = found["spec"]["podSets"]
-        return found["metadata"]["uid"] != workload["uid"] and pods["count"] == 5
+        return bool(found["metadata"]["uid"] != workload["uid"] and pods["count"] == 5)
 
     wait_for(has_another, what=lambda: box.told("forced"))
     box.until_running("forced", 2)

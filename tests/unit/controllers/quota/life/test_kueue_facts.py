@@ -277,9 +277,8 @@ def test_a_preemption_before_the_deactivation_does_not_cost_the_time_of_the_next
     exceeded = changed(since(ADMITTED, "Admitted", 10), "spec", maximum_execution_time_seconds=100)
     step = look(exceeded, 115)
     assert step.deactivates
-    preempted = look(
-        step.workload, 116, preemption=Preemption("ns/plan", step.workload.metadata.uid, "r", "m", "q")
-    )
+    preemption = Preemption("ns/plan", step.workload.metadata.uid, "InClusterQueue", "Preempted", "q")
+    preempted = look(step.workload, 116, preemption=preemption)
     ended = look(preempted.workload, 117, reported=Reported(nothing_runs=True))
     inactive = look(changed(ended.workload, "spec", active=False), 118)
     assert conditions(inactive.workload)["Evicted"][1] == "DeactivatedDueToMaximumExecutionTimeExceeded"
