@@ -45,7 +45,7 @@ UNKNOWN_VICTIM: Final = "a victim is not known there"
 PASSING: Final = frozenset({ROOM_IS_RESERVED, VICTIM_LEAVES})
 """Reasons against a node that pass when a plan ends."""
 FIRST_TURN: Final = 2
-"""After this number of reminders, another member may find the domain: the first one is hardly being bound any longer."""
+"""After this number of reminders, another member may find the domain. The first one is hardly being bound then."""
 
 
 @dataclass(frozen=True, slots=True)
