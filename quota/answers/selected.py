@@ -26,11 +26,9 @@ def taking(
     The label with the name is known of every namespace. If it rules the namespace out, the snapshot is the same.
     """
     selector = queue.spec.namespace_selector
-    if namespace in namespaces:
+    if namespace in namespaces or selector is None:  # without a selector it takes no namespace
         return snapshot, ()
-    by_name = others = LabelSelector()
-    if selector is not None:
-        by_name, others = _part(selector, named=True), _part(selector, named=False)
+    by_name, others = _part(selector, named=True), _part(selector, named=False)
     if not selects(by_name, {NAME_LABEL: namespace}):
         return snapshot, ()
     spec = msgspec.structs.replace(queue.spec, namespace_selector=LabelSelector())

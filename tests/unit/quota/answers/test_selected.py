@@ -17,7 +17,7 @@ NOT_NAMED = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values"
 
 CASES: dict[str, tuple[Any, bool, int]] = {
     "everything": ({}, True, 0),
-    "nothing": (None, True, 0),
+    "nothing": (None, False, 0),
     "by name": ({"matchLabels": BY_NAME}, True, 0),
     "by another name": ({"matchLabels": {**BY_NAME, "kubernetes.io/metadata.name": "x"}}, False, 0),
     "all but this name": ({"matchExpressions": [NOT_NAMED, IN]}, False, 0),
