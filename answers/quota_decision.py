@@ -13,9 +13,16 @@ from api.unmodelled import UNKNOWN
 from api.validation import FieldError
 from api.workloads import FINISHED, QUOTA_RESERVED, Workload
 from quota.answers.picture import QuotaPicture
+from quota.answers.selected import Namespaces, taking
 from quota.answers.verdicts import doubts, gets_quota
+from quota.answers.words import tried_again
+from quota.cycle.admissible import admissible_in
+from quota.cycle.entries import Entry
+from quota.cycle.queues import backs_off, is_queued
 from quota.search.decision import Decision, Options, decide
+from quota.state.amounts import QuotaError
 from quota.state.snapshot import QuotaSnapshot
+from quota.state.workloads import local_queue_key
 
 __all__ = ["QuotaAnswer", "pending", "quota"]
 
@@ -37,6 +44,8 @@ class QuotaAnswer:
     """In microseconds since 1970."""
     doubts: tuple[str, ...] = ()
     """Names of what is not modelled and could make the decision another one."""
+    tried_again: str = ""
+    """When it is tried again, if it backs off: before that it gets no quota."""
 
     @property
     def gets_quota(self) -> bool:
@@ -50,7 +59,11 @@ class QuotaAnswer:
 
     def plain(self) -> dict[str, Any]:
         """For programs."""
-        return plain(self.decision) | {"mode": self.verdict, "notModelled": list(self.doubts)}
+        return (
+            plain(self.decision)
+            | {"mode": self.verdict, "notModelled": list(self.doubts)}
+            | ({"triedAgain": self.tried_again} if self.tried_again else {})
+        )
 
 
 def pending(picture: QuotaPicture, key: str, created: str | None = None) -> Workload:
@@ -69,13 +82,50 @@ def pending(picture: QuotaPicture, key: str, created: str | None = None) -> Work
 
 
 def quota(
-    picture: QuotaPicture, workload: Workload, moment: int, options: Options, *, explain: bool
+    picture: QuotaPicture,
+    workload: Workload,
+    moment: int,
+    options: Options,
+    *,
+    explain: bool,
+    namespaces: Namespaces | None = None,
 ) -> QuotaAnswer:
-    """Whether the Workload gets its quota. `moment` is in microseconds since 1970. Raises QuotaError."""
+    """Whether the Workload gets its quota. `moment` is in microseconds since 1970.
+
+    `namespaces`: the labels of those that are known. Without it, only the quota counts: not the LocalQueue's
+    stopPolicy, the ClusterQueue's namespaceSelector, or the Workload's admission checks and gates. Raises QuotaError,
+    also for a Workload that may not be admitted.
+    """
     snapshot = picture.snapshot()
     decision = decide(snapshot, workload, moment, options, explain=explain)
     names = doubts(workload, decision, snapshot)
-    return QuotaAnswer(decision, workload, snapshot, moment, names)
+    if namespaces is None:
+        return QuotaAnswer(decision, workload, snapshot, moment, names)
+    unsure = _may_be_admitted(snapshot, workload, moment, namespaces)
+    names += unsure if gets_quota(decision) else ()
+    again = tried_again(workload) if backs_off(workload, moment) else ""
+    return QuotaAnswer(decision, workload, snapshot, moment, names, again)
+
+
+def _may_be_admitted(
+    snapshot: QuotaSnapshot, workload: Workload, moment: int, namespaces: Namespaces
+) -> tuple[str, ...]:
+    """What is not known about that. Raises QuotaError if it may not be."""
+    meta = workload.metadata
+    subject = f"Workload {meta.namespace}/{meta.name}"
+    if not is_queued(workload):
+        raise QuotaError(
+            subject, "metadata.annotations", "its admission is gated: it does not wait for quota"
+        )
+    local = snapshot.local_queues[local_queue_key(workload)]
+    if local.spec.stop_policy != "None":
+        name = f"LocalQueue {meta.namespace}/{local.metadata.name}"
+        raise QuotaError(name, "spec.stopPolicy", f"is {local.spec.stop_policy}: it may admit no Workload")
+    world, unsure = taking(snapshot, snapshot.queue_of(workload), meta.namespace, namespaces)
+    found = admissible_in(world, workload, moment, namespaces)
+    if isinstance(found, Entry):
+        raise QuotaError(subject, "", f"it may not be admitted: {found.message}")
+    return unsure
 
 
 def _check_waiting(workload: Workload) -> None:

@@ -1,9 +1,9 @@
-"""What `reprieve queue` reads: the quota objects, and the labels of namespaces."""
+"""What `reprieve queue` and `reprieve quota` read: the quota objects, and the labels of namespaces."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from answers.picture import Picture
 from answers.reading.documents import Kind
@@ -12,13 +12,15 @@ from api.core import Namespace
 
 __all__ = ["QueueObjects"]
 
+NAMESPACE: Final = ("v1", "Namespace")
+
 
 class QueueObjects(QuotaObjects):
     """Every method raises InputError for an object that cannot be used."""
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
         **QuotaObjects.kinds,
-        ("v1", "Namespace"): Kind(Namespace, False),
+        NAMESPACE: Kind(Namespace, False),
     }
 
     def __init__(self) -> None:
@@ -31,6 +33,15 @@ class QueueObjects(QuotaObjects):
             self._namespaces[thing.metadata.name] = thing.metadata.labels or {}
         else:
             super().keep(thing, place)
+
+    @property
+    def namespaces(self) -> Mapping[str, Mapping[str, str]]:
+        """The labels of every Namespace that was read."""
+        return self._namespaces
+
+    def do_without(self, kind: tuple[str, str], problem: str) -> bool:
+        """See `Reader`. Without Namespaces, an answer that needs their labels is Unknown."""
+        return kind == NAMESPACE
 
     def all_of(self, moment: int) -> Picture:
         """What was read, with the labels of namespaces. `moment`: in microseconds since 1970."""

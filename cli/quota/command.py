@@ -10,7 +10,8 @@ from typing import Final
 
 import click
 
-from answers.reading.quota_objects import QuotaObjects, read_time
+from answers.reading.queues import QueueObjects
+from answers.reading.quota_objects import read_time
 from api.clock import SYSTEM_CLOCK
 from api.progress import Progress
 from api.times import rfc3339_micro
@@ -37,7 +38,7 @@ Examples:
   reprieve quota --for team-a/training --overlay other-quota.yaml --context production
 
 
-  kubectl get resourceflavors,cohorts,admissionchecks,clusterqueues,localqueues,workloads -A -o json > quota.json
+  kubectl get resourceflavors,cohorts,admissionchecks,clusterqueues,localqueues,workloads,ns -A -o json > quota.json
   reprieve quota -f quota.json --for team-a/training
   reprieve quota -f quota.json -f change.yaml --for team-a/training --fair-sharing -o yaml
 
@@ -114,12 +115,20 @@ def _quota(
 ) -> int:
     clock = now if now is not None else rfc3339_micro(SYSTEM_CLOCK.wall())
     moment = read_time(clock, "--now")
-    objects = QuotaObjects()
+    objects = QueueObjects()
     sources.read(objects, progress)
     if output == "text":
         note([*objects.ignored_notes(), *objects.stray_notes(), *objects.check_notes()])
     progress("searching for quota")
-    answer = ask(objects, "/".join(preemptor), moment, options, created=clock, explain=True)
+    answer = ask(
+        objects,
+        "/".join(preemptor),
+        moment,
+        options,
+        created=clock,
+        explain=True,
+        namespaces=objects.namespaces,
+    )
     if output == "text":
         show(render(answer))
     else:

@@ -55,6 +55,10 @@ def _head(answer: QuotaAnswer, priority: int, path: str) -> RenderableType:
     head.append(f"  Workload {decision.workload}", "bold")
     head.append(f", priority {priority}, in {path}")
     first, *others = _sentences(decision)
+    if answer.tried_again:
+        others.append(
+            f"It was evicted, and is in no queue for a while: it is tried again {answer.tried_again}."
+        )
     return Group(head, line(doubted(first, answer.doubts)), *map(line, others))
 
 

@@ -12,6 +12,7 @@ from quota.answers.accounts import Account, Lent, account, lent
 from quota.answers.reclaims import HIGHEST, Reclaim, could_take_back, reclaims
 from quota.answers.selected import Namespaces, taking
 from quota.answers.verdicts import doubts, gets_quota
+from quota.answers.words import tried_again
 from quota.cycle.admissible import inadmissible
 from quota.cycle.cycle import cycle
 from quota.cycle.entries import Entry, Outcome
@@ -163,20 +164,14 @@ def tried_alone(queue: Queue, workload: Workload, asked: Asked, namespaces: Name
     """What becomes of a Workload of the queue if it is tried next, alone. One that backs off is not tried."""
     snapshot = asked.snapshot
     if backs_off(workload, asked.now):
-        return TriedAlone(inadmissible(queue, workload, asked.now, _until(workload), "PendingEvaluation"))
+        until = f"it was evicted, and is in no queue for a while: it is tried again {tried_again(workload)}"
+        return TriedAlone(inadmissible(queue, workload, asked.now, until, "PendingEvaluation"))
     snapshot, unsure = taking(snapshot, queue, workload.metadata.namespace, namespaces)
     (entry,) = cycle(snapshot, [workload], asked.now, asked.options, namespaces=namespaces)
     if entry.decision is None or entry.outcome == "Gated":  # it waits, whatever else is true
         return TriedAlone(entry)
     unsure = unsure if gets_quota(entry.decision) else ()
     return TriedAlone(entry, (*unsure, *doubts(workload, entry.decision, snapshot)))
-
-
-def _until(workload: Workload) -> str:
-    state = workload.status.requeue_state
-    until = state.requeue_at if state is not None else None
-    again = f"not before {until}" if until else "when its condition Requeued becomes True"
-    return f"it was evicted, and is in no queue for a while: it is tried again {again}"
 
 
 def _waiting(snapshot: QuotaSnapshot, workloads: Iterable[Workload]) -> Mapping[str, list[Workload]]:

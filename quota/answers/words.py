@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import dropwhile
 from typing import Final
 
+from api.workloads import Workload
 from quota.search.assignment import Check, NoFitReason, QuotaRule
 from quota.search.decision import Target
 from quota.state.amounts import shown
 from quota.state.snapshot import Queue
 
-__all__ = ["NOT_COVERED", "NO_FIT", "because", "duration", "rule_text"]
+__all__ = ["NOT_COVERED", "NO_FIT", "because", "duration", "rule_text", "tried_again"]
 
 NO_FIT: Final[dict[NoFitReason, str]] = {
     "": "There is no room for it.",
@@ -57,6 +58,13 @@ def because(target: Target, priority: int, queue: Queue) -> str:
             return f"lower priority{limit}, and its ClusterQueue borrows"
         case "InCohortFairSharing":
             return "its ClusterQueue has the greater share"
+
+
+def tried_again(workload: Workload) -> str:
+    """When a Workload that backs off is tried again."""
+    state = workload.status.requeue_state
+    until = state.requeue_at if state is not None else None
+    return f"not before {until}" if until else "when its condition Requeued becomes True"
 
 
 def duration(microseconds: int) -> str:
