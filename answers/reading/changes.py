@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 from msgspec.structs import replace
 
 from answers.changes import Changes
+from answers.errors import InputError
 from answers.picture import JOB, Picture
 from answers.reading.budgets import as_changed
 from answers.reading.documents import Kind, Reader
@@ -126,11 +127,21 @@ class NowAndThen(Reader):
         return self._now.refused_notes()
 
     def pictures(self) -> tuple[Picture, Picture]:
-        """The cluster as it is, and with the changes. Call it once, after the last object was read."""
+        """The cluster as it is, and with the changes. Call it once, after the last object was read.
+
+        Raises InputError for a changed object that cannot be used: without it the answer would be about another change.
+        """
         for key, thing in self._changed.items():
             if key[0] is not WorkloadPriorityClass:
-                self._then.keep(as_changed(self._renewed(thing)), self._changed_places[key])
+                self._change(as_changed(self._renewed(thing)), self._changed_places[key])
         return self._now.picture(nodes=self._nodes), self._then.picture(nodes=self._nodes)
+
+    def _change(self, thing: Any, place: str) -> None:
+        others = len(self._then.unusable_quota)
+        self._then.keep(thing, place)
+        for problem in self._then.unusable_quota[others:]:
+            name = place.rpartition(", ")[2]
+            raise InputError(f"{place}: {problem.removeprefix(f'{name}: ')}")
 
     def changes(self) -> Changes:
         """What is changed. Call it after `pictures`."""
