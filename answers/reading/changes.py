@@ -8,12 +8,11 @@ from typing import Any, ClassVar, Final
 from msgspec.structs import replace
 
 from answers.changes import Changes
-from answers.errors import InputError
 from answers.picture import JOB, Picture
 from answers.reading.budgets import as_changed
 from answers.reading.documents import Kind, Reader
 from answers.reading.node_objects import PLAN
-from answers.reading.planes import POD, QUOTA_KINDS, Planes
+from answers.reading.planes import POD, QUOTA_KINDS, Planes, unusable_change
 from answers.reading.published import LEASE, LEASE_KIND, by_owner_said
 from answers.reading.quota_objects import QuotaObjects
 from api.core import Pod, PriorityClass
@@ -140,8 +139,7 @@ class NowAndThen(Reader):
         others = len(self._then.unusable_quota)
         self._then.keep(thing, place)
         for problem in self._then.unusable_quota[others:]:
-            name = place.rpartition(", ")[2]
-            raise InputError(f"{place}: {problem.removeprefix(f'{name}: ')}")
+            raise unusable_change(place, problem)
 
     def changes(self) -> Changes:
         """What is changed. Call it after `pictures`."""

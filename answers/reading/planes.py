@@ -19,7 +19,7 @@ from quota.answers.picture import QuotaPicture
 from quota.state.amounts import QuotaError
 from quota.state.state import QuotaState
 
-__all__ = ["POD", "QUOTA_KINDS", "Planes"]
+__all__ = ["POD", "QUOTA_KINDS", "Planes", "unusable_change"]
 
 POD: Final = ("v1", "Pod")
 QUOTA_KINDS: Final[Mapping[tuple[str, str], Kind]] = {
@@ -67,6 +67,8 @@ class Planes(Reader):
         try:
             self.quota.apply(thing)
         except QuotaError as error:
+            if self._replacing:
+                raise unusable_change(place, str(error)) from None
             self.unusable_quota.append(str(error))
 
     def picture(self, plans: Sequence[PreemptionPlan] = (), *, nodes: bool = True) -> Picture:
@@ -101,3 +103,9 @@ class Planes(Reader):
             *self.nodes.misread_notes(),
             *(f"Not counted: {problem}" for problem in self.unusable_quota[:MOST]),
         ]
+
+
+def unusable_change(place: str, problem: str) -> InputError:
+    """The error about a changed object: without it the answer would be about another change."""
+    name = place.rpartition(", ")[2]
+    return InputError(f"{place}: {problem.removeprefix(f'{name}: ')}")
