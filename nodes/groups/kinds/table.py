@@ -115,20 +115,19 @@ def why_unread(api_version: str, kind: str, spec: Any) -> str:
 
 
 def _templates(value: Any, path: str, depth: int) -> Iterator[str]:
-    """Paths of templates of pods."""
+    """Paths of templates of pods, and of specs of pods that stand in no template."""
     if not depth:
         return
     if isinstance(value, list):
         for at, each in enumerate(value):
             yield from _templates(each, f"{path}[{at}]", depth - 1)
     elif isinstance(value, dict):
+        if _has_containers(value):
+            yield path.removesuffix(".spec") if path.endswith("emplate.spec") else path
         for name, each in value.items():
-            if name == "template" and _has_containers(each):
-                yield f"{path}.{name}"
             yield from _templates(each, f"{path}.{name}", depth - 1)
 
 
-def _has_containers(template: Any) -> bool:
-    spec = template.get("spec") if isinstance(template, dict) else None
-    containers = spec.get("containers") if isinstance(spec, dict) else None
-    return isinstance(containers, list) and bool(containers)
+def _has_containers(spec: dict[Any, Any]) -> bool:
+    containers = spec.get("containers")
+    return isinstance(containers, list) and any(isinstance(each, dict) for each in containers)
