@@ -114,6 +114,14 @@ class JobSet(Struct, kw_only=True):
     spec: JobSetSpec = field(default_factory=JobSetSpec)
 
 
+class SubGroupPolicy(Struct):
+    """How the pods of one replica are divided."""
+
+    type: str = ""
+    """LeaderExcluded, or else the leader is in the first subgroup."""
+    sub_group_size: int | None = None
+
+
 class LeaderWorkerTemplate(Struct):
     """What one replica of a LeaderWorkerSet is made of."""
 
@@ -122,6 +130,7 @@ class LeaderWorkerTemplate(Struct):
     leader_template: Template | None = None
     """None: the leader is made as the workers are."""
     worker_template: Template | None = None
+    sub_group_policy: SubGroupPolicy | None = None
 
 
 class LeaderWorkerSetSpec(Struct):

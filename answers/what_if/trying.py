@@ -193,10 +193,12 @@ class Trying:
             admission.unknown,
         )
         says = [step.sentence, *_remarks(unit, step.outcome)]
-        if last and step.outcome in RUNS:
+        for sets in _in_stages(last):
+            if step.outcome not in RUNS:
+                break
             name = WorkloadName(unit.api_version, unit.meta.namespace, unit.meta.name, unit.meta.uid)
-            tried = submit(before, name, supposed_pods(last, infos, self._nodes), None)
-            says.append(_later(last, tried))
+            tried = submit(before, name, supposed_pods(sets, infos, self._nodes), None)
+            says.append(_later(sets, tried))
             step = step if tried.running == tried.pods else replace(step, outcome="RunsInPart")
             if tried.doubts:
                 says = [doubted(" ".join(says), tried.doubts)]
@@ -272,6 +274,14 @@ def _remarks(unit: Unit, outcome: str) -> list[str]:
         pods = sum(each.count for each in late if each.after is not None and each.after.words == words)
         found.append(f"{counted(pods, 'pod')} of them {'is' if pods == 1 else 'are'} created when {words}.")
     return found
+
+
+def _in_stages(sets: Sequence[MadePods]) -> list[list[MadePods]]:
+    """Those that are there at the same time together. Those of each stage have ended when the next one begins."""
+    found: dict[int, list[MadePods]] = {}
+    for each in sets:
+        found.setdefault(each.after.stage if each.after is not None else 0, []).append(each)
+    return [found[stage] for stage in sorted(found)]
 
 
 def _later(sets: Sequence[MadePods], tried: Tried) -> str:

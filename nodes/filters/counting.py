@@ -87,6 +87,8 @@ class Share(NamedTuple):
 class Condition(ABC):
     """What a pod asks of the pods that are on the nodes."""
 
+    counts_promised: ClassVar[bool] = True
+    """Whether pods count that are not there yet, but for which room is promised."""
     counters: Sequence[Counter]
     """Q pods to count."""
     keys: Sequence[str]

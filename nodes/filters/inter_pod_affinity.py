@@ -112,8 +112,11 @@ class Repelling(_TermToken):
 class Attraction(Condition):
     """Required affinity: in each term's domain there is a pod that all terms select.
 
-    If they select no pod anywhere, a pod that they select itself may be the first one.
+    If they select no pod anywhere, a pod that they select itself may be the first one. A pod that is only promised its
+    node may never come, so it does not count: the scheduler asks again without the nominated pods.
     """
+
+    counts_promised: ClassVar[bool] = False
 
     reason: ClassVar[str] = NO_MATCH
 

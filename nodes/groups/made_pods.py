@@ -12,6 +12,7 @@ from api.core import PersistentVolumeClaimVolumeSource, Pod, Volume
 from api.meta import ObjectMeta, Struct
 from api.storage import PersistentVolumeClaim
 from api.validation import FieldError, convert, join
+from nodes.groups.kinds.alone import with_alone
 from nodes.groups.kinds.kind import Awaited, Kind, Part
 from schema.defaults.filling import filled
 
@@ -89,6 +90,7 @@ def _made(written: Written, part: Part, copy: int) -> MadePods:
     except FieldError as error:
         inside = error.path.removeprefix("spec").lstrip(".")
         raise FieldError(f"{path}.{inside}" if inside else path, error.problem) from None
+    pod.spec = with_alone(pod.spec, part.alone)
     pod.metadata.owner_references = [part.owner] if part.owner is not None else None
     claims = [*_claims(written, part)]
     own = {name: Volume(name, PersistentVolumeClaimVolumeSource(each.metadata.name)) for name, each in claims}

@@ -13,6 +13,7 @@ from api.foreign_owners import JobSet, JobTemplate, OwningJob, ReplicatedJob
 from api.jobs import pods_at_once
 from api.meta import ObjectMeta, OwnerReference
 from api.pod_owners import CronJob, TrainJob
+from nodes.groups.kinds.alone import Alone, key_of
 from nodes.groups.kinds.kind import (
     SUSPENDED,
     Awaited,
@@ -29,6 +30,9 @@ __all__ = ["CRON_JOB", "JOB", "JOB_SET", "TRAIN_JOB", "job_labels"]
 
 EXCLUSIVE_JOB: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 """On a JobSet or a replicated job: each Job has a domain for itself."""
+JOB_KEY: Final = "jobset.sigs.k8s.io/job-key"
+MOST: Final = 100_000
+"""Jobs that get a description each. An object with more pods is refused anyway."""
 BY_NODE_SELECTOR: Final = "alpha.jobset.sigs.k8s.io/node-selector"
 """Beside it: labels of nodes say which domain, so no pod waits for another one."""
 
@@ -129,57 +133,85 @@ CRON_JOB: Final = Kind(
 def _job_set(job_set: JobSet, _: int) -> Iterator[Part]:
     meta, spec = job_set.metadata, job_set.spec
     jobs = spec.replicated_jobs or []
+    stages: dict[str, int] = {}
     in_order = spec.startup_policy is not None and spec.startup_policy.startup_policy_order == "InOrder"
     for at, each in enumerate(jobs):
         before = jobs[at - 1].name if in_order and at else ""
         path = f"spec.replicatedJobs[{at}].template.spec.template"
-        yield _replicated(meta, each, path, _awaited(each, before))
+        after, topology = _awaited(each, before, stages), _exclusive(meta, each.template)
+        stages[each.name] = after.stage if after is not None else 0
+        if topology:
+            for index in range(min(count_or(each.replicas, 1), MOST)):
+                yield _one_alone(meta, each, path, after, index, topology)
+        else:
+            yield _replicated(meta, each, path, after)
 
 
 def _replicated(meta: ObjectMeta, job: ReplicatedJob, path: str, after: Awaited | None) -> Part:
-    """The pods of equal Jobs. In an exclusive domain, all but one of a Job are created when that one has a node."""
-    spec, replicas = job.template.spec, count_or(job.replicas, 1)
-    each = pods_at_once(spec.parallelism, spec.completions)
-    alone = min(1, each) if _is_exclusive(meta, job.template) else each
-    name = f"{meta.name}-{job.name}-0"
-    labels = {
-        "jobset.sigs.k8s.io/jobset-name": meta.name,
-        "jobset.sigs.k8s.io/replicatedjob-name": job.name,
-        "jobset.sigs.k8s.io/job-index": "0",
-        **job_labels(name),
-    }
-    return Part(
-        job.name,
-        replicas * each,
-        path,
-        spec.template,
+    """The pods of equal Jobs."""
+    spec, name = job.template.spec, f"{meta.name}-{job.name}-0"
+    count = count_or(job.replicas, 1) * pods_at_once(spec.parallelism, spec.completions)
+    labels, owner, prefix = (
+        _job_set_labels(meta, job, 0),
         _job_of(meta, name, job.name),
         f"{meta.name}-{job.name}",
-        labels,
-        together=replicas * alone,
-        after=after,
     )
+    return Part(job.name, count, path, spec.template, owner, prefix, labels, after=after)
+
+
+def _one_alone(
+    meta: ObjectMeta, job: ReplicatedJob, path: str, after: Awaited | None, index: int, topology: str
+) -> Part:
+    """The pods of one Job that has a domain for itself. All but one are created when that one has a node."""
+    spec, name = job.template.spec, f"{meta.name}-{job.name}-{index}"
+    count = pods_at_once(spec.parallelism, spec.completions)
+    labels = _job_set_labels(meta, job, index)
+    return Part(
+        job.name,
+        count,
+        path,
+        spec.template,
+        _job_of(meta, name, f"{job.name}-{index}"),
+        name,
+        labels,
+        together=min(1, count),
+        after=after,
+        alone=[Alone(topology, JOB_KEY, labels[JOB_KEY], everywhere=True)],
+    )
+
+
+def _job_set_labels(meta: ObjectMeta, job: ReplicatedJob, index: int) -> dict[str, str]:
+    name = f"{meta.name}-{job.name}-{index}"
+    return {
+        "jobset.sigs.k8s.io/jobset-name": meta.name,
+        "jobset.sigs.k8s.io/replicatedjob-name": job.name,
+        "jobset.sigs.k8s.io/job-index": str(index),
+        JOB_KEY: key_of(meta.namespace, name),
+        **job_labels(name),
+    }
 
 
 def _job_of(meta: ObjectMeta, name: str, inside: str) -> OwnerReference:
     return reference("batch/v1", "Job", name, meta, inside)
 
 
-def _is_exclusive(meta: ObjectMeta, template: JobTemplate) -> bool:
+def _exclusive(meta: ObjectMeta, template: JobTemplate) -> str:
+    """The label of nodes that makes the domains, if each Job has one for itself; else empty."""
     its = template.metadata
     said: Mapping[str, str] = {
         **(meta.annotations or {}),
         **((its.annotations if its is not None else None) or {}),
     }
-    return EXCLUSIVE_JOB in said and BY_NODE_SELECTOR not in said
+    return "" if BY_NODE_SELECTOR in said else said.get(EXCLUSIVE_JOB, "")
 
 
-def _awaited(job: ReplicatedJob, before: str) -> Awaited | None:
-    """`before`: the replicated job that comes before it in order."""
+def _awaited(job: ReplicatedJob, before: str, stages: Mapping[str, int]) -> Awaited | None:
+    """`before`: the replicated job that comes before it in order. `stages`: of those that it may depend on, by name."""
     depends = job.depends_on or []
     if depends:
         words = (f"replicated job {each.name} is {each.status.lower()}" for each in depends)
-        return Awaited(" and ".join(words), gone=any(each.status == "Complete" for each in depends))
+        stage = max(stages.get(each.name, 0) + (each.status == "Complete") for each in depends)
+        return Awaited(" and ".join(words), stage)
     return Awaited(f"replicated job {before} is ready") if before else None
 
 

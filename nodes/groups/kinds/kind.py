@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from api.foreign_owners import Template
 from api.meta import ObjectMeta, OwnerReference
+from nodes.groups.kinds.alone import Alone
 
 __all__ = [
     "SUSPENDED",
@@ -20,6 +21,7 @@ __all__ = [
     "Queueing",
     "count_or",
     "reference",
+    "revision_of",
 ]
 
 
@@ -46,8 +48,13 @@ class Awaited:
 
     words: str
     """A clause, such as: the leader is ready."""
-    gone: bool = False
-    """Whether the pods that are awaited have ended by then, so that their room is free."""
+    stage: int = 0
+    """How many times pods have ended by then, one after the other, and left their room. 0: no pod has to end."""
+
+    @property
+    def gone(self) -> bool:
+        """Whether pods that are awaited have ended by then."""
+        return self.stage > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,8 @@ class Part:
     """Containers that the controller adds, and that Workloads count."""
     injected: Mapping[str, Any] = field(default_factory=dict)
     """Lists of containers, by their field, that the controller adds, and that Workloads do not count."""
+    alone: Sequence[Alone] = ()
+    """Why they have a domain of the cluster for themselves."""
 
 
 class Held(NamedTuple):
@@ -159,6 +168,11 @@ class Kind:
     def title(self) -> str:
         """For messages."""
         return f"{self.kind} of {self.api_version}"
+
+
+def revision_of(meta: ObjectMeta) -> str:
+    """What stands for the hash of a template in labels of its pods. No pod that runs already has the same one."""
+    return f"new-{meta.name}"[:63].rstrip("-.")
 
 
 def count_or(said: int | None, default: int) -> int:

@@ -38,6 +38,8 @@ __all__ = ["TRAINING_JOBS"]
 
 KUBEFLOW: Final = "kubeflow.org"
 LAUNCHER: Final = "Launcher"
+LABELS: Final = "training.kubeflow.org"
+MASTERS: Final = ("Master", "Chief")
 ORDER: Final = ("Launcher", "Chief", "Master", "Scheduler", "Server", "PS", "Worker", "Evaluator")
 """The order of Kueue's pod sets. The first one that names a PriorityClass says the priority."""
 
@@ -48,10 +50,11 @@ def _parts(api_version: str, kind: str, field: str, job: TrainingJob, _: int) ->
     owner = reference(api_version, kind, meta.name, meta)
     late = job.spec.launcher_creation_policy == "WaitForWorkersReady"
     for role, each in sorted(_roles(job).items(), key=_place):
-        name, labels, its = f"{meta.name}-{role.lower()}", dict[str, str](), owner
+        name, labels, its = f"{meta.name}-{role.lower()}", _labels(job, kind, role), owner
         apart = role == LAUNCHER and isinstance(job, MPIJobV2)
         if apart:
-            its, labels = reference("batch/v1", "Job", name, meta, name), job_labels(name)
+            its = reference("batch/v1", "Job", name, meta, name)
+            labels |= job_labels(name)
         after = Awaited("its workers are ready") if role == LAUNCHER and late else None
         path = f"spec.{field}.{role}.template"
         count = count_or(each.replicas, 1)
@@ -64,6 +67,22 @@ def _roles(job: TrainingJob) -> dict[str, ReplicaSpec]:
         spec.pytorch_replica_specs, spec.tf_replica_specs, spec.mpi_replica_specs, spec.xgb_replica_specs,
         spec.paddle_replica_specs, spec.jax_replica_specs, spec.mx_replica_specs,
     )), {})  # fmt: skip
+
+
+def _labels(job: TrainingJob, kind: str, role: str) -> dict[str, str]:
+    """What its operator adds to the pods of the role. The mpi-operator names roles in another way."""
+    by_mpi = isinstance(job, MPIJobV2)
+    labels = {
+        f"{LABELS}/operator-name": "mpi-operator" if by_mpi else f"{kind.lower()}-controller",
+        f"{LABELS}/job-name": job.metadata.name,
+    }
+    if not by_mpi:
+        labels[f"{LABELS}/replica-type"] = role.lower()
+    if by_mpi or isinstance(job, MPIJob):
+        labels[f"{LABELS}/job-role"] = role.lower()
+    elif role in MASTERS:
+        labels[f"{LABELS}/job-role"] = "master"
+    return labels
 
 
 def _place(item: tuple[str, ReplicaSpec]) -> tuple[int, str]:

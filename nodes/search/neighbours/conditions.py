@@ -31,7 +31,7 @@ class Conditions:
         rows = np.array(list(members), np.intp)
         kinds = Kinds(snapshot, rows)
         asked = _asked(kinds)
-        keys: dict[bytes, int] = {}
+        keys: dict[tuple[bytes, bool], int] = {}
         counters: list[Counter] = []
         columns: list[list[tuple[Condition, list[int]]]] = []
         for conditions in asked:
@@ -39,13 +39,15 @@ class Conditions:
             for condition in conditions:
                 found = []
                 for counter in condition.counters:
-                    key = msgspec.json.encode(counter, order="deterministic")
+                    key = msgspec.json.encode(counter, order="deterministic"), condition.counts_promised
                     if key not in keys:
                         keys[key] = len(counters)
                         counters.append(counter)
                     found.append(keys[key])
                 columns[-1].append((condition, found))
         self._counters = counters
+        self._count_promised = np.array([promised for _, promised in keys], np.int64)
+        """[Q], 1 for each counter that counts pods that are only promised a node."""
         counted = self._counted(kinds)
         self.of = {row: columns[kind] for row, kind in zip(rows.tolist(), kinds.of.tolist(), strict=True)}
         """For each member its conditions, and the columns of their counters."""
@@ -82,6 +84,7 @@ class Conditions:
         bound, node = on_nodes(self._snapshot)
         kinds = Kinds(self._snapshot, bound)
         counted = self._counted(kinds)[kinds.of]
+        counted[self._snapshot.pod_node[bound] < 0] *= self._count_promised
         some = counted.any(axis=1) & ~is_leaving(self._snapshot.pod_flags[bound])
         return bound[some], node[some], counted[some]
 

@@ -79,7 +79,8 @@ def test_the_workloads_that_an_object_gets(
 def test_the_pods_of_a_deployment_have_the_priority_class_that_it_names() -> None:
     labels = {**QUEUE, "kueue.x-k8s.io/priority-class": "high", "app": "x"}
     (claim,) = claims_of(one(APPS, "Deployment", {"template": TEMPLATE}, labels))
-    assert claim.meta.labels == {**QUEUE, "kueue.x-k8s.io/priority-class": "high"}
+    added = {"pod-template-hash": "new-x"}
+    assert claim.meta.labels == {**QUEUE, **added, "kueue.x-k8s.io/priority-class": "high"}
 
 
 @pytest.mark.parametrize(

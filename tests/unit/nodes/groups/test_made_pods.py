@@ -186,4 +186,4 @@ def test_pods_that_wait_say_for_what() -> None:
     jobs = [{"name": "a", "template": {"spec": {"template": TEMPLATE}}}, late]
     first, second = made("JobSet", replicatedJobs=jobs)
     assert first.after is None
-    assert second.after == Awaited("replicated job a is complete", gone=True)
+    assert second.after == Awaited("replicated job a is complete", stage=1)
