@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from api.core import Affinity, PodAffinity, PodAffinityTerm, PodSpec
+from api.core import Affinity, PodAffinity, PodAffinityTerm, PodSpec, Toleration
 from api.meta import LabelSelector, LabelSelectorRequirement
 
-__all__ = ["Alone", "key_of", "with_alone"]
+__all__ = ["Alone", "OnMarkedNodes", "key_of", "with_alone"]
 
 
 class Alone(NamedTuple):
@@ -31,14 +31,32 @@ class Alone(NamedTuple):
     """Whether pods of other namespaces count."""
 
 
+class OnMarkedNodes(NamedTuple):
+    """Somebody has labelled the nodes of the domain beforehand, and may have tainted them."""
+
+    label: str
+    """The label of the nodes."""
+    value: str
+    taint: str
+    """The key of the taint, with the effect NoSchedule."""
+
+
 def key_of(namespace: str, name: str) -> str:
     """The value of such a label for one Job, or for one leader."""
     return hashlib.sha1(f"{namespace}/{name}".encode(), usedforsecurity=False).hexdigest()
 
 
-def with_alone(spec: PodSpec, alone: Sequence[Alone]) -> PodSpec:
-    """The spec with the terms of each."""
+def with_alone(spec: PodSpec, alone: Sequence[Alone | OnMarkedNodes]) -> PodSpec:
+    """The spec with the terms of each, or the node selector and the toleration."""
     for each in alone:
+        if isinstance(each, OnMarkedNodes):
+            toleration = Toleration(key=each.taint, operator="Exists", effect="NoSchedule")
+            spec = replace(
+                spec,
+                node_selector={**(spec.node_selector or {}), each.label: each.value},
+                tolerations=[*(spec.tolerations or ()), toleration],
+            )
+            continue
         its = [LabelSelectorRequirement(each.label, "In", [each.value])]
         others = [
             LabelSelectorRequirement(each.label, "Exists"),

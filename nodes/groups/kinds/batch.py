@@ -13,7 +13,7 @@ from api.foreign_owners import JobSet, JobTemplate, OwningJob, ReplicatedJob
 from api.jobs import pods_at_once
 from api.meta import ObjectMeta, OwnerReference
 from api.pod_owners import CronJob, TrainJob
-from nodes.groups.kinds.alone import Alone, key_of
+from nodes.groups.kinds.alone import Alone, OnMarkedNodes, key_of
 from nodes.groups.kinds.kind import (
     SUSPENDED,
     Awaited,
@@ -35,6 +35,9 @@ MOST: Final = 100_000
 """Jobs that get a description each. An object with more pods is refused anyway."""
 BY_NODE_SELECTOR: Final = "alpha.jobset.sigs.k8s.io/node-selector"
 """Beside it: labels of nodes say which domain, so no pod waits for another one."""
+OF_NODES: Final = "alpha.jobset.sigs.k8s.io/namespaced-job"
+"""The label of such nodes. Its value is the namespace, an underscore and the name of the Job."""
+TAINT: Final = "alpha.jobset.sigs.k8s.io/no-schedule"
 
 
 def job_labels(name: str) -> dict[str, str]:
@@ -138,7 +141,7 @@ def _job_set(job_set: JobSet, _: int) -> Iterator[Part]:
     for at, each in enumerate(jobs):
         before = jobs[at - 1].name if in_order and at else ""
         path = f"spec.replicatedJobs[{at}].template.spec.template"
-        after, topology = _awaited(each, before, stages), _exclusive(meta, each.template)
+        after, topology = _awaited(each, before, stages), _said(meta, each.template).get(EXCLUSIVE_JOB, "")
         stages[each.name] = after.stage if after is not None else 0
         if topology:
             for index in range(min(count_or(each.replicas, 1), MOST)):
@@ -165,7 +168,7 @@ def _one_alone(
     """The pods of one Job that has a domain for itself. All but one are created when that one has a node."""
     spec, name = job.template.spec, f"{meta.name}-{job.name}-{index}"
     count = pods_at_once(spec.parallelism, spec.completions)
-    labels = _job_set_labels(meta, job, index)
+    labels, is_marked = _job_set_labels(meta, job, index), BY_NODE_SELECTOR in _said(meta, job.template)
     return Part(
         job.name,
         count,
@@ -174,9 +177,13 @@ def _one_alone(
         _job_of(meta, name, f"{job.name}-{index}"),
         name,
         labels,
-        together=min(1, count),
+        together=count if is_marked else min(1, count),
         after=after,
-        alone=[Alone(topology, JOB_KEY, labels[JOB_KEY], everywhere=True)],
+        alone=[
+            OnMarkedNodes(OF_NODES, f"{meta.namespace}_{name}", TAINT)
+            if is_marked
+            else Alone(topology, JOB_KEY, labels[JOB_KEY], everywhere=True)
+        ],
     )
 
 
@@ -195,14 +202,10 @@ def _job_of(meta: ObjectMeta, name: str, inside: str) -> OwnerReference:
     return reference("batch/v1", "Job", name, meta, inside)
 
 
-def _exclusive(meta: ObjectMeta, template: JobTemplate) -> str:
-    """The label of nodes that makes the domains, if each Job has one for itself; else empty."""
+def _said(meta: ObjectMeta, template: JobTemplate) -> Mapping[str, str]:
+    """The annotations of the Jobs."""
     its = template.metadata
-    said: Mapping[str, str] = {
-        **(meta.annotations or {}),
-        **((its.annotations if its is not None else None) or {}),
-    }
-    return "" if BY_NODE_SELECTOR in said else said.get(EXCLUSIVE_JOB, "")
+    return {**(meta.annotations or {}), **((its.annotations if its is not None else None) or {})}
 
 
 def _awaited(job: ReplicatedJob, before: str, stages: Mapping[str, int]) -> Awaited | None:

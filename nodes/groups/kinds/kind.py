@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from api.foreign_owners import Template
 from api.meta import ObjectMeta, OwnerReference
-from nodes.groups.kinds.alone import Alone
+from nodes.groups.kinds.alone import Alone, OnMarkedNodes
 
 __all__ = [
     "SUSPENDED",
@@ -88,7 +88,7 @@ class Part:
     """Containers that the controller adds, and that Workloads count."""
     injected: Mapping[str, Any] = field(default_factory=dict)
     """Lists of containers, by their field, that the controller adds, and that Workloads do not count."""
-    alone: Sequence[Alone] = ()
+    alone: Sequence[Alone | OnMarkedNodes] = ()
     """Why they have a domain of the cluster for themselves."""
 
 
