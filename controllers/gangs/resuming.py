@@ -80,7 +80,15 @@ class Resuming:
         )
         if stored.phase in ("Planned", "Confirmed"):
             return plan  # what the scheduler had shown is not stored: it is asked again
+        plan = self._in_its_wave(plan)
         # Evicting may be written although no pod was evicted, or by another process: the plan is compared again.
         # Ready is entered again, since it is not written down whether every member was woken.
         begun = any(self._roster.evictable(uid) is None for uid in plan.victims)
         return replace(plan, phase="Evicting", begun=begun, resumed=True, evicted=stored.phase == "Ready")
+
+    def _in_its_wave(self, plan: ActivePlan) -> ActivePlan:
+        """The plan with the wave whose turn it is. When that began is not stored: it has the time of all before it."""
+        wave = min((member.wave for member in self._roster.waiting(plan).values()), default=0)
+        if not wave:
+            return plan
+        return replace(plan, wave=wave, wave_deadline=plan.deadline + wave * self._plan_seconds)

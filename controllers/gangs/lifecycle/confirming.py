@@ -24,11 +24,14 @@ class Confirmed:
     """Members whose node the scheduler has offered."""
     by_model: int
     """Members that the scheduler said nothing about."""
+    later: int = 0
+    """Those of them that fit only when members of earlier waves run. The scheduler cannot say anything about them."""
 
     def __str__(self) -> str:
         if not self.by_model:
             return f"the scheduler offers all {self.by_scheduler} members their nodes"
-        return f"the scheduler offers {self.by_scheduler} members their nodes; for {self.by_model} our model counts"
+        later = f", {self.later} of them in later waves" if self.later else ""
+        return f"the scheduler offers {self.by_scheduler} members their nodes; for {self.by_model} our model counts{later}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +53,15 @@ def confirm(
 
     A plan with something that is not modelled needs the scheduler's word on every member, whatever the setting.
 
+    A member of a later wave may fit only when members of earlier waves run. Our model counts for it at once, whatever
+    the setting, unless the scheduler has refused it for a reason that has nothing to do with other members.
+
     `after_vain`: the gang has evicted in vain. Then our model counts only for members that the scheduler cannot show.
     """
     insists = settings.confirmation == "Require" or bool(plan.spec.not_modelled)
-    unknown = tuple(uid for uid, member in seen.proofs.items() if member.proof is Proof.UNKNOWN)
-    confirmed = Confirmed(len(seen.proofs) - len(unknown), len(unknown))
+    silent = tuple(uid for uid, member in seen.proofs.items() if member.proof is Proof.UNKNOWN)
+    unknown = tuple(uid for uid in silent if not _comes_later(plan, seen, uid))
+    confirmed = Confirmed(len(seen.proofs) - len(silent), len(silent), len(silent) - len(unknown))
     if seen.presented and (
         not unknown or (settings.confirmation == "Off" and not after_vain and not insists)
     ):
@@ -90,6 +97,13 @@ def _to_ask(unknown: tuple[str, ...], seen: PlanSeen, *, again: bool) -> Unknown
     if members or not seen.presented:
         return Unknown(members or tuple(seen.proofs))
     return Unknown((), max(seen.proofs[uid].attempted or 0.0 for uid in unknown))
+
+
+def _comes_later(plan: ActivePlan, seen: PlanSeen, uid: str) -> bool:
+    """Whether the scheduler's silence about an unknown member shows nothing: its wave has not come."""
+    if plan.spec.not_modelled or plan.has_turn(plan.members[uid]):
+        return False
+    return seen.proofs[uid].doubt is None
 
 
 def _in_doubt(seen: PlanSeen, doubt: Doubt) -> tuple[str, ...]:

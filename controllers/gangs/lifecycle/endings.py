@@ -116,7 +116,7 @@ def _rejected(plan: ActivePlan, seen: PlanSeen, now: float) -> Contradiction | N
 
 
 def _late(plan: ActivePlan, seen: PlanSeen, now: float) -> Ending | None:
-    if now < plan.deadline:
+    if now < plan.ends_at:
         return None
     return Ending("Expired", "DeadlineExceeded", "the plan was not carried out in time", _unbound(plan, seen))
 

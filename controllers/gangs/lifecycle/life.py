@@ -141,6 +141,8 @@ class ActivePlan:
     wakes: int = 0
     wave: int = 0
     """The wave whose turn it is, once the plan is Ready: members of earlier ones are bound."""
+    wave_deadline: float = 0.0
+    """Until when it has time at least. The first one has until `deadline`."""
 
     @property
     def namespace(self) -> str:
@@ -151,6 +153,11 @@ class ActivePlan:
     def group(self) -> GroupKey:
         """The preemptor."""
         return key_of(self.spec.preemptor)
+
+    @property
+    def ends_at(self) -> float:
+        """When the plan expires: each wave has as much time as a plan has."""
+        return max(self.deadline, self.wave_deadline)
 
     def has_turn(self, member: PlannedPod) -> bool:
         """Whether all members of earlier waves are bound."""

@@ -246,7 +246,7 @@ def _plan_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, setting
     if plan.phase == "Confirmed":
         return _advanced(life, plan, "Evicting", now)
     if plan.phase == "Ready":
-        return _ready(life, plan, seen, now)
+        return _ready(life, plan, seen, now, settings)
     if (plan.phase == "Planned" or plan.evicted) and seen.is_free and not seen.gated:
         return _advanced(life, plan, "Ready", now)
     if plan.phase == "Evicting" and not (plan.evicted or plan.evicting) and seen.trusted:
@@ -290,12 +290,13 @@ def _advanced(
     return replace(life, plan=plan), (Advance(plan, phase, message),)
 
 
-def _ready(life: Life, plan: ActivePlan, seen: PlanSeen, now: float) -> Step:
-    """The members of a wave come back when all members of earlier waves are bound."""
+def _ready(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, settings: Settings) -> Step:
+    """The members of a wave come back when all members of earlier waves are bound. Each wave has its own time."""
     wave = min((plan.members[uid].wave for uid in seen.unbound), default=plan.wave)
     if wave <= plan.wave:
         return _reminded(life, plan, now)
-    plan = replace(plan, wave=wave, next_wake=now + REMIND_SECONDS, wakes=0)
+    until = now + settings.plan_seconds
+    plan = replace(plan, wave=wave, wave_deadline=until, next_wake=now + REMIND_SECONDS, wakes=0)
     return replace(life, plan=plan), (Nominate(plan),)
 
 

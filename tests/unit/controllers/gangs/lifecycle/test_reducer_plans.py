@@ -306,18 +306,6 @@ def test_members_are_nominated_once_and_reminded_less_and_less() -> None:
         assert kinds(gang.looks(after=0.1)) == [Remind]
 
 
-def test_the_members_of_a_wave_come_back_when_those_of_earlier_waves_are_bound() -> None:
-    waves = {uid: replace(member, wave=wave) for wave, (uid, member) in enumerate(MEMBERS.items())}
-    gang = in_phase("Ready", next_wake=1e9, members=waves)
-    first, second = waves.values()
-    assert gang.looks(unbound=frozenset(waves)) == []
-    assert (gang.plan.has_turn(first), gang.plan.has_turn(second)) == (True, False)
-    (effect,) = gang.looks(unbound=frozenset({second.uid}))
-    assert isinstance(effect, Nominate)
-    assert effect.plan.has_turn(second)
-    assert gang.looks(unbound=frozenset({second.uid})) == []
-
-
 def test_a_planned_node_that_is_missing_for_more_than_two_seconds_ends_the_plan() -> None:
     gang = in_phase("Ready", next_wake=1e9)
     gang(NotOffered("m0", "m0"))
