@@ -78,6 +78,8 @@ class Gauges:
         """By how much the oldest plan that has not ended is beyond its deadline."""
         now, worst = self._clock.wall(), 0.0
         for plan in self._stored:
-            if plan.active is not None and (late := now - plan.committed - self._plan_seconds) > worst:
-                worst = max(worst, late - self._roster.grace_seconds(victim_uids(plan.active)))
+            if plan.active is None or (late := now - plan.committed - self._plan_seconds) <= worst:
+                continue
+            late -= self._plan_seconds * max((each.wave or 0 for each in plan.active.placements), default=0)
+            worst = max(worst, late - self._roster.grace_seconds(victim_uids(plan.active)))
         return worst

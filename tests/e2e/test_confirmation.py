@@ -67,3 +67,31 @@ def read_metrics(plane: ControlPlane) -> dict[str, float]:
         lines = answer.read().decode().splitlines()
     pairs = (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
     return {name: float(value) for name, value in pairs}
+
+
+def test_members_that_fit_only_when_the_first_one_runs_are_not_waited_for(sandbox: Sandbox) -> None:
+    """Three followers have to be in the leader's rack. Before it runs, the scheduler refuses them everywhere."""
+    racks: dict[str, str] = {}
+    for rack in "ab":
+        for number in range(2):
+            racks[sandbox.node(f"{rack}{number}", cpu="2", labels={"rack": rack})] = rack
+    for node in racks:
+        sandbox.filler(f"low-{node.rpartition('-')[2]}", node, 2)
+    leader = {"matchLabels": {"role": "leader"}}
+    near = {
+        "requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "rack", "labelSelector": leader}]
+    }
+    sandbox.group("hero", min_count=4, priority=100)
+    sandbox.pod("leader", group="hero", priority=100, labels={"role": "leader"})
+    followers = sandbox.pods("follower", 3, group="hero", priority=100, affinity={"podAffinity": near})
+    bound = sandbox.wait_bound("leader", *followers)
+    assert len({racks[bound[name]] for name in ("leader", *followers)}) == 1
+    (plan,) = sandbox.plans("hero")
+    assert {each["pod"]: each["wave"] for each in plan["spec"]["placements"]} == {
+        "leader": 0,
+        **dict.fromkeys(followers, 1),
+    }
+    confirmed = condition(plan, "Confirmed")
+    assert confirmed is not None
+    assert "3 of them in later waves" in confirmed["message"]
+    assert len(sandbox.history.evictions()) == 4

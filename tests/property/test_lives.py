@@ -157,6 +157,8 @@ class Lives(RuleBasedStateMachine):
         """The gang has run whole at some time. Its PodGroup says so."""
         self.releases: list[float] = []
         """When plans that release members began to evict. It is stored."""
+        self.placed: dict[str, set[str]] = {}
+        """Members (UIDs) that are bound, by the plan that places them."""
         self.delay = 0.0
         """How long nothing was evicted the last time. Bound resets it, and so does a restart: only plans are known."""
 
@@ -254,8 +256,14 @@ class Lives(RuleBasedStateMachine):
     def seen(self, **fields: Any) -> PlanSeen:
         plan = self.plan
         shown = CONFIRMED if plan is not None and plan.phase in ("Planned", "Confirmed") else {}
-        given = {"trusted": True, "proofs": shown, "presented": self.presented, **fields}
+        waits = self._waits()
+        given = {"trusted": True, "proofs": shown, "presented": self.presented, "unbound": waits, **fields}
         return PlanSeen(**given)
+
+    def _waits(self) -> frozenset[str]:
+        """The plan's members that are not bound."""
+        plan = self.plan
+        return frozenset(plan.members.keys() - self.placed.get(plan.name, set())) if plan else frozenset()
 
     # ---- what the cluster does
 
@@ -385,7 +393,8 @@ class Lives(RuleBasedStateMachine):
         self, victims: list[str], outcome: str, modelled: tuple[str, ...], *, only_free: bool = False
     ) -> None:
         self.numbers += 1
-        members = {uid: PlannedPod(uid, uid, "n0", {"cpu": 1}) for uid in MEMBERS}
+        last = self.numbers % 2
+        members = {uid: PlannedPod(uid, uid, "n0", {"cpu": 1}, wave=last * (uid == "m1")) for uid in MEMBERS}
         decision = self.specs[f"plan-{self.numbers}"] = spec(self.numbers, victims, outcome, modelled)
         untried = self.numbers % 4 == 0
         decided = Decided(
@@ -486,10 +495,32 @@ class Lives(RuleBasedStateMachine):
     def filter_is_called(self, uid: str) -> None:
         self.presented = True
         plan = self.plan
-        if plan is not None and plan.phase == "Ready" and uid in plan.members:
+        if plan is not None and plan.phase == "Ready" and plan.has_turn(plan.members[uid]):
             self.observe(Offered(uid, ""))
         elif self.life.phase != "Bound":
             self.held.add(uid)
+
+    @precondition(lambda self: self.plan is not None and self.plan.phase == "Ready")
+    @rule(uid=st.sampled_from(MEMBERS))
+    def a_member_is_bound(self, uid: str) -> None:
+        """Filter lets it onto its node if it is its turn. The plan is looked at then."""
+        plan = self.plan
+        assert plan is not None
+        if not plan.has_turn(plan.members[uid]) or plan.writing is not None:
+            return
+        self.placed.setdefault(plan.name, set()).add(uid)
+        before, left = plan.ends_at, self._waits()
+        late = self.now >= before
+        self.observe(self.seen(all_bound=not left))
+        if left and self.plan is not None:
+            assert not late
+            assert any(plan.members[each].wave == self.plan.wave for each in left), (
+                "it is the turn of somebody"
+            )
+            if self.plan.wave > plan.wave:
+                assert self.plan.ends_at >= self.now + self.setting.plan_seconds, (
+                    "each wave has time of its own"
+                )
 
     @rule(uid=st.sampled_from(MEMBERS))
     def planned_node_is_missing(self, uid: str) -> None:
@@ -576,16 +607,21 @@ class Lives(RuleBasedStateMachine):
         assert plan.spec.victims
         assert seen.presented, "the scheduler must have asked"
         assert plan.name in self.rehearsed, "the API server must have said that it allows every eviction"
-        proofs = [shown.proof for shown in seen.proofs.values()]
-        assert Proof.CONTRADICTED not in proofs
+        assert Proof.CONTRADICTED not in [shown.proof for shown in seen.proofs.values()]
+        first = {
+            uid: shown
+            for uid, shown in seen.proofs.items()
+            if plan.spec.not_modelled or not plan.members[uid].wave
+        }
+        proofs = [shown.proof for shown in first.values()]
         self.confirmed.add(plan.name)
         if Proof.UNKNOWN not in proofs or (self.setting.confirmation == "Off" and not self.vain):
             return
         assert self.setting.confirmation != "Require"
-        unknown = [shown for shown in seen.proofs.values() if shown.proof is Proof.UNKNOWN]
+        unknown = [shown for shown in first.values() if shown.proof is Proof.UNKNOWN]
         assert not self.vain or all(shown.cannot_tell for shown in unknown), "the scheduler must confirm"
         assert self.asked is not None
-        times = [shown.attempted for shown in seen.proofs.values() if shown.proof is Proof.UNKNOWN]
+        times = [shown.attempted for shown in first.values() if shown.proof is Proof.UNKNOWN]
         last = max([self.asked, *(when for when in times if when is not None)])
         assert self.now >= min(last + self.setting.confirmation_seconds, self.asked + ASKED_SECONDS)
 
@@ -762,6 +798,8 @@ class Lives(RuleBasedStateMachine):
         if acting:
             self.resumed_evicting.add(plan.name)
             resumed = replace(resumed, phase="Evicting", begun=begun, evicted=stored == "Ready")
+            waits = resumed.members.keys() - self.placed.get(plan.name, set())
+            resumed = replace(resumed, wave=min((resumed.members[uid].wave for uid in waits), default=0))
             self.phases[plan.name] = "Evicting" if stored == "Evicting" else stored
         self.observe(Resumed(resumed))
         if stored == "Ready":
@@ -791,6 +829,12 @@ class Lives(RuleBasedStateMachine):
     def who_evicted_in_vain_and_nobody_else_is_barred(self) -> None:
         assert self.vain or not self.life.barred
         assert self.life.barred >= self.barred
+
+    @invariant()
+    def nobody_comes_before_the_members_of_earlier_waves(self) -> None:
+        plan = self.plan
+        if plan is not None:
+            assert all(plan.members[uid].wave >= plan.wave for uid in self._waits())
 
     @invariant()
     def each_victim_goes_once(self) -> None:
@@ -851,7 +895,10 @@ class Lives(RuleBasedStateMachine):
         plan = self.plan
         if plan is not None:
             left = [uid for uid in plan.victims if not self.deletions[plan.name, uid]]
-            self.observe(self.seen(is_free=not left, all_bound=plan.phase == "Ready"))
+            if plan.phase == "Ready":
+                turn = {uid for uid, member in plan.members.items() if plan.has_turn(member)}
+                self.placed.setdefault(plan.name, set()).update(turn)
+            self.observe(self.seen(is_free=not left, all_bound=plan.phase == "Ready" and not self._waits()))
 
 
 TestLives = Lives.TestCase

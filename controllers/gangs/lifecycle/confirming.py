@@ -31,7 +31,8 @@ class Confirmed:
         if not self.by_model:
             return f"the scheduler offers all {self.by_scheduler} members their nodes"
         later = f", {self.later} of them in later waves" if self.later else ""
-        return f"the scheduler offers {self.by_scheduler} members their nodes; for {self.by_model} our model counts{later}"
+        shown = f"the scheduler offers {self.by_scheduler} members their nodes"
+        return f"{shown}; for {self.by_model} our model counts{later}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ See docs/decisions/0007.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, Protocol
 
 from api.groups import has_run
@@ -21,7 +21,9 @@ __all__ = [
     "Parts",
     "Walk",
     "difference",
+    "first_elsewhere",
     "member_differs",
+    "member_elsewhere",
     "member_strays",
     "over_budget",
     "protected",
@@ -47,6 +49,9 @@ class Parts(Protocol):
     def member_strays(self) -> str:
         """See the function of this name. Members that are bound or have Succeeded are not asked about."""
 
+    def member_elsewhere(self) -> str:
+        """See the function `first_elsewhere`."""
+
     def victim_changed(self) -> str:
         """See the function of this name."""
 
@@ -68,6 +73,13 @@ class Walk:
         """See `Parts`."""
         waiting = self._roster.waiting(self._plan).values()
         return next(filter(None, (member_strays(pod, self._roster) for pod in waiting)), "")
+
+    def member_elsewhere(self) -> str:
+        """See `Parts`."""
+        members = self._roster.gang_members(self._plan.group)
+        found = {uid: member_elsewhere(pod, members.find(uid)) for uid, pod in self._plan.members.items()}
+        elsewhere = {uid: text for uid, text in found.items() if text}
+        return first_elsewhere(self._plan, elsewhere, self._roster.waiting(self._plan))
 
     def victim_changed(self) -> str:
         """See `Parts`."""
@@ -97,7 +109,7 @@ def strayed(plan: ActivePlan, roster: Roster, parts: Parts) -> str:
     changed = _may_not_evict(plan, roster)
     if not changed and plan.resumed:
         changed = parts.victim_changed()
-    return changed or parts.member_strays()
+    return changed or parts.member_strays() or parts.member_elsewhere()
 
 
 def _group_changed(plan: ActivePlan, roster: Roster) -> str:
@@ -146,6 +158,27 @@ def member_strays(planned: PlannedPod, roster: Roster) -> str:
         return f"pod {planned.name} requests something else now"
     asks = roster.has_node(planned.node) and not planned.any_node
     return _refused(planned, roster) if asks else ""
+
+
+def member_elsewhere(planned: PlannedPod, member: MemberView | None) -> str:
+    """Why a planned pod that is bound is not where the plan has it; empty if it is there, or waits."""
+    if member is None or member.node in (None, planned.node) or planned.any_node:
+        return ""
+    return f"pod {planned.name} is bound to node {member.node}, and later waves count on it on {planned.node}"
+
+
+def first_elsewhere(plan: ActivePlan, elsewhere: Mapping[str, str], waiting: Collection[str]) -> str:
+    """Why the waves that are left may not hold: a member of an earlier one is bound elsewhere. Empty if none is.
+
+    The filters took each later member with the earlier ones on their nodes. `elsewhere`: see `member_elsewhere`, by
+    UID; `waiting`: UIDs of the planned members that are not bound.
+    """
+    if not elsewhere:
+        return ""
+    last = max((plan.members[uid].wave for uid in waiting), default=0)
+    return next(
+        (elsewhere[uid] for uid, each in plan.members.items() if uid in elsewhere and each.wave < last), ""
+    )
 
 
 def _refused(planned: PlannedPod, roster: Roster) -> str:

@@ -96,6 +96,10 @@ class KeptLook:
         """See `comparison.Parts`."""
         return self.members.stray.first()
 
+    def member_elsewhere(self) -> str:
+        """See `comparison.Parts`."""
+        return self.members.elsewhere
+
     def victim_changed(self) -> str:
         """See `comparison.Parts`."""
         known = len(self._victims.groups)

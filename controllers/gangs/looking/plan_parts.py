@@ -7,7 +7,13 @@ from collections.abc import Collection, Iterable, Mapping, Set
 
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.lifecycle.life import ActivePlan, Offer, PlannedPod
-from controllers.gangs.looking.comparison import member_differs, member_strays, victim_changed
+from controllers.gangs.looking.comparison import (
+    first_elsewhere,
+    member_differs,
+    member_elsewhere,
+    member_strays,
+    victim_changed,
+)
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.promised.account import Account
 from controllers.gangs.scheduler.rejections import is_ours
@@ -56,6 +62,13 @@ class MemberParts:
         self.waiting: set[str] = set()
         """UIDs of those that are not bound and have not Succeeded."""
         self.differ, self.stray = Faults(), Faults()
+        self._elsewhere: dict[str, str] = {}
+        """Why members (UIDs) that are bound are not where the plan has them."""
+
+    @property
+    def elsewhere(self) -> str:
+        """See `comparison.first_elsewhere`."""
+        return first_elsewhere(self._plan, self._elsewhere, self.waiting)
 
     @property
     def gone(self) -> str:
@@ -95,6 +108,10 @@ class MemberParts:
             differs = member_differs(planned, member, self._roster)
             self.differ.put(place, differs)
             # A member that waits and does not differ does not stray either.
+            if elsewhere := member_elsewhere(planned, member):
+                self._elsewhere[uid] = elsewhere
+            else:
+                self._elsewhere.pop(uid, None)
             self.stray.put(place, member_strays(planned, self._roster) if waits and differs else "")
         return changed
 

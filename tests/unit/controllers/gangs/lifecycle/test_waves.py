@@ -1,4 +1,4 @@
-"""Plans whose members come in waves: what the scheduler has to say before evictions, and how one wave follows another."""
+"""Plans whose members come in waves: the scheduler's word before evictions, and how one follows another."""
 
 from __future__ import annotations
 
