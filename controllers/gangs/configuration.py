@@ -88,7 +88,7 @@ class PlanningConfiguration(Section):
     inVainSeconds: how long a group evicts nothing after two plans that evicted pods in vain. Before that, the delay
     between such plans doubles up to it.
     exclusionSeconds: how long a node on which the scheduler did not take a pod is left out for pods of its class,
-    unless the node changes before.
+    unless the node changes before. If a filter of the pod asks about pods on other nodes: a minute at most.
     gates: when the scheduling gate reprieve.dev/gang is removed from a gang's members. Gathering: when minCount members
     exist. UntilPlanned: when our model has found a place for the gang. Off: at once, and the webhook adds no gate. The
     webhooks read this setting from their own Configuration file.

@@ -17,6 +17,8 @@ __all__ = ["ELSEWHERE", "EXCLUSION_SECONDS", "SEEN_LENGTH", "Exclusions"]
 
 EXCLUSION_SECONDS: Final = 600.0
 """How long a contradiction is believed if the node does not change. What the search does not model may change."""
+AFAR_SECONDS: Final = 60.0
+"""How long one is believed at most if a filter of the pod looks at pods on other nodes: they come and go unseen here."""
 REMEMBERED: Final = 10_000
 """Pairs of a pod class and a node. One more, and the one that was seen longest ago is forgotten."""
 SEEN_LENGTH: Final = 256
@@ -56,11 +58,19 @@ class Exclusions:
         return len(self._memory)
 
     def note(
-        self, pod_class_key: bytes, node: str, example_pod: str, seen: str, *, changes: int | None = None
+        self,
+        pod_class_key: bytes,
+        node: str,
+        example_pod: str,
+        seen: str,
+        *,
+        changes: int | None = None,
+        looks_afar: bool = False,
     ) -> bool:
         """A scheduler did not take `example_pod` (NAMESPACE/NAME) on the node; whether that is news.
 
         `changes` is the node's counter when the scheduler looked at it. If it has changed since, nothing is noted.
+        `looks_afar`: a filter of the pod asks about pods on other nodes.
         Seen again on the same node, the first example and its words stay: the same decision keeps its name.
         """
         now, changes_now = self._clock.monotonic(), self._node_changes(node)
@@ -71,7 +81,8 @@ class Exclusions:
         exclusion = (
             Exclusion(example_pod, seen[:SEEN_LENGTH]) if known is None or is_news else known.exclusion
         )
-        self._memory[pod_class_key, node] = _Memory(exclusion, changes_now, now + self._seconds)
+        seconds = min(self._seconds, AFAR_SECONDS) if looks_afar else self._seconds
+        self._memory[pod_class_key, node] = _Memory(exclusion, changes_now, now + seconds)
         if len(self._memory) > self._most:
             self._memory.popitem(last=False)
         return is_news

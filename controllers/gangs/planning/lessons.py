@@ -44,10 +44,11 @@ class Lessons:
         """The plan has ended so: leave out its refused victims, and nodes where the scheduler did not take members."""
         self._refusals.note(plan.refused, self._clock.monotonic())
         for each in ending.contradictions:
-            pod_class = self._roster.class_key(each.uid)
-            if pod_class is not None:
-                pod = f"{plan.namespace}/{each.name}"
-                self.exclusions.note(pod_class, each.node, pod, each.seen)
+            view = self._roster.view(each.uid)
+            if view is not None:
+                pod, pod_class = f"{plan.namespace}/{each.name}", view.pod_class
+                afar = pod_class.looks_afar
+                self.exclusions.note(pod_class.key, each.node, pod, each.seen, looks_afar=afar)
             CONFIRMATIONS.labels("contradicted").inc()
 
     def due_in(self) -> float:

@@ -236,3 +236,30 @@ async def test_of_a_gang_that_is_deleted_between_waves_nothing_is_left() -> None
         await stage.settle()
         assert stage.phases() == ["Aborted"]
         assert stage.reserved == 0
+
+
+async def test_a_pod_that_comes_between_waves_and_goes_again_costs_the_gang_no_ten_minutes() -> None:
+    """Nobody plans for it. The scheduler refuses a member because of it, and that says nothing about the node."""
+    async with with_room() as stage:
+        first, second = places(stage, "Ready").values()
+        bind(stage, first)
+        await stage.settle()
+        name, where = next((name, where) for name, where in second.items() if where[0] == "a")
+        foreign = [pod(f"x{number}", labels=LABELS, node="a2") for number in range(2)]
+        stage.add(rack_node("a2"), *foreign)
+        for _ in range(3):
+            stage.filter(hero(int(name[1:])), "b0")
+            stage.clock += 1.5
+        await stage.settle()
+        assert "Aborted" in stage.phases()
+        stage.delete(*foreign, rack_node("a2"))
+        stage.clock += 60.0
+        await rest_comes(stage)
+        assert stage.phases()[-1] == "Bound"
+        assert name in running(stage)
+
+
+def running(stage: Stage) -> set[str]:
+    """Who is bound."""
+    pods = [make(Pod, body) for body in stage.api.of("/api/v1/pods").values()]
+    return {each.metadata.name for each in pods if each.spec.node_name}

@@ -120,6 +120,16 @@ def test_it_is_remembered_for_ten_minutes_from_when_it_was_last_seen() -> None:
     assert {seen for *_, seen in setting.excluded()} == {"third"}
 
 
+def test_of_pods_that_look_at_other_nodes_it_is_remembered_for_a_minute() -> None:
+    setting = Setting()
+    setting.note("m0", "n0", looks_afar=True)
+    setting.note("large", "n0")
+    setting.clock.advance(59.0)
+    assert len(setting.excluded()) == 3
+    setting.clock.advance(1.0)
+    assert {pod for pod, _, _ in setting.excluded()} == {"large"}
+
+
 def test_what_was_seen_before_the_node_changed_is_not_noted() -> None:
     setting = Setting()
     before = setting.tables.node_changes("n0")
