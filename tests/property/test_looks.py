@@ -158,8 +158,8 @@ def happens_in(kind: str) -> Callable[[Scene], bool]:
     return lambda scene: kind in scene.theme.rules
 
 
-def planned(uid: str, node: str) -> PlannedPod:
-    return PlannedPod(uid, uid, node, {"cpu": 1000, PODS: 1})
+def planned(uid: str, node: str, wave: int = 0) -> PlannedPod:
+    return PlannedPod(uid, uid, node, {"cpu": 1000, PODS: 1}, wave=wave)
 
 
 def victim(uid: str, on: str) -> Victim:
@@ -193,7 +193,7 @@ def plans(*, swapped: bool = False) -> dict[GroupKey, ActivePlan]:
         return others | {GANG: plan(GANG, [victim("v1", "n1")], *members), PIECES: withdrawn}
     of_gang = [victim("v0", "n0"), unit("unit", u0="n1", u1="n2"), victim("v1", "n1")]
     return {
-        GANG: plan(GANG, of_gang, planned("m0", "n0"), planned("m1", "n1"), planned("m2", "n0")),
+        GANG: plan(GANG, of_gang, planned("m0", "n0"), planned("m1", "n1", 1), planned("m2", "n0", 1)),
         LONE: plan(LONE, [victim("v2", "n2")], planned("l0", "n2")),
         PIECES: plan(PIECES, [unit("pieces", r0="n2", r1="n3")]),
     }

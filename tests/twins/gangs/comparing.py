@@ -86,6 +86,7 @@ def strayed(plan: ActivePlan, roster: Roster) -> str:
             faults.append(((3, place, 0), f"pod {member.name} requests something else now"))
         if roster.has_node(member.node):
             faults += _below(3, _below(place, _below(1, _of_node(member, roster))))
+    faults += _below(4, _of_waves(plan, roster))
     return _first(faults)
 
 
@@ -126,6 +127,17 @@ def _of_member(planned: PlannedPod, member: MemberView | None, roster: Roster) -
     if not roster.has_node(planned.node):
         yield (3,), f"node {planned.node} is gone"
     yield from _below(4, _of_node(planned, roster))
+
+
+def _of_waves(plan: ActivePlan, roster: Roster) -> Iterator[Fault]:
+    """Members that are bound elsewhere, if a member of a later wave waits."""
+    nodes = {each.uid: each.node for each in roster.members(plan.group)}
+    for place, member in enumerate(plan.members.values()):
+        node = nodes.get(member.uid)
+        later = [each for each in roster.waiting(plan).values() if each.wave > member.wave]
+        if later and node is not None and node != member.node and not member.any_node:
+            where = f"bound to node {node}, and later waves count on it on {member.node}"
+            yield (place,), f"pod {member.name} is {where}"
 
 
 def _of_node(planned: PlannedPod, roster: Roster) -> Iterator[Fault]:

@@ -58,7 +58,7 @@ async def with_room() -> AsyncIterator[Stage]:
 def places(stage: Stage, phase: str) -> dict[int, dict[str, str]]:
     """Where the newest plan in the phase places whom, by wave."""
     plans = [make(PreemptionPlan, each) for each in stage.api.plans.values()]
-    plan = [each for each in plans if each.status.phase == phase][-1]
+    plan = [each for each in plans if each.status is not None and each.status.phase == phase][-1]
     found: dict[int, dict[str, str]] = {}
     for each in plan.spec.placements:
         found.setdefault(each.wave or 0, {})[each.pod] = each.node
