@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from hack.controlplane.client import Json
-from tests.e2e.support import Sandbox, condition
+from hack.controlplane.plane import ControlPlane
+from tests.e2e.support import ReprieveFactory, Sandbox, condition, wait_for
 
 TIMES = int(os.environ.get("REPRIEVE_E2E_TIMES", "1"))
 """How often each gang is tried."""
@@ -102,3 +103,44 @@ def test_a_gang_that_can_never_be_spread_evicts_nobody(sandbox: Sandbox) -> None
         "3 of 4 members can run: topology spread by rack (maxSkew 1): small has room for 1" in why["message"]
     )
     sandbox.watch_quietly(3, *members)
+
+
+@pytest.fixture
+def racks(reprieve_with: ReprieveFactory) -> tuple[ControlPlane, Sandbox, list[str]]:
+    """A gang of twelve that is spread over two racks, in six waves, on a plane whose reprieve may be killed."""
+    plane, sandbox = reprieve_with()
+    for rack in "ab":
+        node = sandbox.node(rack, cpu="6", labels={"rack": rack})
+        sandbox.filler(rack, node, 6)
+    return plane, sandbox, sandbox.gang("hero", 12, priority=100, **spread("rack"))
+
+
+def first_bound(sandbox: Sandbox, members: list[str]) -> str:
+    """Wait until a wave runs. The later ones cannot run yet."""
+    wait_for(lambda: sandbox.bound().keys() & set(members), what=sandbox.report)
+    return min(sandbox.bound().keys() & set(members))
+
+
+def test_the_next_process_goes_on_between_two_waves(racks: tuple[ControlPlane, Sandbox, list[str]]) -> None:
+    plane, sandbox, members = racks
+    first_bound(sandbox, members)
+    plane.reprieve.kill()
+    assert len(sandbox.bound().keys() & set(members)) < len(members)
+    plane.start_reprieve()
+    sandbox.wait_bound(*members)
+    (plan,) = sandbox.plans("hero")
+    assert len({each["wave"] for each in plan["spec"]["placements"]}) == 6
+    sandbox.wait_plan("hero", "Bound")
+    assert len(sandbox.history.evictions()) == 12
+
+
+def test_a_member_that_is_deleted_between_two_waves_is_replaced(
+    racks: tuple[ControlPlane, Sandbox, list[str]],
+) -> None:
+    _, sandbox, members = racks
+    lost = first_bound(sandbox, members)
+    sandbox.delete_pod(lost)
+    sandbox.pod("hero-new", group="hero", priority=100, **spread("rack"))
+    sandbox.wait_bound("hero-new", *(name for name in members if name != lost))
+    sandbox.wait_plan("hero", "Bound")
+    assert len(sandbox.history.evictions()) == 12
