@@ -18,7 +18,7 @@ __all__ = ["ELSEWHERE", "EXCLUSION_SECONDS", "SEEN_LENGTH", "Exclusions"]
 EXCLUSION_SECONDS: Final = 600.0
 """How long a contradiction is believed if the node does not change. What the search does not model may change."""
 AFAR_SECONDS: Final = 60.0
-"""How long one is believed at most if a filter of the pod looks at pods on other nodes: they come and go unseen here."""
+"""How long one is believed at most if a filter of the pod looks at pods on other nodes: those come and go."""
 REMEMBERED: Final = 10_000
 """Pairs of a pod class and a node. One more, and the one that was seen longest ago is forgotten."""
 SEEN_LENGTH: Final = 256

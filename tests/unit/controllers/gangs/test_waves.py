@@ -244,7 +244,7 @@ async def test_a_pod_that_comes_between_waves_and_goes_again_costs_the_gang_no_t
         first, second = places(stage, "Ready").values()
         bind(stage, first)
         await stage.settle()
-        name, where = next((name, where) for name, where in second.items() if where[0] == "a")
+        name = next(name for name, where in second.items() if where[0] == "a")
         foreign = [pod(f"x{number}", labels=LABELS, node="a2") for number in range(2)]
         stage.add(rack_node("a2"), *foreign)
         for _ in range(3):
