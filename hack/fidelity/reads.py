@@ -9,6 +9,7 @@ from answers.reading.changes import Changed
 from answers.reading.details import NamespaceObjects
 from answers.reading.documents import Reader
 from answers.reading.submissions import ClusterObjects, SubmissionReader
+from api.foreign_owners import Scalable
 
 __all__ = ["READ"]
 
@@ -21,7 +22,9 @@ def _read() -> Mapping[tuple[str, str], tuple[type[Any], ...]]:
     found: dict[tuple[str, str], dict[type[Any], None]] = {}
     for reader in READERS:
         for key, kind in reader.kinds.items():
-            found.setdefault(key, {})[kind.struct] = None
+            # Owners that say only how many pods there are to be: without a number there is one.
+            if not issubclass(kind.struct, Scalable):
+                found.setdefault(key, {})[kind.struct] = None
     return {key: (*structs,) for key, structs in found.items()}
 
 

@@ -7,10 +7,11 @@ from typing import Any, Final
 
 import msgspec
 
-from api.core import Pod
+from api.core import Pod, PodDisruptionBudget
 from api.meta import ObjectMeta
 from api.quantity import QuantityError, parse
 from api.requests import pod_requests
+from nodes.state.groups.allowances import is_counted
 
 __all__ = ["plain"]
 
@@ -40,6 +41,9 @@ EMPTY: Final[tuple[Any, ...]] = (None, False, "", [], {})
 def plain(thing: Any) -> Json:
     """The object as JSON, without what an API server gives to every object. Quantities are exact numbers."""
     value = _builtins(thing)
+    if isinstance(thing, PodDisruptionBudget) and not is_counted(thing):
+        # An API server stores zeros. What counts is that no controller has counted yet.
+        value.pop("status", None)
     if isinstance(thing, Pod):
         spec = value["spec"]
         # An API server may write requests of the whole pod that change nothing: what counts is compared.

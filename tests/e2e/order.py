@@ -22,6 +22,7 @@ SHARING: Final = {
         "pod_filters",
         "respecting",
         "singles",
+        "spread",
         "volumes",
     ),
     "webhook_plane": ("webhook_vectors", "validate", "webhook_rules", "job_webhooks", "webhook_metrics"),

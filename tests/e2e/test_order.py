@@ -22,6 +22,7 @@ THROUGH: Final = {
 BOTH: Final = {
     "tenant": {"reprieve_plane", "plane_without_reprieve"},
     "singles": {"reprieve_plane", "plane_without_reprieve"},
+    "spread": {"reprieve_plane", "plane_without_reprieve"},
     "load": {"quota_plane", "api_plane"},
 }
 """Files that use two shared planes. They are in the group of the one that costs more."""

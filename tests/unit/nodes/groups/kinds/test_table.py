@@ -19,6 +19,8 @@ TEMPLATE = {"spec": {"containers": [{"name": "c"}]}}
         ("apps/v1", "DaemonSet", {}, "it has one on each node"),
         ("tekton.dev/v1", "TaskRun", None, r"how a TaskRun of tekton.dev/v1 makes them is not modelled\.$"),
         ("x.io/v1", "Gadget", {"template": TEMPLATE}, "a template of pods in spec.template,"),
+        ("x.io/v1", "Gadget", {"parts": [TEMPLATE]}, r"a template of pods in spec.parts\[0\].spec,"),
+        ("x.io/v1", "Gadget", {"worker": TEMPLATE["spec"]}, "a template of pods in spec.worker,"),
         ("x.io/v1", "Gadget", {"a": [{}, {"b": {"template": TEMPLATE}}]}, r"in spec\.a\[1\]\.b\.template,"),
     ],
 )
@@ -36,7 +38,7 @@ def test_what_is_said_of_an_object_whose_pods_are_not_known(
         ("v1", "Service", {"ports": [{"port": 80}]}),
         ("v1", "ConfigMap", None),
         ("x.io/v1", "Gadget", {"template": {"spec": {"containers": []}}}),
-        ("x.io/v1", "Gadget", {"template": {"spec": "text"}, "templates": [TEMPLATE], "containers": [1]}),
+        ("x.io/v1", "Gadget", {"template": {"spec": "text"}, "containers": [1]}),
         ("trainer.kubeflow.org/v2", "TrainingRuntime", {"template": TEMPLATE}),
     ],
 )
