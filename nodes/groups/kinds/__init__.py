@@ -2,6 +2,6 @@
 
 `tests/conformance/test_kinds.py` compares the table with the cases of the kinds.
 
-Tests: batch, kind, ray, services and training in tests/unit/nodes/groups/test_made_pods.py and
+Tests: alone, batch, kind, ray, services and training in tests/unit/nodes/groups/test_made_pods.py and
 tests/unit/nodes/groups/test_owner_objects.py.
 """
