@@ -98,6 +98,7 @@ class GangLoad(JobLoad):
             pod={"priority_class": level},
             suspend=True,
         )
+        self._asked[name] = pods
 
     def _create_queued_group(self) -> None:
         """A PodGroup in a queue, with its members."""
