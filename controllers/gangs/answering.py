@@ -175,10 +175,13 @@ class Answering:
         """What to do with a pod of a gang that has this plan."""
         uid = pod.metadata.uid
         member = plan.members.get(uid)
-        passes = plan.has_turn(member) if member is not None else self._may_take_part(plan, uid)
-        if plan.phase != "Ready" or not passes:
+        if plan.phase != "Ready" or not self._passes(plan, uid, member):
             return Hold(hold_text(plan.group, "Gathering" if plan.releases else plan.phase))
         return Offer(member.node) if member and not member.any_node else self._by_scheduler(plan, uid)
+
+    def _passes(self, plan: ActivePlan, uid: str, member: PlannedPod | None) -> bool:
+        """Whether the pod may be bound now by a plan that is Ready. `member`: as it is planned, if it is."""
+        return plan.has_turn(member) if member is not None else self._may_take_part(plan, uid)
 
     def _may_take_part(self, plan: ActivePlan, uid: str) -> bool:
         """Whether this pod beyond minCount may be bound before the gang runs.
