@@ -27,5 +27,5 @@ def completions_follow(annotations: Mapping[str, str] | None) -> bool:
 
 
 def boolean(text: str) -> bool | None:
-    """The value of a text, as Go's strconv.ParseBool reads it; None if it is none."""
+    """The value of a text, as Go's strconv.ParseBool reads it; None for any other text."""
     return True if text in TRUE else False if text in FALSE else None

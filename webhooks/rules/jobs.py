@@ -21,7 +21,7 @@ from api.integration import (
     QUEUE_NAME_LABEL,
 )
 from api.jobs import JOB_CONTROLLER, pods_at_once
-from api.partial_jobs import boolean
+from api.partial_jobs import boolean, completions_follow
 from api.selectors import selects
 from api.syntax import subdomain_faults, whole_number
 from api.words import shown
@@ -144,7 +144,9 @@ def _changes(new: Object, old: Object) -> Iterator[Cause]:
     if not _is_suspended(new) or not _is_suspended(old):
         yield from _changed(new, old, MAX_EXEC_TIME_LABEL, "while the Job is not suspended")
     if not _is_suspended(old) and not _is_suspended(new):
-        was, is_ = (boolean(_annotation(each, FOLLOWS) or "") is True for each in (old, new))
+        was, is_ = (
+            completions_follow(entries(child(each, "metadata"), "annotations")) for each in (old, new)
+        )
         if was != is_:
             message = f"{IMMUTABLE} while the Job is not suspended: it was {shown(was)}"
             yield Cause(f"metadata.annotations[{FOLLOWS}]", INVALID, message)

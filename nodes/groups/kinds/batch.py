@@ -15,7 +15,7 @@ from api.meta import ObjectMeta, OwnerReference
 from api.pod_owners import CronJob, TrainJob
 from nodes.groups.kinds.alone import Alone, OnMarkedNodes, key_of
 from nodes.groups.kinds.kind import (
-    SUSPENDED,
+    MOST,
     Awaited,
     Grouping,
     Held,
@@ -24,6 +24,7 @@ from nodes.groups.kinds.kind import (
     Queueing,
     count_or,
     reference,
+    suspended,
 )
 
 __all__ = ["CRON_JOB", "JOB", "JOB_SET", "TRAIN_JOB", "job_labels"]
@@ -31,8 +32,6 @@ __all__ = ["CRON_JOB", "JOB", "JOB_SET", "TRAIN_JOB", "job_labels"]
 EXCLUSIVE_JOB: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 """On a JobSet or a replicated job: each Job has a domain for itself."""
 JOB_KEY: Final = "jobset.sigs.k8s.io/job-key"
-MOST: Final = 100_000
-"""Jobs that get a description each. An object with more pods is refused anyway."""
 BY_NODE_SELECTOR: Final = "alpha.jobset.sigs.k8s.io/node-selector"
 """Beside it: labels of nodes say which domain, so no pod waits for another one."""
 OF_NODES: Final = "alpha.jobset.sigs.k8s.io/namespaced-job"
@@ -72,17 +71,13 @@ def _indexes(text: str) -> int:
     return sum(int(last) - int(first) + 1 for first, last in spans if first.isdecimal() and last.isdecimal())
 
 
-def _suspended(item: OwningJob | JobSet | TrainJob) -> Held | None:
-    return SUSPENDED if item.spec.suspend else None
-
-
 JOB: Final = Kind(
     kind="Job",
     api_version="batch/v1",
     type=OwningJob,
     parts=_job,
     queueing=Queueing.WHOLE,
-    held=_suspended,
+    held=suspended,
     grouping=Grouping.ASKED,
     plural="jobs",
 )
@@ -224,7 +219,7 @@ JOB_SET: Final = Kind(
     type=JobSet,
     parts=_job_set,
     queueing=Queueing.WHOLE,
-    held=_suspended,
+    held=suspended,
     grouping=Grouping.YES,
     plural="jobsets",
 )
@@ -244,6 +239,6 @@ TRAIN_JOB: Final = Kind(
     type=TrainJob,
     parts=_train_job,
     queueing=Queueing.WHOLE,
-    held=_suspended,
+    held=suspended,
     by_runtime=True,
 )

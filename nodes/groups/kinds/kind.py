@@ -12,6 +12,7 @@ from api.meta import ObjectMeta, OwnerReference
 from nodes.groups.kinds.alone import Alone, OnMarkedNodes
 
 __all__ = [
+    "MOST",
     "SUSPENDED",
     "Awaited",
     "Grouping",
@@ -22,7 +23,11 @@ __all__ = [
     "count_or",
     "reference",
     "revision_of",
+    "suspended",
 ]
+
+MOST: Final = 100_000
+"""Parts of an object, or pods of one, that are looked at one by one. An object with more pods is refused anyway."""
 
 
 class Queueing(Enum):
@@ -102,6 +107,11 @@ class Held(NamedTuple):
 
 
 SUSPENDED: Final = Held("it is suspended")
+
+
+def suspended(item: Any) -> Held | None:
+    """Of an object that has the field `spec.suspend`."""
+    return SUSPENDED if item.spec.suspend else None
 
 
 def _never(_: Any) -> None:

@@ -14,7 +14,17 @@ from api.foreign_owners import RayCluster, RayClusterSpec, WorkerGroup
 from api.meta import ObjectMeta, OwnerReference
 from api.pod_owners import RayJob, RayService
 from nodes.groups.kinds.batch import job_labels
-from nodes.groups.kinds.kind import SUSPENDED, Awaited, Grouping, Kind, Part, Queueing, count_or, reference
+from nodes.groups.kinds.kind import (
+    SUSPENDED,
+    Awaited,
+    Grouping,
+    Kind,
+    Part,
+    Queueing,
+    count_or,
+    reference,
+    suspended,
+)
 
 __all__ = ["RAY_CLUSTER", "RAY_JOB", "RAY_SERVICE"]
 
@@ -106,7 +116,7 @@ RAY_CLUSTER: Final = Kind(
     type=RayCluster,
     parts=_ray_cluster,
     queueing=Queueing.WHOLE,
-    held=lambda item: SUSPENDED if item.spec.suspend else None,
+    held=suspended,
     grouping=Grouping.ASKED,
     plural="rayclusters",
 )
@@ -144,7 +154,7 @@ RAY_JOB: Final = Kind(
     type=RayJob,
     parts=_ray_job,
     queueing=Queueing.WHOLE,
-    held=lambda item: SUSPENDED if item.spec.suspend else None,
+    held=suspended,
 )
 
 

@@ -15,6 +15,7 @@ from api.meta import ObjectMeta
 from api.pod_owners import BarePod, Deployment, PodSets, ReplicaSet, ReplicationController, StatefulSet
 from nodes.groups.kinds.alone import Alone, key_of
 from nodes.groups.kinds.kind import (
+    MOST,
     Awaited,
     Grouping,
     Held,
@@ -41,8 +42,6 @@ EXCLUSIVE_REPLICA: Final = f"{LWS}/exclusive-topology"
 """On a LeaderWorkerSet: each replica has a domain for itself."""
 EXCLUSIVE_SUBGROUP: Final = f"{LWS}/subgroup-exclusive-topology"
 """On a LeaderWorkerSet: each subgroup of a replica has a domain for itself."""
-MOST: Final = 100_000
-"""Workers of one replica that are counted by subgroup. An object with more pods is refused anyway."""
 
 
 # ---- Pod
