@@ -49,7 +49,7 @@ def is_table(name: KindName) -> bool:
 
 
 def misspelled(name: KindName, known: Collection[KindName]) -> str:
-    """The kind that is meant by `pod` or `pods`; "" if it is none of the known ones. No API server takes these."""
+    """The known kind that `pod` or `pods` means; "" if no known kind is meant. No API server takes these."""
     version, kind = name
     spelled = kind.lower()
     for each in known:

@@ -119,7 +119,11 @@ def unguarded(stream: TextIO) -> TextIO:
     return stream.stream
 
 
-def before_writing(*, out: Callable[[], None], err: Callable[[], None]) -> None:
+def nothing() -> None:
+    """What is done before a write if nobody says otherwise."""
+
+
+def before_writing(*, out: Callable[[], None] = nothing, err: Callable[[], None] = nothing) -> None:
     """Within `guarding`: do this before anything is written to standard output, and to standard error."""
     for stream, do in ((sys.stdout, out), (sys.stderr, err)):
         if isinstance(stream, _Guarded):
@@ -131,7 +135,7 @@ class _Guarded:
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
-        self.before: Callable[[], None] = _nothing
+        self.before: Callable[[], None] = nothing
 
     @property
     def encoding(self) -> str:
@@ -157,10 +161,6 @@ class _Guarded:
 def _guarded(stream: TextIO | None) -> TextIO:
     """None, a stream that the caller has closed, stays None."""
     return cast(TextIO, stream if stream is None or isinstance(stream, _Guarded) else _Guarded(stream))
-
-
-def _nothing() -> None:
-    """What is done before a write if nobody says otherwise."""
 
 
 def _escaped(found: re.Match[str]) -> str:

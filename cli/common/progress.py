@@ -39,7 +39,7 @@ def showing(*, alone: bool = False) -> Iterator[Progress]:
     try:
         yield shown
     finally:
-        before_writing(out=_nothing, err=_nothing)
+        before_writing()
         shown.end()
 
 
@@ -114,7 +114,3 @@ def _said(what: str, done: int, total: int) -> str:
     if not done:
         return what
     return f"{what}: {done:,} of {total:,}" if done <= total else f"{what}: {done:,}"
-
-
-def _nothing() -> None:
-    """Nothing is shown that a text would have to take the place of."""

@@ -94,8 +94,7 @@ class Picture:
 
     def token_name(self, token: int) -> str:
         """What the wide token (of W) asks for, in words."""
-        each = self.cluster.tokens.tokens[self.wide[token]]
-        return each.name
+        return self.cluster.tokens.tokens[self.wide[token]].name
 
     def counts(self, gone: Iterable[int] = ()) -> Int64s:
         """[C, Q], how many pods in each cell are counted, with these pods gone."""
