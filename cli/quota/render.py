@@ -13,7 +13,7 @@ from api.unmodelled import doubted
 from api.words import counted, some
 from cli.common.output import line, plain_table, title, with_rest
 from quota.answers.pod_counts import counts_of, in_part, why_not_all
-from quota.answers.words import NO_FIT, NOT_COVERED, because, duration, rule_text
+from quota.answers.words import NO_FIT, NOT_COVERED, backs_off, because, duration, rule_text
 from quota.search.assignment import Check, FlavorSearch, Mode
 from quota.search.decision import Decision, Target
 from quota.search.survivors import Survivors, survivors
@@ -56,9 +56,8 @@ def _head(answer: QuotaAnswer, priority: int, path: str) -> RenderableType:
     head.append(f", priority {priority}, in {path}")
     first, *others = _sentences(decision)
     if answer.tried_again:
-        others.append(
-            f"It was evicted, and is in no queue for a while: it is tried again {answer.tried_again}."
-        )
+        says = backs_off(answer.tried_again)
+        others.append(f"{says[:1].upper()}{says[1:]}.")
     return Group(head, line(doubted(first, answer.doubts)), *map(line, others))
 
 

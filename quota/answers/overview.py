@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from api.workloads import Workload
+from quota.answers import words
 from quota.answers.accounts import Account, Lent, account, lent
 from quota.answers.reclaims import HIGHEST, Reclaim, could_take_back, reclaims
 from quota.answers.selected import Namespaces, taking
 from quota.answers.verdicts import doubts, gets_quota
-from quota.answers.words import tried_again
 from quota.cycle.admissible import inadmissible
 from quota.cycle.cycle import cycle
 from quota.cycle.entries import Entry, Outcome
@@ -164,7 +164,7 @@ def tried_alone(queue: Queue, workload: Workload, asked: Asked, namespaces: Name
     """What becomes of a Workload of the queue if it is tried next, alone. One that backs off is not tried."""
     snapshot = asked.snapshot
     if backs_off(workload, asked.now):
-        until = f"it was evicted, and is in no queue for a while: it is tried again {tried_again(workload)}"
+        until = words.backs_off(words.tried_again(workload))
         return TriedAlone(inadmissible(queue, workload, asked.now, until, "PendingEvaluation"))
     snapshot, unsure = taking(snapshot, queue, workload.metadata.namespace, namespaces)
     (entry,) = cycle(snapshot, [workload], asked.now, asked.options, namespaces=namespaces)

@@ -11,7 +11,7 @@ from quota.search.decision import Target
 from quota.state.amounts import shown
 from quota.state.snapshot import Queue
 
-__all__ = ["NOT_COVERED", "NO_FIT", "because", "duration", "rule_text", "tried_again"]
+__all__ = ["NOT_COVERED", "NO_FIT", "backs_off", "because", "duration", "rule_text", "tried_again"]
 
 NO_FIT: Final[dict[NoFitReason, str]] = {
     "": "There is no room for it.",
@@ -65,6 +65,11 @@ def tried_again(workload: Workload) -> str:
     state = workload.status.requeue_state
     until = state.requeue_at if state is not None else None
     return f"not before {until}" if until else "when its condition Requeued becomes True"
+
+
+def backs_off(again: str) -> str:
+    """A clause about a Workload that backs off. `again`: see `tried_again`."""
+    return f"it was evicted, and is in no queue for a while: it is tried again {again}"
 
 
 def duration(microseconds: int) -> str:
