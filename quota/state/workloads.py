@@ -25,6 +25,7 @@ from schema.defaults.amounts import template_requests
 
 __all__ = [
     "PodSetRequest",
+    "attempt_of",
     "effective_priority",
     "has_closed_preemption_gate",
     "holds_quota",
@@ -65,6 +66,12 @@ class PodSetRequest:
 def key_of(workload: Workload) -> str:
     """`namespace/name`."""
     return f"{workload.metadata.namespace}/{workload.metadata.name}"
+
+
+def attempt_of(workload: Workload) -> str:
+    """Which quota the Workload holds: the time when it was reserved. Empty without quota."""
+    reserved = true_condition(workload, QUOTA_RESERVED)
+    return (reserved.last_transition_time or "") if reserved is not None else ""
 
 
 def local_queue_key(workload: Workload) -> str:

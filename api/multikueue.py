@@ -1,0 +1,36 @@
+"""Names by which a manager of several clusters and its worker clusters know each other. Most are Kueue's
+(pkg/controller/constants, pkg/controller/admissionchecks/multikueue)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = [
+    "CONTROLLER_NAME",
+    "DISPATCHED_BY",
+    "EVICTED_ON_MANAGER",
+    "MANAGER_NAMESPACE",
+    "MULTIKUEUE_GATE",
+    "ORIGIN_LABEL",
+    "PREBUILT_WORKLOAD_ANNOTATION",
+    "WORKER_POD_LABEL",
+]
+
+CONTROLLER_NAME: Final = "kueue.x-k8s.io/multikueue"
+"""`spec.controllerName` of an AdmissionCheck that a manager makes, `spec.managedBy` of a Job that it sends to a
+cluster, and the field manager of Kueue's writes of the check's state."""
+MULTIKUEUE_GATE: Final = "kueue.x-k8s.io/multikueue"
+"""The preemption gate of copies (KEP-8303). Only the manager opens it."""
+ORIGIN_LABEL: Final = "kueue.x-k8s.io/multikueue-origin"
+"""On copies of Workloads and Jobs: the manager's `origin`."""
+DISPATCHED_BY: Final = "reprieve.dev/dispatched-by"
+"""Annotation of copies of Workloads and Jobs: `CLUSTER/UID/ATTEMPT`, with the UID of the manager's kube-system, the UID
+of the manager's Workload, and its attempt (`quota.state.workloads.attempt_of`)."""
+PREBUILT_WORKLOAD_ANNOTATION: Final = "kueue.x-k8s.io/prebuilt-workload-name"
+"""On a Job: the Workload that it uses. Kueue writes it since 0.18; the label of the same name stays valid."""
+WORKER_POD_LABEL: Final = "kueue.x-k8s.io/multikueue-worker-workload-pod"
+"""On pods of copies in a worker cluster: `true`."""
+EVICTED_ON_MANAGER: Final = "EvictedOnManagerCluster"
+"""Reason of DeactivationTarget on a copy whose Workload the manager has evicted."""
+MANAGER_NAMESPACE: Final = "reprieve-multikueue"
+"""Here: the kubeconfig Secrets. In a worker cluster: the Lease of the origin, and the probe of gates."""
