@@ -178,6 +178,8 @@ class Turn:
     cluster: str
     began: int
     until: int
+    is_over: bool = False
+    """Whether its status says what became of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +214,8 @@ class Seen:
     """Why no cluster can ever get it (its owner has no adapter, ...), in Kueue's words."""
     job: TemplatedJob | None = None
     """Its Job here, if it exists."""
+    is_mirrored: bool = True
+    """Whether the Job here shows the status of the Job in the chosen cluster, as far as the API server takes it."""
     digest: bytes | None = None
     """As `Copy.digest`, of the Workload here. None: not known yet."""
     attempt: str = ""
@@ -221,5 +225,7 @@ class Seen:
     """Other known clusters that have a copy or a Job of it."""
     turns: tuple[Turn, ...] = ()
     """Of this attempt, in their order."""
+    former_turns: tuple[str, ...] = ()
+    """Names of DispatchPlans of former attempts that are not over."""
     fenced: frozenset[str] = field(default_factory=frozenset)
     """Clusters where no former leader can still write to the copy."""

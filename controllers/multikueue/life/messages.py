@@ -1,0 +1,97 @@
+"""What each cluster says of the Workload, and the message of the check, which has a line for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from api.times import rfc3339
+from api.workloads import ADMITTED, BLOCKED_ON_PREEMPTION_GATES, EVICTED, QUOTA_RESERVED
+from controllers.multikueue.life.belonging import belonging, differs, present_copy
+from controllers.multikueue.life.memory import Memory
+from controllers.multikueue.life.seen import ClusterSeen, Copy, Seen
+from runtime.exchange.dispatch_reports import CheckReport
+
+__all__ = ["EVERY", "LIMIT", "Line", "pending", "said", "throttled"]
+
+EVERY: Final = 10_000_000
+"""The least time between two texts with the same reasons, in microseconds."""
+LIMIT: Final = 30_000
+"""The API server takes 32,768 characters."""
+LINE: Final = 400
+
+
+class Line(NamedTuple):
+    """One cluster's part. Another `kind` is worth writing at once, another text is not."""
+
+    kind: str
+    text: str
+
+
+def said(cluster: ClusterSeen, seen: Seen, memory: Memory) -> Line:
+    """What there is to say of a cluster that does not have the Workload (yet)."""
+    out = memory.out.get(cluster.name)
+    if out is not None:
+        return Line(f"Out {out.reason}", f"not in this attempt: {out.message}")
+    if cluster.reach != "Connected":
+        return Line(cluster.reach, f"{'lost' if cluster.reach == 'Lost' else 'not connected'}: {cluster.why}")
+    copy = present_copy(cluster, seen)
+    if copy is not None:
+        return _of_copy(copy, cluster, seen, memory)
+    if cluster.copy is None:
+        if cluster.name in memory.remade:
+            return Line("Remade", "the copy was evicted or changed there, and is made anew")
+        if not cluster.honours_gates:
+            return Line("NoGates", "it does not honour preemption gates, and gets a copy in its turn")
+        return Line("None", "the copy is about to be made")
+    if belonging(cluster.copy, seen, cluster.name) == "Foreign":
+        return Line("Foreign", "another manager has a copy of this name there")
+    return Line("Leaves", "what is left of an earlier attempt goes first")
+
+
+def _of_copy(copy: Copy, cluster: ClusterSeen, seen: Seen, memory: Memory) -> Line:
+    if copy.is_true(EVICTED) or not copy.active or differs(copy, seen):
+        return Line("Remade", "the copy was evicted or changed there, and is made anew")
+    if copy.is_true(ADMITTED):
+        return Line("Admitted", "admitted")
+    if copy.is_true(QUOTA_RESERVED):
+        return Line("Reserved", "holds quota, and waits for its own admission checks")
+    reserved = copy.conditions.get(QUOTA_RESERVED)
+    why = (reserved.message if reserved is not None else "")[:LINE].rstrip(". ")
+    last = seen.turns[-1] if seen.turns else None
+    if last is not None and last.cluster == cluster.name and copy.gate == "Open":
+        text = f"may preempt until {rfc3339(last.until / 1_000_000)}"
+        return Line(f"Open {last.number}", f"{text}: {why}" if why else text)
+    if copy.is_true(BLOCKED_ON_PREEMPTION_GATES):
+        text = "would have to preempt, and waits for its turn"
+        return Line("Gated", f"{text}: {why}" if why else text)
+    reason = reserved.reason if reserved is not None else ""
+    return Line(f"Waits {reason}", f"waits for quota: {why}" if why else "has not looked at it yet")
+
+
+def pending(check: str, lines: Iterable[tuple[str, Line]], since: str) -> tuple[CheckReport, tuple[str, ...]]:
+    """The report of a Workload that no cluster has, and the kinds of its lines. `since`: when its quota was
+    reserved."""
+    found = list(lines)
+    text = "\n".join(
+        [
+            f"No cluster has it yet; its quota is held since {since}.",
+            *(f"{name}: {line.text}" for name, line in found),
+        ]
+    )
+    return CheckReport(check, "Pending", text[:LIMIT]), tuple(f"{name} {line.kind}" for name, line in found)
+
+
+def throttled(
+    memory: Memory, report: CheckReport, kinds: tuple[str, ...], now: int
+) -> tuple[Memory, CheckReport, int | None]:
+    """What is reported, and when another text may be. A new kind of line is told at once."""
+    before = memory.said
+    if before is not None and memory.said_kinds == kinds and before.name == report.name:
+        if before.message == report.message:
+            return memory, before, None
+        due = memory.said_at + EVERY
+        if now < due:
+            return memory, before, due
+    return replace(memory, said=report, said_kinds=kinds, said_at=now), report, None

@@ -1,0 +1,94 @@
+"""Which cluster gets the next turn to preempt.
+
+The cluster with fewer turns in this attempt comes first: so no candidate starves. LeastDisruption then compares what
+the clusters say that it costs. A cost that was seen before the last gate opened for the same ClusterQueue there is
+stale: the victims that it names may be gone by then. Fifty Jobs would all follow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from api.words import counted
+from controllers.multikueue.life.seen import ClusterSeen, Cost
+
+__all__ = ["first", "is_known", "why_first"]
+
+FRESH: Final = 0
+STALE: Final = 1
+UNKNOWN: Final = 2
+Key = tuple[int, ...]
+
+
+def is_known(cluster: ClusterSeen) -> bool:
+    """Whether it says what the preemption costs, and that is not stale."""
+    return cluster.cost is not None and not _is_stale(cluster, cluster.cost)
+
+
+def first(
+    candidates: Sequence[ClusterSeen],
+    turns: Mapping[str, int],
+    signals: Mapping[str, int],
+    *,
+    by_cost: bool,
+) -> ClusterSeen:
+    """The candidate whose turn is next. `candidates` are in the config's order, and not empty. `turns`: by cluster, in
+    this attempt. `signals`: since when each is a candidate."""
+    at = {each.name: index for index, each in enumerate(candidates)}
+
+    def key(cluster: ClusterSeen) -> tuple[int, Key, int, int]:
+        cost = _cost_key(cluster) if by_cost else ()
+        return turns.get(cluster.name, 0), cost, signals.get(cluster.name, 0), at[cluster.name]
+
+    return min(candidates, key=key)
+
+
+def why_first(
+    winner: ClusterSeen, candidates: Sequence[ClusterSeen], turns: Mapping[str, int], *, by_cost: bool
+) -> str:
+    """One sentence."""
+    if len(candidates) == 1:
+        return f"{winner.name} is the only cluster that asks to preempt."
+    mine = turns.get(winner.name, 0)
+    others = [each for each in candidates if each.name != winner.name]
+    if all(turns.get(each.name, 0) > mine for each in others):
+        return f"The other clusters had more turns than {winner.name}."
+    if by_cost and all(
+        _cost_key(each) > _cost_key(winner) for each in others if turns.get(each.name, 0) == mine
+    ):
+        return f"{winner.name}: {cost_words(winner)}. That is the least."
+    return f"{winner.name} asked first, of the clusters that cost the same or do not say what it costs."
+
+
+def cost_words(cluster: ClusterSeen) -> str:
+    """What the preemption there costs, in words."""
+    cost = cluster.cost
+    if cost is None:
+        return "it does not say what the preemption costs"
+    words = (
+        f"{counted(cost.workloads, 'Workload')} of priority {cost.highest_priority} or less, "
+        f"{counted(cost.pods, 'pod')}"
+    )
+    return f"{words}, as it said before another gate opened there" if _is_stale(cluster, cost) else words
+
+
+def _cost_key(cluster: ClusterSeen) -> Key:
+    cost = cluster.cost
+    if cost is None:
+        return (UNKNOWN,)
+    if _is_stale(cluster, cost):
+        return STALE, cluster.open_gates
+    return (
+        FRESH,
+        cost.highest_priority,
+        cost.priority_sum,
+        cost.workloads,
+        cost.pods,
+        cluster.open_gates,
+        cost.pod_seconds,
+    )
+
+
+def _is_stale(cluster: ClusterSeen, cost: Cost) -> bool:
+    return cost.seen <= cluster.last_opened

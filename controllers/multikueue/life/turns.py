@@ -1,0 +1,278 @@
+"""Preemption gates: one cluster at a time may preempt for the Workload (KEP-8303).
+
+A turn is a stored DispatchPlan. It begins before the gate opens, and its time is by the manager's clock: it survives a
+restart, an eviction there, and a cluster that goes away. A gate that is open outside its turn is closed. The next turn
+begins when the last one is over and its gate is seen closed, or its cluster is lost.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from api.workloads import BLOCKED_ON_PREEMPTION_GATES, EVICTED, QUOTA_RESERVED
+from controllers.multikueue.life.belonging import find, present_copy
+from controllers.multikueue.life.decision import (
+    CloseGate,
+    CreateCopy,
+    DeleteCopy,
+    EndTurn,
+    FenceCopy,
+    GiveTurn,
+    OpenGate,
+    There,
+    Weighed,
+)
+from controllers.multikueue.life.memory import Memory
+from controllers.multikueue.life.messages import said
+from controllers.multikueue.life.order import cost_words, first, is_known, why_first
+from controllers.multikueue.life.seen import ClusterSeen, Seen, Settings, Turn
+
+__all__ = ["Turns", "end_former_turns", "is_candidate", "sync_turns"]
+
+NOT_CONSIDERED: Final = "PendingEvaluation"
+GATED: Final = frozenset({"AdmissionGated", NOT_CONSIDERED})
+"""Reasons of QuotaReserved=False beside which BlockedOnPreemptionGates=True counts. Kueue overwrites the first with the
+second, and leaves the condition True when the Workload waits for another reason by then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """What follows for the gates."""
+
+    memory: Memory
+    there: dict[str, There] = field(default_factory=dict)
+    give: GiveTurn | None = None
+    again: int | None = None
+
+
+def sync_turns(seen: Seen, memory: Memory, settings: Settings, now: int) -> Turns:
+    """What follows for the gates of a Workload that no cluster has admitted.
+
+    Copies that differ or have to go are none of its business: their clusters get another act first.
+    """
+    memory = _note(seen, memory, now)
+    last = seen.turns[-1] if seen.turns else None
+    there = _outside(seen, last)
+    candidates = [each for each in seen.clusters if _asks(each, seen, memory)]
+    if last is not None and (now < last.until or _stays_open(seen, candidates, last)):
+        return _in_turn(seen, memory, last, candidates, there, now)
+    if last is not None and not _is_closed(seen, last):
+        there |= _close(seen, last)
+        return Turns(memory, there)
+    if there or any(_has_open_gate(each, seen) for each in seen.clusters if each.reach == "Connected"):
+        return Turns(memory, there)  # first they are seen closed
+    return _next(seen, memory, settings, candidates, now)
+
+
+def is_candidate(cluster: ClusterSeen, seen: Seen) -> bool:
+    """Whether the cluster says that it would preempt for the Workload, or holds quota for it.
+
+    One that does not honour gates is always asked: it has no copy before its turn.
+    """
+    if cluster.reach != "Connected":
+        return False
+    copy = present_copy(cluster, seen)
+    if copy is None:
+        return not cluster.honours_gates and cluster.copy is None
+    if copy.is_true(EVICTED) or not copy.active:
+        return False
+    if not cluster.honours_gates or copy.is_true(QUOTA_RESERVED):
+        return True
+    reserved = copy.conditions.get(QUOTA_RESERVED)
+    return copy.is_true(BLOCKED_ON_PREEMPTION_GATES) and (reserved is None or reserved.reason in GATED)
+
+
+def end_former_turns(seen: Seen) -> EndTurn | None:
+    """What a DispatchPlan says of a turn that another one has followed, or whose attempt is over."""
+    for name in seen.former_turns:
+        return EndTurn(name, "Ended", "The Workload lost the quota that the turn was about.")
+    for turn in seen.turns[:-1]:
+        if not turn.is_over:
+            return EndTurn(
+                turn.name, "TimedOut", "No cluster had admitted the Workload when its time was over."
+            )
+    return None
+
+
+# ---- the turn that lasts
+
+
+def _in_turn(
+    seen: Seen,
+    memory: Memory,
+    turn: Turn,
+    candidates: Sequence[ClusterSeen],
+    there: dict[str, There],
+    now: int,
+) -> Turns:
+    """The gate of the turn's cluster is open, unless its copy was evicted in this very turn."""
+    again = turn.until if now < turn.until else None
+    cluster = find(seen, turn.cluster)
+    if cluster is None or memory.spent == turn.number or cluster.name in memory.out:
+        return Turns(memory, there, again=again)
+    if cluster in candidates and (act := _open(cluster, seen, turn)) is not None:
+        unfenced = _fence(seen)
+        there |= unfenced or {cluster.name: act}
+    return Turns(memory, there, again=again)
+
+
+def _open(cluster: ClusterSeen, seen: Seen, turn: Turn) -> There | None:
+    copy = present_copy(cluster, seen)
+    if copy is None:
+        return CreateCopy(has_gate=True) if not cluster.honours_gates and cluster.copy is None else None
+    if not cluster.honours_gates or copy.gate == "Open" or copy.is_true(QUOTA_RESERVED):
+        return None
+    return OpenGate(copy.uid, copy.version, turn.until)
+
+
+def _fence(seen: Seen) -> dict[str, There]:
+    """A former leader may still write to these copies: their versions change before any gate opens."""
+    return {
+        each.name: FenceCopy(copy.uid, copy.version)
+        for each in seen.clusters
+        if each.reach == "Connected"
+        and each.name not in seen.fenced
+        and (copy := present_copy(each, seen)) is not None
+    }
+
+
+# ---- gates outside their turn
+
+
+def _outside(seen: Seen, last: Turn | None) -> dict[str, There]:
+    """What closes gates that are open outside their turn."""
+    closing = dict[str, There]()
+    for cluster in seen.clusters:
+        if cluster.reach != "Connected" or (last is not None and last.cluster == cluster.name):
+            continue
+        if _has_open_gate(cluster, seen):
+            closing[cluster.name] = _closing(cluster, seen, "its gate was open outside its turn")
+    return closing
+
+
+def _close(seen: Seen, last: Turn) -> dict[str, There]:
+    """What closes the gate of a turn that is over. In a cluster that cannot be reached nothing can be closed."""
+    cluster = find(seen, last.cluster)
+    if cluster is None or cluster.reach != "Connected" or not _has_open_gate(cluster, seen):
+        return {}
+    return {cluster.name: _closing(cluster, seen, "its turn is over")}
+
+
+def _closing(cluster: ClusterSeen, seen: Seen, why: str) -> There:
+    copy = present_copy(cluster, seen)
+    if copy is None:
+        raise ValueError(f"{cluster.name} has no copy")
+    return CloseGate(copy.uid, copy.version, why) if cluster.honours_gates else DeleteCopy(copy.uid, why)
+
+
+def _has_open_gate(cluster: ClusterSeen, seen: Seen) -> bool:
+    """Whether the cluster may preempt now. Without gates it may as soon as it has a copy. One that holds quota needs no
+    preemption any longer."""
+    copy = present_copy(cluster, seen)
+    if copy is None:
+        return False
+    if cluster.honours_gates:
+        return copy.gate == "Open"
+    return not copy.is_true(QUOTA_RESERVED)
+
+
+def _is_closed(seen: Seen, last: Turn) -> bool:
+    """Whether nothing is preempted any longer in the cluster of a turn that is over."""
+    cluster = find(seen, last.cluster)
+    if cluster is None or cluster.reach == "Lost":
+        return True
+    return cluster.reach == "Connected" and not _has_open_gate(cluster, seen)
+
+
+# ---- the next turn
+
+
+def _next(seen: Seen, memory: Memory, settings: Settings, candidates: list[ClusterSeen], now: int) -> Turns:
+    if not candidates:
+        return Turns(memory)
+    turns = Counter(each.cluster for each in seen.turns)
+    # A holder's turn begins with its reservation. After it, the others have theirs.
+    holders = [each for each in candidates if _holds_quota(each, seen) and each.name not in turns]
+    if not holders and (due := _window_end(seen, memory, settings, candidates, now)) is not None:
+        return Turns(memory, again=due)
+    asking = holders or candidates
+    winner = first(asking, turns, memory.signals, by_cost=settings.by_cost)
+    reason = why_first(winner, asking, turns, by_cost=settings.by_cost)
+    if holders:
+        reason = f"{winner.name} holds quota for it, and waits for its own admission checks."
+    weighed = tuple(
+        Weighed(each.name, _words(each, seen, memory), turns.get(each.name, 0)) for each in seen.clusters
+    )
+    number = seen.turns[-1].number + 1 if seen.turns else 1
+    give = GiveTurn(number, winner.name, reason, now, now + settings.turn, weighed)
+    return Turns(memory, give=give)
+
+
+def _words(cluster: ClusterSeen, seen: Seen, memory: Memory) -> str:
+    line = said(cluster, seen, memory)
+    return f"{line.text}; {cost_words(cluster)}" if cluster.cost is not None else line.text
+
+
+def _window_end(
+    seen: Seen, memory: Memory, settings: Settings, candidates: Sequence[ClusterSeen], now: int
+) -> int | None:
+    """Until when the first gate waits; None if it may open now.
+
+    A cluster that needs no preemption may win meanwhile, and every cluster may say what its preemption costs.
+    """
+    if seen.turns:
+        return None
+    end = min(memory.signals[each.name] for each in candidates) + settings.window
+    if now >= end:
+        return None
+    considered = all(
+        _is_considered(each, seen, memory) for each in seen.clusters if each.reach == "Connected"
+    )
+    known = not settings.by_cost or all(is_known(each) for each in candidates)
+    return None if considered and known else end
+
+
+def _is_considered(cluster: ClusterSeen, seen: Seen, memory: Memory) -> bool:
+    """Whether the cluster has looked at its copy. PendingEvaluation carries no decision (15547)."""
+    if cluster.name in memory.out or is_candidate(cluster, seen):
+        return True
+    copy = present_copy(cluster, seen)
+    reserved = copy.conditions.get(QUOTA_RESERVED) if copy is not None else None
+    return reserved is not None and (reserved.status or reserved.reason != NOT_CONSIDERED)
+
+
+# ---- what is noticed
+
+
+def _asks(cluster: ClusterSeen, seen: Seen, memory: Memory) -> bool:
+    return cluster.name not in memory.out and is_candidate(cluster, seen)
+
+
+def _holds_quota(cluster: ClusterSeen, seen: Seen) -> bool:
+    copy = present_copy(cluster, seen)
+    return copy is not None and copy.is_true(QUOTA_RESERVED)
+
+
+def _stays_open(seen: Seen, candidates: Sequence[ClusterSeen], last: Turn) -> bool:
+    """Whether the gate of a turn that is over stays open: no other cluster waits for a turn."""
+    cluster = find(seen, last.cluster)
+    is_open = cluster is not None and cluster.reach == "Connected" and _has_open_gate(cluster, seen)
+    return is_open and all(each.name == last.cluster for each in candidates)
+
+
+def _note(seen: Seen, memory: Memory, now: int) -> Memory:
+    """Since when each cluster is a candidate, and whether the copy was evicted in its turn."""
+    signals = {
+        each.name: memory.signals.get(each.name, now) for each in seen.clusters if _asks(each, seen, memory)
+    }
+    if signals != memory.signals:
+        memory = replace(memory, signals=signals)
+    last = seen.turns[-1] if seen.turns else None
+    cluster = find(seen, last.cluster) if last is not None else None
+    copy = present_copy(cluster, seen) if cluster is not None else None
+    if last is not None and copy is not None and copy.is_true(EVICTED) and memory.spent != last.number:
+        memory = replace(memory, spent=last.number)
+    return memory
