@@ -8,6 +8,7 @@ from typing import Final
 __all__ = [
     "CONTROLLER_NAME",
     "DISPATCHED_BY",
+    "FENCED_BY",
     "EVICTED_ON_MANAGER",
     "MANAGER_NAMESPACE",
     "MULTIKUEUE_GATE",
@@ -26,6 +27,8 @@ ORIGIN_LABEL: Final = "kueue.x-k8s.io/multikueue-origin"
 DISPATCHED_BY: Final = "reprieve.dev/dispatched-by"
 """Annotation of copies of Workloads and Jobs: `CLUSTER/UID/ATTEMPT`, with the UID of the manager's kube-system, the UID
 of the manager's Workload, and its attempt (`quota.state.workloads.attempt_of`)."""
+FENCED_BY: Final = "reprieve.dev/fenced-by"
+"""Annotation of copies of Workloads: the term of the manager that has written to it last."""
 PREBUILT_WORKLOAD_ANNOTATION: Final = "kueue.x-k8s.io/prebuilt-workload-name"
 """On a Job: the Workload that it uses. Kueue writes it since 0.18; the label of the same name stays valid."""
 WORKER_POD_LABEL: Final = "kueue.x-k8s.io/multikueue-worker-workload-pod"

@@ -47,7 +47,7 @@ def have(seen: Seen, workload: Workload, memory: Memory, name: str, now: int) ->
         return _come_back(seen, workload, memory, name, "Admitting remote lost", now, returns=False)
     if seen.digest is None:
         return Decision(memory, _as_it_is(seen, workload, name), here=NeedsDigest())
-    if all(each.name != name for each in seen.clusters):
+    if seen.is_configured and all(each.name != name for each in seen.clusters):
         why = f"Cluster {name} is not in the configuration any longer"
         return _come_back(seen, workload, memory, name, why, now, returns=False)
     copy = present_copy(cluster, seen)

@@ -83,7 +83,7 @@ def _rejected(seen: Seen, workload: Workload, memory: Memory) -> Decision:
 def _gone(seen: Seen, memory: Memory) -> Decision:
     """There is no Workload, or it needs no cluster."""
     report = None
-    if seen.workload is not None:
+    if chosen_of(seen):
         report = Dispatched(seen.attempt, cluster=chosen_of(seen), may_run=may_run(seen))
     there = stop(seen, "its Workload is gone")
     return Decision(memory if there else EMPTY, report, here=end_former_turns(seen), there=there)

@@ -39,6 +39,8 @@ GAVE_UP: Final = "No cluster has admitted the workload in time"
 
 def offer(seen: Seen, workload: Workload, memory: Memory, settings: Settings, now: int) -> Decision:
     """What follows for a Workload that holds quota here and has no cluster."""
+    if not seen.is_configured:
+        return _waiting(seen, memory, {}, None, now)
     if seen.digest is None:
         return Decision(memory, here=NeedsDigest())
     memory = _note_admitted(seen, memory, now)

@@ -219,6 +219,8 @@ class Seen:
     digest: bytes | None = None
     """As `Copy.digest`, of the Workload here. None: not known yet."""
     attempt: str = ""
+    is_configured: bool = True
+    """Whether the check's MultiKueueConfig is known. If not, nothing is begun, and nothing is taken away."""
     clusters: tuple[ClusterSeen, ...] = ()
     """Those of the check's MultiKueueConfig, in its order."""
     others: tuple[ClusterSeen, ...] = ()
