@@ -1,0 +1,129 @@
+"""Gathers what one decision is made from: the manager's objects, and what is seen of the Workload in each cluster."""
+
+from __future__ import annotations
+
+
+from api.clock import Clock
+from api.jobs import TemplatedJob
+from api.workloads import Workload
+from controllers.multikueue.acting.faces import Clusters, Connection
+from controllers.multikueue.acting.gates import OpenGates
+from controllers.multikueue.acting.identity import Identity
+from controllers.multikueue.acting.mirrors import Mirrors
+from controllers.multikueue.acting.originals import Originals
+from controllers.multikueue.kinds.registry import why_no_adapter
+from controllers.multikueue.life.seen import ClusterSeen, Seen
+from quota.state.workloads import attempt_of
+
+__all__ = ["Gathering"]
+
+class Gathering:
+    """In one term."""
+
+    def __init__(
+        self,
+        mirrors: Mirrors,
+        clusters: Clusters,
+        originals: Originals,
+        gates: OpenGates,
+        identity: Identity,
+        clock: Clock,
+    ) -> None:
+        self._mirrors, self._clusters, self._originals, self._gates = mirrors, clusters, originals, gates
+        self._identity, self._clock = identity, clock
+        self._missing: dict[str, float] = {}
+        """Since when a cluster that a Workload names has no MultiKueueCluster, in monotonic seconds."""
+
+    def of(self, key: str) -> Seen:
+        """All that is seen of the Workload of this key (`namespace/name`)."""
+        workload = self._mirrors.workload(key)
+        check = self._check_of(workload) if workload is not None else ""
+        job = self._mirrors.job_of(workload) if workload is not None else None
+        names = self._clusters.config_of(check) if check else ()
+        attempt = attempt_of(workload) if workload is not None else ""
+        uid = workload.metadata.uid if workload is not None else ""
+        job_name = job.metadata.name if job is not None else ""
+        chosen = (workload.status.cluster_name or "") if workload is not None else ""
+        clusters = tuple(self._cluster(name, key, job_name) for name in names or ())
+        others = tuple(self._others(key, job_name, frozenset(names or ()), chosen))
+        return Seen(
+            key,
+            workload,
+            self._identity.manager,
+            check,
+            why_no_adapter(workload, job) if workload is not None and check else "",
+            job,
+            is_mirrored=self._is_mirrored(key, job, job_name, chosen),
+            digest=self._originals.digest(workload) if workload is not None else None,
+            attempt=attempt,
+            is_configured=names is not None,
+            clusters=clusters,
+            others=others,
+            turns=self._mirrors.turns.of(uid, attempt),
+            former_turns=self._mirrors.turns.open_of_others(uid, attempt),
+            fenced=self._fenced(clusters),
+        )
+
+    def _check_of(self, workload: Workload) -> str:
+        """The MultiKueue check of the Workload. A ClusterQueue cannot have two."""
+        for state in workload.status.admission_checks or ():
+            if self._clusters.is_check(state.name):
+                return state.name
+        return ""
+
+    def _cluster(self, name: str, key: str, job_name: str) -> ClusterSeen:
+        connection = self._clusters.get(name)
+        if connection is None:
+            return self._missing_cluster(name)
+        self._missing.pop(name, None)
+        copy, cost = connection.copy(key), connection.cost(key)
+        return ClusterSeen(
+            name,
+            connection.reach,
+            connection.why,
+            connection.honours_gates,
+            connection.is_prompt,
+            copy,
+            connection.job(key, job_name),
+            cost,
+            self._gates.count(name),
+            self._gates.last(name, cost.cluster_queue) if cost is not None else 0,
+        )
+
+    def _missing_cluster(self, name: str) -> ClusterSeen:
+        """One that is configured or chosen, and does not exist: it is silent from now on."""
+        now = self._clock.monotonic()
+        since = self._missing.setdefault(name, now)
+        is_lost = now - since >= self._identity.lost_seconds
+        return ClusterSeen(name, "Lost" if is_lost else "Away", f"MultiKueueCluster {name} does not exist")
+
+    def _others(
+        self, key: str, job_name: str, configured: frozenset[str], chosen: str
+    ) -> list[ClusterSeen]:
+        """Clusters that are not in the config, and have something of the Workload."""
+        found = [
+            self._cluster(each.name, key, job_name)
+            for each in self._clusters
+            if each.name not in configured and (each.name == chosen or _has(each, key, job_name))
+        ]
+        if chosen and chosen not in configured and all(each.name != chosen for each in found):
+            found.append(self._missing_cluster(chosen))
+        return found
+
+    def _is_mirrored(self, key: str, job: TemplatedJob | None, job_name: str, chosen: str) -> bool:
+        connection = self._clusters.get(chosen) if chosen else None
+        remote = connection.job(key, job_name) if connection is not None else None
+        if job is None or remote is None:
+            return True
+        return self._originals.is_mirrored(key, job, remote)
+
+    def _fenced(self, clusters: tuple[ClusterSeen, ...]) -> frozenset[str]:
+        return frozenset(
+            each.name
+            for each in clusters
+            if each.copy is not None and each.copy.fenced_by == self._identity.term
+        )
+
+
+def _has(connection: Connection, key: str, job_name: str) -> bool:
+    return connection.copy(key) is not None or connection.job(key, job_name) is not None

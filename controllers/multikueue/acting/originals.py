@@ -1,0 +1,77 @@
+"""The Workloads and Jobs here as the API server has them: what is copied to clusters must be complete.
+
+They are read when they are needed, and not kept: only the digest of a Workload's spec is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+
+from api.jobs import TemplatedJob
+from api.meta import ObjectMeta
+from api.workloads import Workload
+from controllers.multikueue.life.digests import digest
+from controllers.multikueue.life.seen import RemoteJob
+from kube.client import ApiClient, get_or_none
+
+__all__ = ["JOB_PATH", "Originals", "WORKLOAD_PATH"]
+
+WORKLOAD_PATH: Final = "/apis/kueue.x-k8s.io/v1beta2/namespaces/{}/workloads/{}"
+JOB_PATH: Final = "/apis/batch/v1/namespaces/{}/jobs/{}"
+Json = dict[str, Any]
+Mirrored = tuple[str, str, bool, str]
+"""UID and version of the Job there, whether the Job here is suspended, and its UID."""
+
+
+class Originals:
+    """In one term."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+        self._digests: dict[str, tuple[str, int, bytes]] = {}
+        """By key of a Workload: its UID and generation, and the digest of its spec."""
+        self._mirrored: dict[str, Mirrored] = {}
+        """By key of a Workload: whose status its Job here shows."""
+
+    def digest(self, workload: Workload) -> bytes | None:
+        """The digest of the Workload's spec; None if it must be read first."""
+        meta = workload.metadata
+        found = self._digests.get(f"{meta.namespace}/{meta.name}")
+        if found is None or found[:2] != (meta.uid, meta.generation or 0):
+            return None
+        return found[2]
+
+    async def workload(self, meta: ObjectMeta) -> Json | None:
+        """The Workload; None if it is gone, or another one has its name. Raises ApiError."""
+        body = await get_or_none(self._client, WORKLOAD_PATH.format(meta.namespace, meta.name))
+        found: Json | None = orjson.loads(body) if body is not None else None
+        if found is None or found["metadata"]["uid"] != meta.uid:
+            return None
+        generation = found["metadata"].get("generation", 0)
+        self._digests[f"{meta.namespace}/{meta.name}"] = meta.uid, generation, digest(found.get("spec", {}))
+        return found
+
+    async def job(self, meta: ObjectMeta) -> Json | None:
+        """The Job; None if it is gone, or another one has its name. Raises ApiError."""
+        body = await get_or_none(self._client, JOB_PATH.format(meta.namespace, meta.name))
+        found: Json | None = orjson.loads(body) if body is not None else None
+        return found if found is not None and found["metadata"]["uid"] == meta.uid else None
+
+    def is_mirrored(self, key: str, job: TemplatedJob, remote: RemoteJob) -> bool:
+        """Whether the status of the Job there was compared with that of the Job here since one of them changed."""
+        return self._mirrored.get(key) == _mirrored(job, remote)
+
+    def mirrored(self, key: str, job: TemplatedJob, remote: RemoteJob) -> None:
+        """The Job here shows the status of the Job there."""
+        self._mirrored[key] = _mirrored(job, remote)
+
+    def gone(self, key: str) -> None:
+        """There is no Workload of this key any longer."""
+        self._digests.pop(key, None)
+        self._mirrored.pop(key, None)
+
+
+def _mirrored(job: TemplatedJob, remote: RemoteJob) -> Mirrored:
+    return remote.uid, remote.version, job.spec.suspend is True, job.metadata.uid

@@ -1,0 +1,91 @@
+"""The stored DispatchPlans, by the Workload that they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from api.dispatch import DispatchPlan
+from api.times import parse_rfc3339
+from controllers.multikueue.life.seen import Turn
+
+__all__ = ["StoredTurns", "TurnKey"]
+
+TurnKey = tuple[str, str]
+"""(namespace, name)"""
+
+
+class _Stored(NamedTuple):
+    uid: str
+    attempt: str
+    turn: Turn
+    plan: DispatchPlan
+
+
+class StoredTurns:
+    """A store of DispatchPlans (`runtime.mirror.views.Store`). It is small: a turn takes minutes."""
+
+    def __init__(self) -> None:
+        self._stored: dict[TurnKey, _Stored] = {}
+        self._of: dict[str, set[TurnKey]] = {}
+        """By the UID of the Workload."""
+
+    def upsert(self, item: DispatchPlan) -> bool:
+        """See `Store`. Raises ValueError for times that cannot be read."""
+        key = item.metadata.namespace, item.metadata.name
+        stored = _Stored(item.spec.workload.uid, item.spec.workload.attempt, _turn(item), item)
+        self._forget(key)
+        self._stored[key] = stored
+        self._of.setdefault(stored.uid, set()).add(key)
+        return True
+
+    def delete(self, namespace: str, name: str) -> bool:
+        """See `Store`."""
+        return self._forget((namespace, name))
+
+    def of(self, uid: str, attempt: str) -> tuple[Turn, ...]:
+        """Those of an attempt, in their order."""
+        found = [self._stored[key] for key in self._of.get(uid, ())]
+        return tuple(sorted((each.turn for each in found if each.attempt == attempt), key=lambda turn: turn.number))
+
+    def open_of_others(self, uid: str, attempt: str) -> tuple[str, ...]:
+        """Names of those of the Workload's other attempts that do not say what became of them, sorted."""
+        found = [self._stored[key] for key in self._of.get(uid, ())]
+        return tuple(
+            sorted(each.turn.name for each in found if each.attempt != attempt and not each.turn.is_over)
+        )
+
+    def plan(self, namespace: str, name: str) -> DispatchPlan | None:
+        """The stored object."""
+        stored = self._stored.get((namespace, name))
+        return stored.plan if stored is not None else None
+
+    def __iter__(self) -> Iterator[DispatchPlan]:
+        """All of them."""
+        return (each.plan for each in self._stored.values())
+
+    def _forget(self, key: TurnKey) -> bool:
+        stored = self._stored.pop(key, None)
+        if stored is None:
+            return False
+        keys = self._of[stored.uid]
+        keys.discard(key)
+        if not keys:
+            del self._of[stored.uid]
+        return True
+
+
+def _turn(plan: DispatchPlan) -> Turn:
+    spec = plan.spec
+    return Turn(
+        plan.metadata.name,
+        spec.number,
+        spec.cluster,
+        _microseconds(spec.began),
+        _microseconds(spec.until),
+        plan.status is not None and plan.status.phase != "Open",
+    )
+
+
+def _microseconds(time: str) -> int:
+    return round(parse_rfc3339(time) * 1_000_000)

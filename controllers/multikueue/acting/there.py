@@ -1,0 +1,286 @@
+"""Carries out acts in worker clusters. Each write is one attempt, on condition of what was seen: what fails is decided
+anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any, Final
+
+import orjson
+
+from api.clock import Clock
+from api.multikueue import EVICTED_ON_MANAGER, FENCED_BY, MULTIKUEUE_GATE
+from api.times import rfc3339
+from api.workloads import DEACTIVATION_TARGET, Workload
+from controllers.multikueue.acting.faces import Connection
+from controllers.multikueue.acting.identity import Identity
+from controllers.multikueue.acting.originals import JOB_PATH, WORKLOAD_PATH, Originals
+from controllers.multikueue.acting.telling import Telling
+from controllers.multikueue.kinds.bodies import copy_body, job_body
+from controllers.multikueue.life.decision import (
+    CloseGate,
+    CreateCopy,
+    CreateJob,
+    Deactivate,
+    DeleteCopy,
+    DeleteJob,
+    FenceCopy,
+    OpenGate,
+    SetPriority,
+    SuspendJob,
+    There,
+    TryJob,
+)
+from controllers.multikueue.life.memory import Memory
+from controllers.multikueue.life.seen import Copy, Mark, Seen
+from kube.client import MERGE_PATCH, ApiError
+from runtime.failpoints import failpoint
+
+__all__ = ["ActsThere"]
+
+Json = dict[str, Any]
+Remember = Callable[[Seen, Callable[[Memory], Memory]], None]
+REFUSED: Final = frozenset(
+    {
+        HTTPStatus.BAD_REQUEST,
+        HTTPStatus.FORBIDDEN,
+        HTTPStatus.NOT_FOUND,
+        HTTPStatus.CONFLICT,
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+    }
+)
+"""Answers that another attempt would get again: the cluster is out for this attempt of the Workload."""
+NO_DRY_RUN: Final = "dry run"
+"""A webhook there that takes no dry run refuses with a text that names it. That is no refusal of the Job."""
+
+
+class ActsThere:
+    """In one term."""
+
+    def __init__(
+        self, originals: Originals, identity: Identity, telling: Telling, remember: Remember, clock: Clock
+    ) -> None:
+        self._originals, self._identity, self._telling = originals, identity, telling
+        self._remember, self._clock = remember, clock
+
+    async def carry_out(self, act: There, seen: Seen, cluster: Connection) -> None:
+        """Raises ApiError if the act must be tried again."""
+        match act:
+            case CreateCopy():
+                await self._create_copy(act, seen, cluster)
+            case TryJob():
+                await self._try_job(seen, cluster)
+            case CreateJob():
+                await self._create_job(seen, cluster)
+            case DeleteCopy() | DeleteJob():
+                await self._delete(act, seen, cluster)
+            case SuspendJob():
+                await self._suspend(act, seen, cluster)
+            case _:
+                await self._patch_copy(act, seen, cluster)
+
+    # ---- copies
+
+    async def _create_copy(self, act: CreateCopy, seen: Seen, cluster: Connection) -> None:
+        original = await self._original(seen)
+        if original is None:
+            return
+        body = copy_body(original, self._mark(seen), self._identity.origin, has_gate=act.has_gate)
+        body["metadata"].setdefault("annotations", {})[FENCED_BY] = self._identity.term
+        await failpoint("multikueue.before_copy")
+        try:
+            answer = await cluster.sender.send(
+                "copy", "POST", _collection(WORKLOAD_PATH, seen.key), body=orjson.dumps(body)
+            )
+        except ApiError as error:
+            self._out(error, seen, cluster, "Workload")
+            return
+        cluster.apply_copy(answer)
+        await failpoint("multikueue.after_copy")
+        self._telling.dispatched(seen, cluster.name)
+        self._check_copy(seen, cluster)
+
+    def _check_copy(self, seen: Seen, cluster: Connection) -> None:
+        """A copy that another schema there has changed would be made anew again and again."""
+        copy = cluster.copy(seen.key)
+        if copy is not None and seen.digest is not None and copy.digest != seen.digest:
+            self._remember(
+                seen, lambda memory: memory.refused(cluster.name, "Changed", "the cluster changes the Workload's spec")
+            )
+
+    async def _patch_copy(self, act: There, seen: Seen, cluster: Connection) -> None:
+        copy = cluster.copy(seen.key)
+        if copy is None or not isinstance(
+            act, SetPriority | Deactivate | OpenGate | CloseGate | FenceCopy
+        ) or (copy.uid, copy.version) != (act.uid, act.version):
+            return  # it has changed: what follows is decided anew
+        what, subresource, change = self._change(act, seen, copy)
+        body = {"metadata": {"uid": act.uid, "resourceVersion": act.version}}
+        body["metadata"] |= change.pop("metadata", {})
+        await failpoint(f"multikueue.before_{what}")
+        answer = await cluster.sender.send(
+            what,
+            "PATCH",
+            _path(WORKLOAD_PATH, seen.key) + subresource,
+            body=orjson.dumps({**body, **change}),
+            content_type=MERGE_PATCH,
+        )
+        cluster.apply_copy(answer)
+        await failpoint(f"multikueue.after_{what}")
+        self._telling.gate(act, seen, cluster.name)
+
+    def _change(self, act: There, seen: Seen, copy: Copy) -> tuple[str, str, Json]:
+        """The kind of the write, the subresource, and the merge patch."""
+        match act:
+            case SetPriority():
+                return "priority", "", {"spec": _priority(seen.workload)}
+            case Deactivate(message=message):
+                return "deactivation", "/status", {"status": {"conditions": self._deactivated(copy, message)}}
+            case OpenGate():
+                return "gate", "/status", {"status": {"preemptionGates": self._gate("Open")}}
+            case CloseGate():
+                return "closing", "/status", {"status": {"preemptionGates": self._gate("Closed")}}
+            case _:
+                return "fence", "", {"metadata": {"annotations": {FENCED_BY: self._identity.term}}}
+
+    def _gate(self, position: str) -> list[Json]:
+        time = rfc3339(self._clock.wall())
+        return [{"name": MULTIKUEUE_GATE, "position": position, "lastTransitionTime": time}]
+
+    def _deactivated(self, copy: Copy, message: str) -> list[Json]:
+        """All conditions of the copy, and DeactivationTarget."""
+        raise NotImplementedError
+
+    # ---- Jobs
+
+    async def _try_job(self, seen: Seen, cluster: Connection) -> None:
+        body = await self._job_body(seen)
+        if body is None:
+            return
+        await failpoint("multikueue.before_dry_run")
+        try:
+            await cluster.sender.send(
+                "dry run of a Job",
+                "POST",
+                _collection(JOB_PATH, seen.key),
+                query={"dryRun": "All"},
+                body=orjson.dumps(body),
+            )
+        except ApiError as error:
+            if not (error.status == HTTPStatus.BAD_REQUEST and NO_DRY_RUN in error.message):
+                self._out(error, seen, cluster, "Job")
+                return
+        await failpoint("multikueue.after_dry_run")
+        self._remember(seen, lambda memory: memory.took(cluster.name))
+
+    async def _create_job(self, seen: Seen, cluster: Connection) -> None:
+        body = await self._job_body(seen)
+        if body is None:
+            return
+        await failpoint("multikueue.before_job")
+        answer = await cluster.sender.send(
+            "Job", "POST", _collection(JOB_PATH, seen.key), body=orjson.dumps(body)
+        )
+        cluster.apply_job(answer)
+        await failpoint("multikueue.after_job")
+        self._telling.admitted(seen, cluster.name)
+
+    async def _job_body(self, seen: Seen) -> Json | None:
+        workload, job = seen.workload, seen.job
+        found = await self._originals.job(job.metadata) if job is not None else None
+        if workload is None or found is None:
+            return None
+        return job_body(found, workload.metadata.name, self._mark(seen), self._identity.origin)
+
+    async def _suspend(self, act: SuspendJob, seen: Seen, cluster: Connection) -> None:
+        job = cluster.job(seen.key, _job_name(seen))
+        if job is None or job.uid != act.uid:
+            return
+        answer = await cluster.sender.send(
+            "stop of a Job",
+            "PATCH",
+            JOB_PATH.format(job.namespace, job.name),
+            body=orjson.dumps(
+                {"metadata": {"uid": act.uid, "resourceVersion": act.version}, "spec": {"suspend": True}}
+            ),
+            content_type=MERGE_PATCH,
+        )
+        cluster.apply_job(answer)
+
+    # ---- deletions
+
+    async def _delete(self, act: DeleteCopy | DeleteJob, seen: Seen, cluster: Connection) -> None:
+        thing = cluster.job(seen.key, _job_name(seen)) if isinstance(act, DeleteJob) else cluster.copy(seen.key)
+        if thing is None or thing.uid != act.uid:
+            return
+        path = JOB_PATH if isinstance(act, DeleteJob) else WORKLOAD_PATH
+        body = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "propagationPolicy": "Background",
+            "preconditions": {"uid": act.uid},
+        }
+        await failpoint("multikueue.before_deletion")
+        try:
+            answer = await cluster.sender.send(
+                "deletion", "DELETE", path.format(thing.namespace, thing.name), body=orjson.dumps(body)
+            )
+        except ApiError as error:
+            if error.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
+                raise
+            answer = b""
+        await failpoint("multikueue.after_deletion")
+        cluster.deleted(thing, answer)
+
+    # ---- common
+
+    async def _original(self, seen: Seen) -> Json | None:
+        return await self._originals.workload(seen.workload.metadata) if seen.workload is not None else None
+
+    def _mark(self, seen: Seen) -> Mark:
+        uid = seen.workload.metadata.uid if seen.workload is not None else ""
+        return Mark(self._identity.manager, uid, seen.attempt)
+
+    def _out(self, error: ApiError, seen: Seen, cluster: Connection, kind: str) -> None:
+        """A refusal that does not go away by itself puts the cluster out for this attempt. Raises any other one."""
+        if error.status not in REFUSED:
+            raise error
+        reason, message = error.reason or str(error.status), _in_our_words(error, kind)
+        self._remember(seen, lambda memory: memory.refused(cluster.name, reason, message))
+
+
+def _in_our_words(error: ApiError, kind: str) -> str:
+    """Never the text of the answer: a worker cluster is not trusted to say anything here."""
+    match error.status:
+        case HTTPStatus.NOT_FOUND:
+            return f"its namespace or the kind {kind} does not exist there (404)"
+        case HTTPStatus.CONFLICT:
+            return f"a {kind} of this name exists there, and is not ours (409)"
+        case HTTPStatus.FORBIDDEN:
+            return f"the manager may not create a {kind} there, or a quota or policy refuses it (403)"
+        case _:
+            return f"the cluster refuses the {kind} ({error.status})"
+
+
+def _priority(workload: Workload | None) -> Json:
+    if workload is None:
+        return {}
+    ref = workload.spec.priority_class_ref
+    return {
+        "priority": workload.spec.priority,
+        "priorityClassRef": {"group": ref.group, "kind": ref.kind, "name": ref.name} if ref is not None else None,
+    }
+
+
+def _job_name(seen: Seen) -> str:
+    return seen.job.metadata.name if seen.job is not None else ""
+
+
+def _path(template: str, key: str) -> str:
+    namespace, _, name = key.partition("/")
+    return template.format(namespace, name)
+
+
+def _collection(template: str, key: str) -> str:
+    return _path(template, key).rpartition("/")[0]
