@@ -11,6 +11,7 @@ from api.meta import Condition, ObjectMeta, Struct
 __all__ = [
     "INDEX_FAILURES",
     "JOB_CONTROLLER",
+    "OF_THE_JOB",
     "Job",
     "JobSpec",
     "JobStatus",
@@ -18,6 +19,7 @@ __all__ = [
     "PodFailurePolicyRule",
     "TemplatedJob",
     "TemplatedJobSpec",
+    "end_of",
     "pods_at_once",
 ]
 
@@ -29,6 +31,15 @@ JOB_CONTROLLER: Final = "kubernetes.io/job-controller"
 """`managedBy` of a Job that Kubernetes itself runs."""
 
 
+OF_THE_JOB: Final = (
+    "controller-uid",
+    "job-name",
+    "batch.kubernetes.io/controller-uid",
+    "batch.kubernetes.io/job-name",
+)
+"""Labels that the API server adds to a Job's template. They are not the user's."""
+ENDS: Final = (("Complete", "Succeeded", "Job finished successfully"), ("Failed", "Failed", "Job failed"))
+"""Conditions of a Job that has ended for good; reason and message of Finished of its Workload."""
 MOST_FAILURES: Final = 6
 NO_LIMIT: Final = 2**31 - 1
 
@@ -118,3 +129,12 @@ def pods_at_once(parallelism: int | None, completions: int | None) -> int:
     """The most pods of a Job that run at once. None: the field is not set."""
     most = 1 if parallelism is None else parallelism
     return most if completions is None else min(most, completions)
+
+
+def end_of(status: JobStatus) -> tuple[str, str] | None:
+    """Reason and message of Finished, if the Job has ended for good. The words are Kueue's."""
+    said = {each.type: each for each in status.conditions or ()}
+    for kind, reason, message in ENDS:
+        if kind in said and said[kind].status == "True":
+            return reason, said[kind].message or message
+    return None

@@ -17,7 +17,6 @@ from api.jobs import TemplatedJob
 from api.meta import Condition, ObjectMeta, Struct
 
 __all__ = [
-    "OF_THE_JOB",
     "TemplateParts",
     "finished",
     "has_additions",
@@ -29,13 +28,6 @@ __all__ = [
     "template_parts",
 ]
 
-OF_THE_JOB: Final = (
-    "controller-uid",
-    "job-name",
-    "batch.kubernetes.io/controller-uid",
-    "batch.kubernetes.io/job-name",
-)
-"""Labels that the API server adds to a Job's template. They are not the user's."""
 INDEXES: Final = re.compile(r"(\d+)(?:-(\d+))?")
 
 
@@ -119,14 +111,7 @@ def has_additions(job: TemplatedJob) -> bool:
 
 def finished(job: TemplatedJob) -> tuple[str, str] | None:
     """Reason and message of Finished, if the Job has ended for good."""
-    for kind, reason, message in (
-        ("Complete", "Succeeded", "Job finished successfully"),
-        ("Failed", "Failed", "Job failed"),
-    ):
-        condition = _condition(job, kind)
-        if condition is not None and condition.status == "True":
-            return reason, condition.message or message
-    return None
+    return jobs.end_of(job.status)
 
 
 def _count(indexes: str) -> int:

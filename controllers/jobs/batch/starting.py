@@ -8,10 +8,10 @@ from typing import Any, Final
 import msgspec
 
 from api.integration import POD_SET_LABEL, STARTED_WITH_ANNOTATION, WORKLOAD_ANNOTATION
-from api.jobs import TemplatedJob
+from api.jobs import OF_THE_JOB, TemplatedJob
 from api.workloads import Workload
 from controllers.jobs.batch.partial import lowered, raised, started_with
-from controllers.jobs.job_state import OF_THE_JOB, TemplateParts, template_parts
+from controllers.jobs.job_state import TemplateParts, template_parts
 from quota.cycle.pod_set_infos import PodSetInfo, merged
 
 __all__ = ["restore", "start", "stop", "strip"]

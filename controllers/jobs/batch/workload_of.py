@@ -9,14 +9,14 @@ import msgspec
 
 from api.core import PodSpec
 from api.integration import PREBUILT_WORKLOAD_LABEL, QUEUE_NAME_LABEL
-from api.jobs import TemplatedJob
+from api.jobs import OF_THE_JOB, TemplatedJob
 from api.meta import ObjectMeta
 from api.partial_jobs import min_parallelism
 from api.podsets import DEFAULT_POD_SET, PodSet, PodTemplate
 from api.priority import SYSTEM_CLASSES, global_default
 from api.workloads import JOB_UID_LABEL, QUOTA_RESERVED, PriorityClassRef, Workload
 from controllers.jobs.batch.partial import pods_with_quota
-from controllers.jobs.job_state import OF_THE_JOB, has_additions, pods_at_once, pods_needed
+from controllers.jobs.job_state import has_additions, pods_at_once, pods_needed
 from controllers.jobs.owned_workload import (
     Classes,
     JobError,
