@@ -26,7 +26,7 @@ from runtime.exchange.owner_stops import OwnerStops
 from runtime.exchange.placements import Placements
 from runtime.exchange.queued_groups import QueuedGroups
 from runtime.exchange.quota_plane import QuotaPlane
-from runtime.exchange.workload_reports import WorkloadReports
+from runtime.exchange.reports import Reports
 from runtime.gates import TIME_BASED_PREEMPTION
 from runtime.mirror.views import Views
 from runtime.terms.controller import Controller
@@ -132,14 +132,18 @@ class _Services:
         if settings.mode == "Observe":
             self.controllers.append(QuotaObserver(search, client, views, clock))
             return
-        reports = WorkloadReports()
+        reports = Reports()
         self.controllers += [
             QuotaController(settings, search, client, views, clock, reports, self._placements),
-            JobController(jobs, client, views, reports, settings.overdue_seconds, clock, self._stops),
+            JobController(
+                jobs, client, views, reports.workloads, settings.overdue_seconds, clock, self._stops
+            ),
             CheckController(client, views, clock),
         ]
         if self._placements is not None:
-            self.controllers.append(GroupController(jobs, client, views, reports, self._queued, clock))
+            self.controllers.append(
+                GroupController(jobs, client, views, reports.workloads, self._queued, clock)
+            )
 
     def _thread(self, name: str) -> Executor:
         return self._stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix=name))

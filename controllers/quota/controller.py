@@ -22,7 +22,7 @@ from quota.search.decision import Options
 from quota.state.remains import Remains
 from quota.state.statuses import Tally
 from runtime.exchange.placements import Placements
-from runtime.exchange.workload_reports import WorkloadReports
+from runtime.exchange.reports import Reports
 from runtime.metrics import PLAN_OVERDUE_SECONDS
 from runtime.mirror.freshness import catch_up
 from runtime.mirror.readiness import not_synced
@@ -48,11 +48,11 @@ class QuotaController:
         client: ApiClient,
         views: Views,
         clock: Clock,
-        reports: WorkloadReports,
+        reports: Reports,
         placements: Placements | None = None,
     ) -> None:
-        """`reports`: of those who run the pods of Workloads. `placements`: the nodes plane; None if it is not in this
-        process."""
+        """`reports`: of those who run the pods of Workloads, and of a manager of several clusters. `placements`: the
+        nodes plane; None if it is not in this process."""
         export_kueues()
         self._settings, self._search, self._client, self._clock = settings, search, client, clock
         quota = WatchedQuota(views)

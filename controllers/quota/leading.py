@@ -38,7 +38,7 @@ from quota.search.decision import Options
 from quota.state.statuses import Tally
 from quota.state.workloads import holds_quota, key_of
 from runtime.exchange.placements import Placements
-from runtime.exchange.workload_reports import WorkloadReports
+from runtime.exchange.reports import Reports
 from runtime.mirror.readiness import interrupted
 from runtime.mirror.watched_quota import WatchedQuota
 from runtime.plans.plan_retention import Retention
@@ -63,7 +63,7 @@ class Known:
     tally: Tally
     queues: QueueViews
     plans: StoredPlans
-    reports: WorkloadReports
+    reports: Reports
     apply_plan: Callable[[PreemptionPlan], object]
     """Take a plan that the API server has answered with, before the watch shows it."""
     placements: Placements | None
@@ -156,7 +156,8 @@ class Leading:
         """Act until cancelled. The views must be as new as the API server."""
         self._following.begin()
         await self._resuming.resume(self._known.quota.state.workloads.values())
-        with self._known.reports.told(self._look.add):
+        reports = self._known.reports
+        with reports.workloads.told(self._look.add), reports.dispatched.told(self._look.add):
             await self._act()
 
     async def _act(self) -> None:

@@ -19,7 +19,7 @@ from hack.controlplane.client import ApiError, Client, Json
 from hack.controlplane.plane import ControlPlane
 from kube.reflector import Timing
 from quota.search.decision import Options
-from runtime.exchange.workload_reports import WorkloadReports
+from runtime.exchange.reports import Reports
 from runtime.failpoints import configure
 from runtime.mirror.views import Views
 from runtime.terms.term import Term
@@ -41,7 +41,7 @@ async def leading(plane: ControlPlane, number: int) -> AsyncIterator[QuotaContro
         with ThreadPoolExecutor(1) as executor:
             search = SearchThread(Options(), executor)
             controller = QuotaController(
-                QuotaConfiguration(), search, client, views, SYSTEM_CLOCK, WorkloadReports()
+                QuotaConfiguration(), search, client, views, SYSTEM_CLOCK, Reports()
             )
             term = Term(number, SYSTEM_CLOCK, holder=f"holder-{number}")
             tasks = [asyncio.create_task(each) for each in (views.run(), controller.lead(term))]

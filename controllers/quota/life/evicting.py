@@ -86,7 +86,7 @@ def evict(draft: Draft, reason: str, message: str, cause: str = "") -> None:
     """The Workload must end. `cause`: the underlying cause of a deactivation.
 
     Conditions and events name the cause in the reason. Metrics and the status count it beside the reason. The quota is
-    given back when nothing of it runs.
+    given back when nothing of it runs, and until then it keeps its clusterName.
     """
     full = f"{reason}DueTo{cause}" if cause else reason
     draft.set(EVICTED, True, full, message)
@@ -101,7 +101,7 @@ def evict(draft: Draft, reason: str, message: str, cause: str = "") -> None:
     _close_gates(draft)
     is_first = _note(draft, reason, cause)
     status = draft.status
-    status.cluster_name = status.nominated_cluster_names = status.unhealthy_nodes = None
+    status.nominated_cluster_names = status.unhealthy_nodes = None
     draft.event("Normal", f"EvictedDueTo{full}", message)
     if status.admission is not None:
         draft.count(Counted("Evicted", status.admission.cluster_queue, reason, cause, is_first))
@@ -114,15 +114,16 @@ def give_back(draft: Draft, message: str) -> None:
 
 
 def sync_not_admitted(draft: Draft) -> None:
-    """A Workload without quota is not admitted. The time that it was admitted is kept.
+    """A Workload without quota is not admitted, and in no cluster. The time that it was admitted is kept.
 
     If that time has deactivated it, it begins anew: whoever activates it again gives it the whole time.
     """
-    draft.status.admission = None
+    status = draft.status
+    status.admission = status.cluster_name = status.nominated_cluster_names = None
     if draft.is_true(ADMITTED) and not draft.reason(EVICTED).endswith(EXECUTION_TIME):
         ran = max(0, (draft.now - draft.since(ADMITTED)) // SECOND)
-        past = draft.status.accumulated_past_execution_time_seconds or 0
-        draft.status.accumulated_past_execution_time_seconds = min(past + ran, 2**31 - 1)
+        past = status.accumulated_past_execution_time_seconds or 0
+        status.accumulated_past_execution_time_seconds = min(past + ran, 2**31 - 1)
     draft.set(ADMITTED, False, "NoReservation", "The workload has no reservation")
     evicted = draft.condition(EVICTED)
     if evicted is not None and evicted.status == "True" and evicted.reason in COMES_BACK:

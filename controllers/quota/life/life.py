@@ -26,6 +26,14 @@ from api.workloads import (
     Workload,
 )
 from controllers.quota.life.admitting import sync_admitted, wait
+from controllers.quota.life.dispatching import (
+    NO_REPORT,
+    ClusterReport,
+    follow_report,
+    is_elsewhere,
+    may_run_elsewhere,
+    where,
+)
 from controllers.quota.life.draft import Draft, Step
 from controllers.quota.life.evicting import (
     EXECUTION_TIME,
@@ -108,6 +116,8 @@ class Around:
     waiting: Waiting | None = None
     reported: Reported = NOTHING
     """What those who run its pods report."""
+    clusters: ClusterReport = NO_REPORT
+    """What a manager of several clusters reports."""
     written: int = 0
     """When the text of why it waits was last written."""
 
@@ -130,6 +140,7 @@ def settle(draft: Draft) -> Step:
 
 def _follow(draft: Draft, around: Around, limits: Limits) -> None:
     _sync_gates(draft)
+    follow_report(draft, around.clusters, around.required)
     if draft.workload.spec.active:
         judge_checks(draft)
         _limit_execution(draft)
@@ -166,8 +177,10 @@ def _sync_gates(draft: Draft) -> None:
 
 
 def _finish(draft: Draft, around: Around) -> None:
-    if around.reported.finished is not None:
-        draft.set(FINISHED, True, *around.reported.finished)
+    said = around.clusters.said
+    finished = (said.finished if said is not None else None) or around.reported.finished
+    if finished is not None:
+        draft.set(FINISHED, True, *finished)
 
 
 def _limit_execution(draft: Draft) -> None:
@@ -236,7 +249,15 @@ def _judge_holder(draft: Draft, around: Around) -> None:
 
 def _may_run(draft: Draft, around: Around) -> bool:
     """Whether pods of it may run. It may have been admitted before its queue got another admission check."""
-    return draft.is_true(ADMITTED) or around.reported.runs
+    is_here = draft.is_true(ADMITTED) or around.reported.runs
+    return is_here or may_run_elsewhere(draft, around.clusters)
+
+
+def _has_ended(draft: Draft, around: Around) -> bool:
+    """Whether no pod of an evicted Workload is left."""
+    if may_run_elsewhere(draft, around.clusters):
+        return False
+    return is_elsewhere(draft) or around.reported.nothing_runs or not _may_run(draft, around)
 
 
 def _cancel(draft: Draft, around: Around) -> None:
@@ -275,7 +296,7 @@ def _await_end(draft: Draft, around: Around, limits: Limits) -> None:
     show_wait(draft)
     evicted = draft.condition(EVICTED)
     message = evicted.message if evicted is not None else ""
-    if around.reported.nothing_runs or not _may_run(draft, around):
+    if _has_ended(draft, around):
         give_back(draft, message)
         return
     overdue = draft.since(EVICTED) + limits.overdue
@@ -283,6 +304,7 @@ def _await_end(draft: Draft, around: Around, limits: Limits) -> None:
         draft.look_again(overdue)
         return
     text = f"Evicted more than {limits.overdue // SECOND}s ago, and QuotaReserved is still True"
+    text += where(draft, around.clusters)
     if around.reported.remaining:
         text += f"{LEFT}{listed(around.reported.remaining)}"
     said = draft.condition(EVICTION_OVERDUE)
@@ -306,7 +328,8 @@ def _end_overdue(draft: Draft) -> None:
 
 
 def _follow_pending(draft: Draft, around: Around, limits: Limits) -> None:
-    if draft.is_true(ADMITTED) or draft.status.admission is not None:
+    status = draft.status
+    if draft.is_true(ADMITTED) or status.admission or status.cluster_name or status.nominated_cluster_names:
         sync_not_admitted(draft)
     if not draft.workload.spec.active:
         return

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from api.workloads import QUOTA_RESERVED, Workload
+from controllers.quota.life.dispatching import ClusterReport
 from controllers.quota.life.evicting import Preemption
 from controllers.quota.life.life import Around, Waiting
 from controllers.quota.life.preempting import Preempting
 from quota.state.activity import required_checks
 from quota.state.state import QuotaState
 from quota.state.workloads import is_true, key_of, local_queue_key
-from runtime.exchange.workload_reports import WorkloadReports
+from runtime.exchange.reports import Reports
 
 __all__ = ["Facts"]
 
@@ -24,7 +25,7 @@ class Facts:
         state: QuotaState,
         preemption_of: Callable[[str], Preemption | None],
         preempting_of: Callable[[str], Preempting | None],
-        reports: WorkloadReports,
+        reports: Reports,
     ) -> None:
         """`preemption_of`: what an active plan wants of a Workload (key). `preempting_of`: what it says of its own
         plan."""
@@ -49,7 +50,7 @@ class Facts:
         if admission is not None:
             name = admission.cluster_queue
         queue = state.cluster_queues.get(name)
-        known = state.queues.get(name)
+        known, dispatched = state.queues.get(name), self._reports.dispatched
         return Around(
             local_queue=local,
             cluster_queue=queue,
@@ -59,7 +60,8 @@ class Facts:
             preempting=self._preempting_of(key),
             taken_back=self._why_taken_back(key, workload),
             waiting=self._waiting.get(key),
-            reported=self._reports.of(workload.metadata.uid),
+            reported=self._reports.workloads.of(workload.metadata.uid),
+            clusters=ClusterReport(dispatched.of(workload.metadata.uid), dispatched.is_served),
             written=self._written.get(key, 0),
         )
 

@@ -10,7 +10,7 @@ from controllers.quota.scheduling.texts import AT_ONCE, SPARING, Texts
 from controllers.quota.workloads.facts import Facts
 from controllers.quota.workloads.writer import WorkloadWriter
 from quota.state.state import QuotaState
-from runtime.exchange.workload_reports import WorkloadReports
+from runtime.exchange.reports import Reports
 from tests.kit.quota.objects import workload
 from tests.kit.waiting import beside, until
 
@@ -24,7 +24,7 @@ class Writer:
 
 class Stage:
     def __init__(self) -> None:
-        self.facts = Facts(QuotaState(), lambda _: None, lambda _: None, WorkloadReports())
+        self.facts = Facts(QuotaState(), lambda _: None, lambda _: None, Reports())
         self.writer, self.looked = Writer(), list[str]()
         self.texts = Texts(self.facts, cast(WorkloadWriter, self.writer), self.looked.append)
 
