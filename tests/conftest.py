@@ -9,6 +9,21 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]  # it has no types
 
 from tests.e2e.order import group_of
+from tests.e2e.session import (
+    audit_trail,
+    pytest_collection_modifyitems,
+    pytest_runtest_makereport,
+    pytest_runtest_protocol,
+    running,
+)
+
+__all__ = [
+    "audit_trail",
+    "pytest_collection_modifyitems",
+    "pytest_runtest_makereport",
+    "pytest_runtest_protocol",
+    "running",
+]
 
 SAID = "said"
 

@@ -86,6 +86,7 @@ RESOURCES: Final[Mapping[tuple[str, str], tuple[str, bool]]] = {
     ("kubeflow.org/v1", "PyTorchJob"): ("pytorchjobs", True),
     ("reprieve.dev/v1alpha1", "PodGroup"): ("podgroups", True),
     ("reprieve.dev/v1alpha1", "PreemptionPlan"): ("preemptionplans", True),
+    ("reprieve.dev/v1alpha1", "DispatchPlan"): ("dispatchplans", True),
     ("reprieve.dev/v1alpha1", "ClusterPreemptionPlan"): ("clusterpreemptionplans", False),
     ("kueue.x-k8s.io/v1beta2", "AdmissionCheck"): ("admissionchecks", False),
     ("kueue.x-k8s.io/v1beta2", "ClusterQueue"): ("clusterqueues", False),

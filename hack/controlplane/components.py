@@ -12,7 +12,7 @@ import yaml
 from hack.controlplane.pki import Authority, Pair, write_kubeconfig, write_signing_key
 from hack.controlplane.ports import Ports
 
-__all__ = ["FOLDERS", "QUOTA_FOLDERS", "REPRIEVE_USER", "WEBHOOKS_USER", "Layout", "Options"]
+__all__ = ["FOLDERS", "OUTSIDE", "QUOTA_FOLDERS", "REPRIEVE_USER", "WEBHOOKS_USER", "Layout", "Options"]
 
 HOST: Final = "127.0.0.1"
 REPRIEVE_USER: Final = "system:serviceaccount:reprieve-system:reprieve"
@@ -56,6 +56,8 @@ WEBHOOKS: Final = ("reprieve-webhooks", "reprieve-webhooks-ops")
 FOLDERS: Final = ("crds", "kueue-crds", "base")
 QUOTA_FOLDERS: Final = (*FOLDERS, "quota")
 """Folders of manifests/. With the latter, `quota.mode` may be Enforce."""
+OUTSIDE: Final = "outside"
+"""A port that is kept for a proxy between other clusters and the API server."""
 SERVICE: Final = "reprieve-service"
 """The listener of the proxy that plays the Service."""
 
@@ -103,6 +105,8 @@ class Options:
     """API versions that are served or not, such as scheduling.k8s.io/v1beta1."""
     api_only: bool = False
     """Start only etcd and the API server. Objects are checked and stored, and nothing else happens to them."""
+    nodes: bool = True
+    """Start the schedulers and KWOK. Without them no pod runs: enough for a manager of other clusters."""
     detached: bool = False
     """Whether the processes outlive this one."""
 
@@ -119,7 +123,9 @@ class Layout:
         self.kubeconfig = self.directory / "kubeconfig"
         names = ("etcd", "etcd-peer", "kube-apiserver", "kube-scheduler", "kube-controller-manager")
         ours = [port for name in self.replicas for port in (name, f"{name}-ops", f"{name}-network")]
-        self.port = {name: ports.take() for name in (*names, *options.schedulers, *ours, SERVICE, *WEBHOOKS)}
+        self.port = {
+            name: ports.take() for name in (*names, *options.schedulers, *ours, SERVICE, OUTSIDE, *WEBHOOKS)
+        }
         self.server = f"https://{HOST}:{self.port['kube-apiserver']}"
 
     def write(self) -> None:

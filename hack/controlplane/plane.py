@@ -10,7 +10,7 @@ import ssl
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +18,7 @@ from typing import Final, Self
 
 from hack.controlplane.binaries import binaries, renderer
 from hack.controlplane.client import ApiError, Client, path_of
-from hack.controlplane.components import HOST, SERVICE, Layout, Options
+from hack.controlplane.components import HOST, OUTSIDE, SERVICE, Layout, Options
 from hack.controlplane.manifests import (
     MANIFESTS,
     apply_cluster_objects,
@@ -33,10 +33,11 @@ from hack.controlplane.processes import Process, stop_recorded, wait_until, writ
 from hack.controlplane.proxy import Proxy
 from kube.lease import ADDRESS
 
-__all__ = ["ControlPlane", "Options", "take_down"]
+__all__ = ["ControlPlane", "Options", "take_down", "up_together"]
 
 START_SECONDS: Final = 120.0
 RECORDS: Final = "processes.json"
+DONE: Final = object()
 COLLECTS_SELDOM: Final = {"GOGC": os.environ.get("GOGC", "400")}
 """For programs in Go: less garbage collection for more memory. It takes a quarter of the CPU time of a start.
 A very large cluster needs a lower number, from the environment."""
@@ -56,6 +57,8 @@ class ControlPlane:
         self._client: Client | None = None
         self.service: Proxy | None = None
         """Between the scheduler and several processes of reprieve. None if there is only one."""
+        self.outside: Proxy | None = None
+        """Between other clusters and the API server, once `open_outside` was called."""
         self.networks: dict[str, Proxy] = {}
         """Between each of several processes of reprieve and the API server, by the name of the process."""
         self.selected: Collection[str] | None = None
@@ -110,11 +113,7 @@ class ControlPlane:
     def up(self) -> Self:
         """Start everything, and return when it is ready. Raises ProcessFailedError or BinariesError, after stopping
         everything."""
-        try:
-            self._up()
-        except BaseException:
-            self.down()
-            raise
+        up_together([self])
         return self
 
     def down(self) -> None:
@@ -124,10 +123,10 @@ class ControlPlane:
             self._client = None
         for process in reversed(self.processes.values()):
             process.stop()
-        for proxy in (self.service, *self.networks.values()):
+        for proxy in (self.service, self.outside, *self.networks.values()):
             if proxy is not None:
                 proxy.close()
-        self.service, self.networks = None, {}
+        self.service, self.outside, self.networks = None, None, {}
         (self.directory / RECORDS).unlink(missing_ok=True)
         self._ports.release()
 
@@ -135,6 +134,12 @@ class ControlPlane:
         """Stop everything, and remove the folder with its logs."""
         self.down()
         shutil.rmtree(self.directory)
+
+    def open_outside(self) -> Proxy:
+        """A proxy through which other clusters reach the API server. It runs until `down`."""
+        port = self.layout.port
+        self.outside = Proxy(port[OUTSIDE], lambda: [port["kube-apiserver"]]).__enter__()
+        return self.outside
 
     def wait_api_server(self) -> None:
         """Wait until the API server says that it is ready."""
@@ -176,40 +181,54 @@ class ControlPlane:
     ) -> None:
         self.down()
 
-    def _up(self) -> None:
+    def stages(self) -> Iterator[None]:
+        """Start everything. Each step returns while something starts that the next step waits for, so several planes
+        can start together (`up_together`)."""
         program = renderer()
         paths = binaries((*PLANE, program))
         self.layout.write()
         write_configurations(self.layout)
         self._describe(paths)
         self._start("etcd")
+        yield
         # After a refused connection the API server would wait for a second.
         self.processes["etcd"].wait_healthy(self._etcd_is_healthy, START_SECONDS)
         self._start("kube-apiserver")
+        yield
         folders = self.options.manifests
         objects = [body for each in folders for body in render(paths[program], MANIFESTS / each)]
         self.wait_api_server()
         if not self.options.api_only:
-            self._start("kube-controller-manager", "kube-scheduler", *self.options.schedulers)
+            self._start("kube-controller-manager", *self._schedulers)
         apply_cluster_objects(self.client, objects)
         if self.options.webhooks:
             apply_webhooks(self.client, objects, self.layout)
             self.start_webhooks()
-        if self.options.api_only:
-            return
-        self._start("kwok")
+        if not self.options.api_only:
+            yield from self._last_stages()
+
+    def _last_stages(self) -> Iterator[None]:
+        """What runs beside the API server."""
+        if self.options.nodes:
+            self._start("kwok")
         starts_reprieve = self.options.reprieve and self.options.start_reprieve
         if self.options.replicas > 1:
             self._start_proxies()
         if starts_reprieve:
             for name in self.layout.replicas:
                 self.start_reprieve(name, wait=False)
-        for name in (*HEALTH, *self.options.schedulers):
+        yield
+        for name in ("kube-controller-manager", *self._schedulers):
             self.processes[name].wait_healthy(partial(self._serves, name), START_SECONDS)
         if starts_reprieve:
             for name in self.layout.replicas:
                 self.wait_reprieve(name)
         wait_until(self._has_default_account, START_SECONDS, "there is no default service account".__str__)
+
+    @property
+    def _schedulers(self) -> tuple[str, ...]:
+        """Those that run."""
+        return ("kube-scheduler", *self.options.schedulers) if self.options.nodes else ()
 
     def _start_proxies(self) -> None:
         port = self.layout.port
@@ -276,6 +295,21 @@ class ControlPlane:
 
     def _has_default_account(self) -> bool:
         return self.client.find("v1", "ServiceAccount", "default", "default") is not None
+
+
+def up_together(planes: Sequence[ControlPlane]) -> None:
+    """Start several planes at the same time. Raises ProcessFailedError or BinariesError, after stopping all of them.
+
+    All processes are started in this thread: the kernel ends them with the thread that started them.
+    """
+    starting = [plane.stages() for plane in planes]
+    try:
+        while starting:
+            starting = [each for each in starting if next(each, DONE) is not DONE]
+    except BaseException:
+        for plane in planes:
+            plane.down()
+        raise
 
 
 def take_down(directory: Path) -> list[str]:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-__all__ = ["HERE", "LAST", "LONGEST", "SHARING", "group_of", "place_of"]
+__all__ = ["HERE", "LAST", "LONGEST", "SEVERAL", "SHARING", "TRIO", "group_of", "is_live", "place_of"]
 
 HERE: Final = Path(__file__).parent
+SEVERAL: Final = HERE.parent / "multicluster"
+"""The scenarios with several clusters. All of them share a trio of planes."""
+TRIO: Final = "trio"
+"""The fixture of these planes."""
 
 SHARING: Final = {
     "reprieve_plane": (
@@ -60,6 +64,7 @@ stops after the last of them, because even an idle plane needs the processor."""
 LONGEST: Final = (
     "reprieve_plane",
     "stress",
+    TRIO,
     "quota_plane",
     "failures",
     "rolling",
@@ -85,12 +90,18 @@ LAST: Final = HERE / "test_audit.py"
 _GROUPS: Final = {HERE / f"test_{name}.py": group for group, names in SHARING.items() for name in names}
 
 
+def is_live(file: Path) -> bool:
+    """Whether its tests are scenarios on control planes."""
+    return HERE in file.parents or SEVERAL in file.parents
+
+
 def group_of(file: Path) -> str:
     """The fixture of the plane that a file shares; otherwise its own path."""
-    return _GROUPS.get(file, str(file))
+    return TRIO if SEVERAL in file.parents else _GROUPS.get(file, str(file))
 
 
 def place_of(file: Path) -> tuple[int, str]:
     """A key to sort the files by."""
-    name = _GROUPS.get(file, file.stem.removeprefix("test_"))
+    group = group_of(file)
+    name = group if group != str(file) else file.stem.removeprefix("test_")
     return LONGEST.index(name) if name in LONGEST else len(LONGEST), name

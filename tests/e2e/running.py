@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
-from hack.controlplane.plane import ControlPlane, Options
+from hack.controlplane.plane import ControlPlane, Options, up_together
 from tests.e2e.audit import AuditTrail
 
 __all__ = ["RUNNING", "Planes"]
@@ -28,16 +28,26 @@ class Planes:
 
     def start(self, options: Options) -> ControlPlane:
         """A new plane. Raises ProcessFailedError."""
-        plane = ControlPlane(self._folders.mktemp("plane"), options)
-        self._running[plane] = self._session.testsfailed
-        self._trail.follow(plane.audit_log)
-        return plane.up()
+        return self.start_all([options])[0]
+
+    def start_all(self, options: Sequence[Options]) -> list[ControlPlane]:
+        """New planes that start together. Raises ProcessFailedError."""
+        planes = [ControlPlane(self._folders.mktemp("plane"), each) for each in options]
+        for plane in planes:
+            self._running[plane] = self._session.testsfailed
+            self._trail.follow(plane.audit_log)
+        up_together(planes)
+        return planes
 
     def shared(self, name: str, options: Options) -> ControlPlane:
         """The shared plane of this name, which is started if it does not run."""
-        if name not in self._shared:
-            self._shared[name] = self.start(options)
-        return self._shared[name]
+        return self.share_all({name: options})[name]
+
+    def share_all(self, options: Mapping[str, Options]) -> dict[str, ControlPlane]:
+        """The shared planes of these names. If one of them does not run, they are started together."""
+        missing = {name: each for name, each in options.items() if name not in self._shared}
+        self._shared |= dict(zip(missing, self.start_all(list(missing.values())), strict=True))
+        return {name: self._shared[name] for name in options}
 
     def stop_shared(self) -> None:
         """Stop the shared planes."""

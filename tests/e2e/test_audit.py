@@ -8,7 +8,8 @@ from __future__ import annotations
 import pytest
 
 from tests.e2e.audit import AuditTrail, Findings, granted
-from tests.e2e.support import FOREIGN, HERE, wait_for
+from tests.e2e.order import HERE, SEVERAL, is_live
+from tests.e2e.support import FOREIGN, wait_for
 
 OTHERS_SECONDS = 900.0
 """The longest file of tests takes a few minutes on a busy machine."""
@@ -16,10 +17,10 @@ OTHERS_SECONDS = 900.0
 
 @pytest.fixture(scope="module")
 def findings(request: pytest.FixtureRequest, audit_trail: AuditTrail) -> Findings:
-    """What our services did in all tests of this folder that were chosen."""
+    """What our services did in all scenarios that were chosen."""
     if FOREIGN:
         pytest.skip("the audit log of this cluster is not ours to read")
-    here = {item.nodeid for item in request.session.items if HERE in item.path.parents}
+    here = {item.nodeid for item in request.session.items if is_live(item.path)}
     others = {nodeid for nodeid in here if "test_audit.py" not in nodeid}
     wait_for(
         lambda: not audit_trail.missing(others),
@@ -40,9 +41,9 @@ def test_every_right_that_is_granted_was_used(request: pytest.FixtureRequest, fi
 
 
 def ran_everything(session: pytest.Session) -> bool:
-    """Whether no file of the folder was left out, and no test deselected."""
+    """Whether no file of scenarios was left out, and no test deselected."""
     options = session.config.option
-    files = set(HERE.glob("test_*.py"))
+    files = {*HERE.glob("test_*.py"), *SEVERAL.glob("test_*.py")}
     return files <= {item.path for item in session.items} and not (
         options.keyword or getattr(options, "lf", False)
     )
