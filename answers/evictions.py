@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from api.plans import PreemptionPlan, PreemptionPlanSpec, Preemptor, Victim
+from api.stored_plans import is_proposal
 
 __all__ = ["Eviction", "Evictions", "evictions"]
 
@@ -77,7 +78,9 @@ class Evictions:
 
 
 def evictions(plans: Sequence[PreemptionPlan], namespace: str, name: str) -> Evictions:
-    """The plans with a victim of this name, or with a pod of it. `plans`: with all names, and expanded."""
+    """The plans with a victim of this name, or with a pod of it. `plans`: with all names, and expanded. Those that are
+    only proposed evict nobody."""
+    plans = [each for each in plans if not is_proposal(each)]
     found = [
         _eviction(plan, victim)
         for plan in plans

@@ -12,10 +12,9 @@ from msgspec import UNSET, UnsetType, field
 
 from api.groups import API_VERSION
 from api.meta import ObjectMeta
-from api.plans import PlanStruct
+from api.plans import PlanCost, PlanStruct
 
 __all__ = [
-    "DispatchCost",
     "DispatchPlan",
     "DispatchPlanSpec",
     "DispatchPlanStatus",
@@ -40,21 +39,6 @@ class DispatchedWorkload(PlanStruct):
     """Its priority."""
 
 
-class DispatchCost(PlanStruct):
-    """What the preemption in a cluster would cost, as that cluster said."""
-
-    highest_victim_priority: int
-    """The highest priority of a victim. Lower is better."""
-    priority_sum: int
-    """The sum of the victims' priorities. Less is better."""
-    workloads: int
-    """The number of Workloads that lose their quota. Fewer is better."""
-    pods: int
-    """The number of pods that are evicted. Fewer is better."""
-    pod_seconds: int
-    """The work that is lost: seconds since the admission of each victim, times its pods. Less is better."""
-
-
 class WorkerCluster(PlanStruct):
     """One of the clusters that were asked."""
 
@@ -66,7 +50,7 @@ class WorkerCluster(PlanStruct):
     """How many turns it had in this attempt before."""
     open_gates: int
     """How many gates were open in it, for all Workloads."""
-    cost: DispatchCost | None = None
+    cost: PlanCost | None = None
     """What the preemption there would cost. Null: it did not say."""
 
 

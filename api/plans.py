@@ -17,6 +17,7 @@ from api.workloads import PreemptionReason
 
 __all__ = [
     "PREEMPTOR_KIND",
+    "PROPOSAL",
     "ClusterPreemptionPlan",
     "Domain",
     "DomainResult",
@@ -26,6 +27,8 @@ __all__ = [
     "Outcome",
     "Phase",
     "Placement",
+    "PlanCost",
+    "PlanStruct",
     "PreemptionPlan",
     "PreemptionPlanSpec",
     "PreemptionPlanStatus",
@@ -44,9 +47,14 @@ __all__ = [
 
 PREEMPTOR_KIND: Final = "reprieve.dev/preemptor-kind"
 """The label of the objects that the quota plane writes: `Workload`. Those of the nodes plane do not have it."""
+PROPOSAL: Final = "reprieve.dev/proposal"
+"""The label of plans whose outcome is Proposes: `true`."""
 
-Outcome = Literal["Fits", "Preempts", "Unschedulable", "SearchBudgetExhausted", "Releases", "Withdraws"]
+Outcome = Literal[
+    "Fits", "Preempts", "Proposes", "Unschedulable", "SearchBudgetExhausted", "Releases", "Withdraws"
+]
 Phase = Literal[
+    "Proposed",
     "Planned",
     "Confirmed",
     "Evicting",
@@ -279,6 +287,21 @@ class SearchReport(PlanStruct):
     """True if it is proven that no plan in this domain has a lower priorityCutoff, unless it violates more budgets."""
 
 
+class PlanCost(PlanStruct):
+    """What a preemption for a Workload would cost. Costs are compared field by field."""
+
+    highest_victim_priority: int
+    """The highest priority of a victim. Lower is better."""
+    priority_sum: int
+    """The sum of the victims' priorities. Less is better."""
+    workloads: int
+    """The number of Workloads that lose their quota. Fewer is better."""
+    pods: int
+    """The number of pods that are evicted, also those of others that are evicted on nodes. Fewer is better."""
+    pod_seconds: int
+    """The work that is lost: seconds since the admission of each victim, times its pods. Less is better."""
+
+
 class PreemptionPlanSpec(PlanStruct):
     """The decision. It never changes."""
 
@@ -286,7 +309,8 @@ class PreemptionPlanSpec(PlanStruct):
     outcome: Outcome
     """Fits: no eviction is needed. Preempts: the victims make room. Releases: the victims are the preemptor's own
     bound members. It never ran whole, and they go so that it waits as a whole. Withdraws: the same, and they go because
-    the preemptor has lost its quota. Any other outcome evicts no pod."""
+    the preemptor has lost its quota. Proposes: the victims would make room, and stay, because a preemption gate of the
+    preemptor is closed. Any other outcome evicts no pod."""
     reason: str
     """One sentence that says why the decision has this outcome."""
     mismatch: MismatchReason | UnsetType = UNSET
@@ -302,7 +326,9 @@ class PreemptionPlanSpec(PlanStruct):
     placements: list[Placement] = field(default_factory=list)
     """The nodes of the preemptor's pods. Empty unless the outcome is Fits or Preempts."""
     victims: list[Victim] = field(default_factory=list)
-    """The units to evict. Empty unless the outcome is Preempts, Releases or Withdraws."""
+    """The units to evict. Empty unless the outcome is Preempts, Proposes, Releases or Withdraws."""
+    cost: PlanCost | UnsetType = UNSET
+    """What the preemption would cost. Absent unless the outcome is Proposes."""
     pod_disruption_budget_violations: int = 0
     """Evictions beyond what the budgets allow, summed over all budgets. With the policy Ignore none is counted."""
     pod_disruption_budget_policy: BudgetPolicy | UnsetType = UNSET
@@ -335,7 +361,8 @@ class PreemptionPlanStatus(Struct):
 
     phase: Phase | None = None
     """Planned, Confirmed, Evicting, Ready and Bound follow one another. If the preemptor is a Workload, Evicting and
-    QuotaReserved do. The other phases are ends: nobody else is evicted."""
+    QuotaReserved do. Proposed: nobody is evicted, because a preemption gate is closed, and the plan goes when the
+    Workload no longer waits for its gates. The other phases are ends: nobody else is evicted."""
     conditions: list[Condition] | None = None
     last_decision_time: str | None = None
     """When the search last came to this decision. It is written at most once a minute."""

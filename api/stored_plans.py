@@ -7,7 +7,7 @@ from typing import Final
 
 from api.plans import PreemptionPlan, PreemptorKind
 
-__all__ = ["ACTIVE", "carried_out", "current_plan", "holds_room", "phase_of"]
+__all__ = ["ACTIVE", "carried_out", "current_plan", "holds_room", "is_proposal", "phase_of", "proposal_of"]
 
 NOT_PLANNED: Final = ("Unschedulable", "SearchBudgetExhausted")
 """Outcomes by which nothing is evicted."""
@@ -20,11 +20,23 @@ def phase_of(plan: PreemptionPlan) -> str:
     return (plan.status.phase if plan.status is not None else None) or ""
 
 
+def is_proposal(plan: PreemptionPlan) -> bool:
+    """Whether it only says what a preemption would cost. The spec tells, so that a plan without a status is none."""
+    return plan.spec.outcome == "Proposes"
+
+
+def proposal_of(plans: Iterable[PreemptionPlan], uid: str) -> PreemptionPlan | None:
+    """What is proposed for the Workload of this UID."""
+    its = (each for each in plans if is_proposal(each) and each.spec.preemptor.uid == uid)
+    return max(its, key=lambda each: (_decided(each), each.metadata.name), default=None)
+
+
 def current_plan(
     plans: Sequence[PreemptionPlan], kind: PreemptorKind, uid: str, *, active: bool = False
 ) -> PreemptionPlan | None:
     """The newest decision for this preemptor; one that is being carried out comes first. `active`: no other counts."""
     its = [each for each in plans if (each.spec.preemptor.kind, each.spec.preemptor.uid) == (kind, uid)]
+    its = [each for each in its if not is_proposal(each)]
     if active:
         its = [each for each in its if phase_of(each) in ACTIVE]
     return max(its, key=lambda each: (phase_of(each) in ACTIVE, _decided(each)), default=None)
@@ -54,6 +66,8 @@ def _order(plan: PreemptionPlan) -> tuple[str, bool, str]:
 def holds_room(plan: PreemptionPlan) -> bool:
     """Whether it goes on, or has no status yet and says that something is to be done."""
     phase = phase_of(plan)
+    if is_proposal(plan):
+        return False
     return phase in ACTIVE or (not phase and plan.spec.outcome not in NOT_PLANNED)
 
 

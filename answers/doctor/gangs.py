@@ -13,6 +13,7 @@ from api.foreign_owners import OwningJob
 from api.groups import SCHEDULED, PodGroup
 from api.meta import Condition, controller_reference
 from api.plans import PreemptionPlan
+from api.stored_plans import is_proposal
 from api.times import parse_rfc3339
 from api.words import some
 from nodes.answers.failing_jobs import why_it_fails
@@ -74,7 +75,7 @@ def waiting(seen: Seen, now: float) -> list[Finding]:
 
 def plans(seen: Seen, now: float) -> list[Finding]:
     """Plans that nobody ends, and plans that ended because their time was over."""
-    every: Sequence[PreemptionPlan] = seen.all(PreemptionPlan)
+    every: Sequence[PreemptionPlan] = [each for each in seen.all(PreemptionPlan) if not is_proposal(each)]
     old = [_name(each) for each in every if _phase(each) not in ENDS and now - _since(each) > OVERDUE_SECONDS]
     expired = [_name(each) for each in every if _phase(each) == "Expired"]
     said = []

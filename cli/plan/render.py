@@ -27,6 +27,7 @@ __all__ = ["render"]
 COLOURS: Final[dict[Outcome, str]] = {
     "Fits": "bold green",
     "Preempts": "bold yellow",
+    "Proposes": "bold yellow",
     "Unschedulable": "bold red",
     "SearchBudgetExhausted": "bold red",
     "Releases": "bold yellow",

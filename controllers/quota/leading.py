@@ -15,6 +15,7 @@ from controllers.quota.life.draft import Step
 from controllers.quota.life.life import Limits
 from controllers.quota.plans.passers import Passers
 from controllers.quota.plans.plans import QuotaPlans
+from controllers.quota.plans.proposals import Proposals
 from controllers.quota.plans.resuming import Fence, Resuming
 from controllers.quota.plans.stored_plans import PlanStore, StoredPlans
 from controllers.quota.queues.finalizers import QueueFinalizers
@@ -100,6 +101,7 @@ class Leading:
         store = _plan_store(known, settings, PlanWriter(client, sender), clock)
         deadline = round(settings.plan_deadline_seconds * SECOND)
         self._plans = QuotaPlans(store, self._cluster, options, deadline, clock, look.add, self._plan_changed)
+        self._proposals = Proposals(store, state, clock, self._following.freed)
         fence = Fence(ConditionWriter(sender, clock=clock), quota.workloads.apply, term, clock)
         self._resuming = Resuming(known.plans, self._plans, self._cluster, fence.write_all)
         self._facts = Facts(state, self._plans.preemption_of, self._plans.preempting_of, known.reports)
@@ -138,7 +140,9 @@ class Leading:
         """The cycles, over all that was made before."""
         quota, following, writer = self._known.quota, self._following, self._writer
         texts = Texts(self._facts, writer, self._look.add)
-        preemptions = Preemptions(quota.state, self._plans, self._passers, self._agreement, self.now)
+        preemptions = Preemptions(
+            quota.state, self._plans, self._proposals, self._passers, self._agreement, self.now
+        )
         return Scheduling(
             following,
             Cycles(quota, following.pending, preemptions, writer.is_busy, search, self.now),
@@ -156,6 +160,7 @@ class Leading:
         """Act until cancelled. The views must be as new as the API server."""
         self._following.begin()
         await self._resuming.resume(self._known.quota.state.workloads.values())
+        self._proposals.begin()
         reports = self._known.reports
         with reports.workloads.told(self._look.add), reports.dispatched.told(self._look.add):
             await self._act()
@@ -165,6 +170,7 @@ class Leading:
             tasks.create_task(self._looking.run(self._writer), name="quota looks")
             tasks.create_task(self._scheduling.run(), name="quota cycles")
             tasks.create_task(self._plans.run(), name="quota plans")
+            tasks.create_task(self._proposals.run(), name="proposed plans")
             tasks.create_task(self._agreement.run(), name="Workloads without a place on nodes")
             tasks.create_task(self._statuses.run(), name="queue statuses")
             tasks.create_task(self._finalizers.run(), name="queue finalizers")
@@ -174,6 +180,7 @@ class Leading:
         await self._agreement.close()
         await self._writer.close()
         await self._plans.close()
+        await self._proposals.close()
         await self._recorder.close()
 
     # ---- what happens
@@ -184,6 +191,7 @@ class Leading:
         if after is not None and self._is_foreign_admission(key, before, after):
             self._judge_foreign(after)
         self._plans.workload_changed(key, before, after)
+        self._proposals.workload_changed(key, before, after)
         self._agreement.workload_changed(key, after)
         self._following.workload_changed(key, before, after)
         if before is not None:
@@ -214,6 +222,7 @@ class Leading:
     def object_changed(self, kind: str, key: str) -> None:
         """See `runtime.mirror.watched_quota.ObjectHook`."""
         self._following.object_changed(kind, key)
+        self._proposals.queues_changed()
 
     def _written(self, key: str, step: Step, outcome: Outcome) -> None:
         self._looking.done(key, step, outcome)

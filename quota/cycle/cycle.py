@@ -19,7 +19,7 @@ from typing import Final
 
 from api.workloads import Workload
 from quota.cycle.admissible import admissible_in, inadmissible
-from quota.cycle.entries import Entry, Outcome
+from quota.cycle.entries import Entry, Outcome, pending
 from quota.cycle.promises import Promise, Promises, Standing
 from quota.cycle.queues import RequeueReason, backs_off, precedence, requeue
 from quota.cycle.tournament import Contestant, Tournament
@@ -233,9 +233,6 @@ class _Turns:
             )
         if decision.mode == "Preempt" and not decision.targets:
             return self._no_candidates(nominee, decision)
-        if decision.targets and decision.gated:
-            message = "Workload requires preemption, but it's gated"
-            return self._requeued(nominee, decision, "Gated", "PreemptionGated", message, "AdmissionGated")
         usage = decision.assignment.usage
         with without(self.world, {**claimed, **self.relied_on, **_targets(decision)}.values()):
             fits_later = fits(self.world, nominee.queue, usage)
@@ -244,10 +241,12 @@ class _Turns:
             return self._requeued(
                 nominee, decision, "Skip", "FailedAfterNomination", message, "WaitingForQuota"
             )
+        if decision.targets and decision.gated:
+            message = "Workload requires preemption, but it's gated"
+            return self._requeued(nominee, decision, "Gated", "PreemptionGated", message, "AdmissionGated")
         self._take(nominee, decision, going)
         if decision.mode == "Preempt":
-            message = f"{decision.message}. Pending the preemption of {len(decision.targets)} workload(s)"
-            return self._waits(nominee, decision, "Preempt", message)
+            return self._waits(nominee, decision, "Preempt", pending(decision))
         if not self.promises.fits_now(nominee.queue, self.world, usage, seen):
             return self._waits(nominee, decision, "DeferredFit", FITS_LATER)
         return Entry(nominee.workload, "Admit", decision, decision.message, "")

@@ -9,7 +9,7 @@ from api.workloads import Workload
 from quota.cycle.queues import Requeue, RequeueReason, requeue
 from quota.search.decision import Decision, Tried
 
-__all__ = ["Entry", "Outcome", "put_off"]
+__all__ = ["Entry", "Outcome", "pending", "put_off"]
 
 Outcome = Literal["Admit", "Preempt", "DeferredFit", "Skip", "Gated", "NoCandidates", "NoFit", "Inadmissible"]
 """The result for a head.
@@ -43,15 +43,23 @@ class Entry:
     time, so the caller has to set a timer."""
 
 
+def pending(decision: Decision) -> str:
+    """The message of a preemptor."""
+    return f"{decision.message}. Pending the preemption of {len(decision.targets)} workload(s)"
+
+
 def put_off(entry: Entry, why: str, strategy: str, reason: RequeueReason = "Generic") -> Entry:
     """The entry of a preemptor that waits although the cycle found victims for it.
 
-    `why` follows its message. `strategy`: of its ClusterQueue. `reason` says when it is tried again.
+    `why` follows its message; if its preemption gates are closed, that which it would have with open ones. `strategy`:
+    of its ClusterQueue. `reason` says when it is tried again.
     """
+    gated = entry.decision if entry.outcome == "Gated" else None
+    message = pending(gated) if gated is not None else entry.message
     return replace(
         entry,
         outcome="NoCandidates",
-        message=f"{entry.message}; {why}",
+        message=f"{message}; {why}",
         quota_reserved_reason="WaitingForQuota",
         requeue=requeue(strategy, reason, pending_flavors=False, backing_off=False),
         requeue_reason=reason,

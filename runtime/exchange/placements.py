@@ -63,8 +63,8 @@ class Placed:
     places: tuple[Place, ...]
     in_use: frozenset[str] = frozenset()
     """UIDs of the victims that have pods on these nodes."""
-    evicts: bool = False
-    """Pods of others than the victims have to be evicted, too: the nodes plane will evict them."""
+    evicts: int = 0
+    """How many pods of others than the victims have to be evicted, too: the nodes plane will evict them."""
 
 
 @dataclass(frozen=True, slots=True)

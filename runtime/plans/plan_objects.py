@@ -16,6 +16,7 @@ from api.meta import ObjectMeta
 from api.plan_names import PlanKey, plan_name
 from api.plans import (
     PREEMPTOR_KIND,
+    PROPOSAL,
     PreemptionPlan,
     PreemptionPlanSpec,
     PreemptionPlanStatus,
@@ -59,12 +60,15 @@ class PlanObjects:
         self._writer, self.whole, self._apply = writer, whole, apply
 
     async def store(self, spec: PreemptionPlanSpec, *, finalizer: str | None = None) -> PlanKey:
-        """Store the decision. One that is stored already is no error. Raises PlanNotStoredError."""
+        """Store the decision. One that is stored already is no error. Raises PlanNotStoredError.
+
+        One that is only proposed has no whole object: nobody is evicted for it.
+        """
         key = (spec.preemptor.namespace, plan_name(spec))
         readable, labels = withhold(spec), labels_of(spec)
         stored = compress(readable, above_pods=COMPRESS_ABOVE_PODS)
         try:
-            if readable is not spec:
+            if readable is not spec and spec.outcome != "Proposes":
                 await self.whole.write(key, compress(spec, above_pods=COMPRESS_ABOVE_PODS), labels)
             plan = await self._create(key, stored, labels, finalizer)
             self._apply(plan)
@@ -109,7 +113,10 @@ class PlanObjects:
 
 def labels_of(spec: PreemptionPlanSpec) -> dict[str, str] | None:
     """The labels of a plan, and of its whole decision. Each plane finds its own by them."""
-    return {PREEMPTOR_KIND: "Workload"} if spec.preemptor.kind == "Workload" else None
+    if spec.preemptor.kind != "Workload":
+        return None
+    proposal = {PROPOSAL: "true"} if spec.outcome == "Proposes" else {}
+    return {PREEMPTOR_KIND: "Workload", **proposal}
 
 
 def withhold(spec: PreemptionPlanSpec) -> PreemptionPlanSpec:

@@ -209,4 +209,4 @@ def _answer(found: Decision) -> Answer:
     if blocked := why_blocked(spec, asks=False):
         return NoPlace(blocked)
     places = tuple(Place(each.pod, each.node) for each in spec.placements)
-    return Placed(places, evicts=bool(spec.victims))
+    return Placed(places, evicts=sum(len(victim.pods) for victim in spec.victims))

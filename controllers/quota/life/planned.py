@@ -14,12 +14,14 @@ from types import MappingProxyType
 from typing import Final
 
 from msgspec import UnsetType
+from msgspec.structs import replace as replace_fields
 
 from api.compression import expand
 from api.kueue import API_VERSION
 from api.plan_names import PlanKey
 from api.plans import (
     Placement,
+    PlanCost,
     PreemptionPlanSpec,
     Preemptor,
     PreemptorQuota,
@@ -42,6 +44,7 @@ __all__ = [
     "PlannedVictim",
     "covers",
     "promise_of",
+    "proposed",
     "read",
     "spec_of",
     "with_names",
@@ -114,6 +117,11 @@ def spec_of(entry: Entry, particulars: Particulars, places: Iterable[Place] = ()
         placements=[Placement(each.pod, each.node) for each in places],
         victims=[_victim(each, reserved[each.key]) for each in particulars.victims],
     )
+
+
+def proposed(spec: PreemptionPlanSpec, cost: PlanCost) -> PreemptionPlanSpec:
+    """The same decision, of a preemptor with a closed preemption gate: nobody is evicted, and no room is promised."""
+    return replace_fields(spec, outcome="Proposes", placements=[], cost=cost)
 
 
 def _amount(amount: AmountParticulars) -> QuotaAmount:

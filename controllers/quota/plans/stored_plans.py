@@ -12,24 +12,28 @@ from typing import Final
 import structlog
 
 from api.clock import Clock
+from api.compression import expand
 from api.meta import Condition, ObjectMeta
 from api.plan_names import PlanKey
 from api.plans import PREEMPTOR_KIND, Phase, PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus
+from api.stored_plans import is_proposal
 from api.times import parse_rfc3339, rfc3339
 from controllers.quota.life.plan_life import Ending
 from controllers.quota.life.planned import Planned, read
 from controllers.quota.metrics import PLANS
+from runtime.failpoints import failpoint
 from runtime.listeners import Listenable
 from runtime.plans.plan_objects import PlanNotStoredError, PlanObjects
 from runtime.plans.plan_retention import Retention, surplus
 from runtime.plans.plan_writer import PlanWriter
 from runtime.plans.whole_plans import WholePlans
 
-__all__ = ["PlanStore", "StoredPlan", "StoredPlans"]
+__all__ = ["PlanStore", "StoredPlan", "StoredPlans", "StoredProposal"]
 
 log = structlog.get_logger(__name__)
 
 EVICTING: Final[Phase] = "Evicting"
+PROPOSED: Final[Phase] = "Proposed"
 ENDS: Final[frozenset[Phase | None]] = frozenset({"QuotaReserved", "Aborted", "Expired"})
 SECOND: Final = 1_000_000
 SWEEP_SECONDS: Final = 60.0
@@ -63,6 +67,30 @@ class StoredPlan:
     def preemptor(self) -> str:
         """`namespace/name`."""
         return "/".join(self.owner[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class StoredProposal:
+    """What is kept of a plan that is only proposed. It promises nothing, and no process carries it out."""
+
+    key: PlanKey
+    preemptor: str
+    """`namespace/name`."""
+    created: float
+    """In seconds since the epoch."""
+    says: PreemptionPlanSpec | None
+    """The decision; None if it is damaged, or not complete: its process died before it wrote the phase."""
+
+
+def _proposal(item: PreemptionPlan) -> StoredProposal:
+    meta, status = item.metadata, item.status or PreemptionPlanStatus()
+    try:
+        says = expand(item.spec) if status.phase == PROPOSED else None
+    except ValueError:
+        says = None
+    created = _seconds(meta.creation_timestamp)
+    key = meta.namespace, meta.name
+    return StoredProposal(key, f"{meta.namespace}/{item.spec.preemptor.name}", created, says)
 
 
 def _stored(item: PreemptionPlan) -> StoredPlan:
@@ -102,7 +130,10 @@ def _seconds(text: str | None) -> float:
 
 
 class StoredPlans(Listenable[[PlanKey]]):
-    """All plans of the quota plane by name. A store behind a watch. Listeners get each plan that is deleted."""
+    """All plans of the quota plane by name. A store behind a watch. Listeners get each plan that is deleted.
+
+    Those that are only proposed are kept apart: whoever goes through the plans does not meet them.
+    """
 
     def __init__(self, changed: Callable[[str], None] = lambda _: None) -> None:
         """`changed` gets the preemptor (key) of each plan that comes, changes or goes."""
@@ -110,6 +141,7 @@ class StoredPlans(Listenable[[PlanKey]]):
         self._changed = changed
         self._by_preemptor: dict[str, set[PlanKey]] = {}
         self._plans: dict[PlanKey, StoredPlan] = {}
+        self._proposals: dict[PlanKey, StoredProposal] = {}
 
     def __len__(self) -> int:
         return len(self._plans)
@@ -127,6 +159,10 @@ class StoredPlans(Listenable[[PlanKey]]):
         plans = (plan for plan in known if plan is not None and plan.uid == uid)
         return max(plans, key=lambda plan: (plan.decided, plan.key), default=None)
 
+    def proposals(self) -> Iterator[StoredProposal]:
+        """Those that are only proposed."""
+        return iter(list(self._proposals.values()))
+
     def overdue_seconds(self, now: float, deadline: float) -> float:
         """How much older than `deadline` the oldest plan is that has not ended; 0 if none is. `now`: wall clock."""
         plans = (plan.plan for plan in self._plans.values())
@@ -138,6 +174,9 @@ class StoredPlans(Listenable[[PlanKey]]):
         meta = item.metadata
         if item.spec.preemptor.kind != "Workload":
             return self.delete(meta.namespace, meta.name)
+        if is_proposal(item):
+            self._proposals[meta.namespace, meta.name] = _proposal(item)
+            return True
         before = self._plans.get((meta.namespace, meta.name))
         if before is not None and before.meta.uid != meta.uid:
             self.delete(meta.namespace, meta.name)
@@ -148,6 +187,9 @@ class StoredPlans(Listenable[[PlanKey]]):
 
     def delete(self, namespace: str, name: str) -> bool:
         """See `runtime.mirror.views.Store`."""
+        if self._proposals.pop((namespace, name), None) is not None:
+            self._tell((namespace, name))
+            return True
         gone = self._plans.pop((namespace, name), None)
         if gone is None:
             return False
@@ -188,6 +230,18 @@ class PlanStore:
     async def end(self, key: PlanKey, ending: Ending) -> None:
         """Store how the plan ended. Raises PlanNotStoredError."""
         await self._enter(key, ending.phase, ending.reason, ending.message)
+
+    async def propose(self, spec: PreemptionPlanSpec) -> None:
+        """Store a decision that is not carried out. Raises PlanNotStoredError."""
+        key = await self._objects.store(spec)
+        await failpoint("quota.proposal_stored")
+        await self._objects.patch(key, PreemptionPlanStatus(phase=PROPOSED))
+        PLANS.labels(PROPOSED).inc()
+
+    async def withdraw(self, key: PlanKey) -> None:
+        """Delete what was proposed. One that is gone is no error. Raises PlanNotStoredError."""
+        await self._objects.delete(key)
+        self.stored.delete(*key)
 
     async def _enter(self, key: PlanKey, phase: Phase, reason: str, message: str) -> None:
         stored = self.stored.get(key)

@@ -9,7 +9,8 @@ of all that may be preempted. If there is a place then, the Workloads on its nod
 decision, before others of lower priority.
 
 A Workload without places waits. It is asked about again when nodes or pods have changed, and when another decision is
-made about it.
+made about it. So is a Workload with places that waits for a closed preemption gate: it says that it would preempt
+others only as long as its pods would find places.
 
 See docs/decisions/0050.
 """
@@ -29,11 +30,12 @@ from api.workloads import Workload
 from controllers.quota.life.admitting import admission_of
 from controllers.quota.scheduling.asking import asking_of, owner_of
 from quota.cycle.entries import Entry, put_off
+from quota.cycle.queues import is_queued
 from quota.search.asks import Options, ask_for
 from quota.search.candidates import candidates
 from quota.search.decision import Decision
 from quota.state.snapshot import Holder, QuotaSnapshot
-from quota.state.workloads import holds_quota, key_of
+from quota.state.workloads import key_of
 from runtime.exchange.placements import Answer, NoPlace, Owner, Placed, Placements
 from runtime.work.background import Background
 
@@ -82,6 +84,8 @@ class _Asked:
     due: float = 0.0
     """From then on its Workload is brought back into its queue."""
     waits: float = FIRST_WAIT
+    kept: bool = False
+    """Places were found, and nobody acts on that yet: a preemption gate is closed."""
 
 
 class _Second(NamedTuple):
@@ -135,9 +139,11 @@ class Agreement:
         return {key: each.preferred for key, each in self._second.items()}
 
     def answer(self, entry: Entry, snapshot: QuotaSnapshot) -> Answer | None:
-        """The answer about an entry whose outcome is Preempt, of a cycle on this snapshot. None: the question runs.
+        """The answer about an entry whose outcome is Preempt or Gated, of a cycle on this snapshot. None: the question
+        runs.
 
-        That places were found is said once: the caller acts on it at once.
+        That places were found is said once to a preemptor: the caller acts on it at once. While a preemption gate is
+        closed it counts until nodes or pods have changed.
         """
         owner, decision = owner_of(entry.workload), entry.decision
         if self._placements is None or decision is None or owner is None:
@@ -147,10 +153,9 @@ class Agreement:
         if asked is not None and asked.question == question:
             if asked.answer is None:
                 return None
-            if isinstance(asked.answer, Placed):
-                self._forget(key)
-                return asked.answer
-            if self._still_counts(asked, self._placements):
+            if isinstance(asked.answer, Placed) and (found := self._placed(entry, asked, asked.answer)):
+                return found
+            if isinstance(asked.answer, NoPlace) and self._still_counts(asked, self._placements):
                 return asked.answer
         waits = asked.waits if asked is not None and asked.question == question else FIRST_WAIT
         self._asked[key] = asked = _Asked(question, decision.queue, waits=waits)
@@ -158,9 +163,23 @@ class Agreement:
         self._questions.start(self._ask(key, asked, self._placements, case))
         return None
 
+    def _placed(self, entry: Entry, asked: _Asked, answer: Placed) -> Placed | None:
+        """The answer, if it counts for this entry."""
+        if self._placements is None:
+            return None
+        if entry.outcome != "Gated":
+            if asked.kept and asked.changes != self._placements.changes:
+                return None  # its gate has opened long after the answer
+            self._forget(key_of(entry.workload))
+            return answer
+        if not asked.kept:
+            asked.kept = True
+            self._wait(asked)
+        return answer if self._still_counts(asked, self._placements) else None
+
     def refused(self, entry: Entry) -> NoPlace | None:
-        """What was answered about an entry whose outcome is Preempt, if there was no place and the answer still counts.
-        Nobody is asked."""
+        """What was answered about an entry whose outcome is Preempt or Gated, if there was no place and the answer
+        still counts. Nobody is asked."""
         if self._placements is None or entry.decision is None or owner_of(entry.workload) is None:
             return None
         asked = self._asked.get(key_of(entry.workload))
@@ -178,7 +197,7 @@ class Agreement:
         """The Workload changed or went."""
         asked = self._asked.get(key)
         if asked is not None and (
-            after is None or after.metadata.uid != asked.question.uid or holds_quota(after)
+            after is None or after.metadata.uid != asked.question.uid or not is_queued(after)
         ):
             self._forget(key)
 
@@ -207,8 +226,8 @@ class Agreement:
     def _bring_back(self, placements: Placements) -> float | None:
         """Returns in how many seconds there are others to bring back; None: there are no others."""
         now, changes = self._clock.monotonic(), placements.changes
-        refused = [each for each in self._asked.values() if isinstance(each.answer, NoPlace)]
-        stale = [each for each in refused if each.changes != changes]
+        known = [each for each in self._asked.values() if each.kept or isinstance(each.answer, NoPlace)]
+        stale = [each for each in known if each.changes != changes]
         due = [each for each in stale if each.due <= now]
         for each in due:
             each.due = now + each.waits
@@ -238,11 +257,15 @@ class Agreement:
             self._second[key] = _Second(preferred, asked.question, answer, asked.waits)
             asked.answer, asked.changes = NoPlace(""), -1  # the same decision is asked about once more
         elif isinstance(answer, NoPlace):
-            asked.again = asked.due = self._clock.monotonic() + asked.waits
-            asked.waits = min(LONGEST_WAIT, 2 * asked.waits)
+            self._wait(asked)
             log.info("no place on nodes", workload=key, why=answer.why)
-            self._moved.set()
         self._answered()
+
+    def _wait(self, asked: _Asked) -> None:
+        """It counts, and is asked about again later."""
+        asked.again = asked.due = self._clock.monotonic() + asked.waits
+        asked.waits = min(LONGEST_WAIT, 2 * asked.waits)
+        self._moved.set()
 
     async def _find_other(
         self, placements: Placements, case: _Case, first: Answer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 import structlog
@@ -23,7 +23,7 @@ from quota.state.overlap import fits, numbered
 from quota.state.snapshot import QuotaSnapshot
 from quota.state.state import QuotaState
 from quota.state.workloads import key_of
-from runtime.exchange.placements import Place
+from runtime.exchange.placements import Placed
 
 __all__ = ["Consequences"]
 
@@ -31,6 +31,7 @@ log = structlog.get_logger(__name__)
 
 ADMISSION: Final = (0,)
 """The rank of a write that admits."""
+NOBODY_ASKED: Final = Placed(())
 
 
 class Consequences:
@@ -69,22 +70,30 @@ class Consequences:
             return True  # it has changed: the next cycle decides anew
         if entry.outcome == "Admit":
             return not fresh.fits(entry) or self._admit(key, entry, now)
-        places: Sequence[Place] | None = ()
-        if entry.outcome == "Preempt":
+        placed: Placed | None = NOBODY_ASKED
+        if entry.outcome in ("Preempt", "Gated"):
             as_decided = self._victims_as_decided(entry)
-            places = self._preemptions.places(entry, fresh.snapshot) if as_decided else None
-        if places is None:
+            placed = self._preemptions.placed(entry, fresh.snapshot) if as_decided else None
+        if placed is None:
             return True  # the next cycle decides anew
         # Its own promise gives a preemptor another answer than its equals get.
         equals = self._pending.answered(entry, now, self._preemptions.promised())
-        if entry.outcome == "Preempt":
-            self._preemptions.begin(entry, fresh.snapshot, places)
-        elif entry.outcome in ("NoFit", "NoCandidates"):
-            self._preemptions.no_way(entry.workload)
+        self._preempt(entry, fresh.snapshot, placed)
         if reason := entry.quota_reserved_reason:
             self._texts.add(key, Waiting(reason, entry.message, entry.outcome == "Gated"))
             self._texts.add_equals(equals, reason)
         return entry.requeue == "parked" or entry.tried is not None
+
+    def _preempt(self, entry: Entry, snapshot: QuotaSnapshot, placed: Placed) -> None:
+        """What follows for the plans. Nobody is evicted while a preemption gate is closed."""
+        if entry.outcome == "Gated":
+            self._preemptions.propose(entry, snapshot, placed)
+            return
+        self._preemptions.nothing_to_propose(entry)
+        if entry.outcome == "Preempt":
+            self._preemptions.begin(entry, snapshot, placed)
+        elif entry.outcome in ("NoFit", "NoCandidates"):
+            self._preemptions.no_way(entry.workload)
 
     def _admit(self, key: str, entry: Entry, now: int) -> bool:
         decision = entry.decision

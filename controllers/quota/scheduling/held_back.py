@@ -37,8 +37,11 @@ class HeldBack:
 
     def entry(self, entry: Entry, snapshot: QuotaSnapshot) -> Entry | None:
         """The entry of a preemptor that waits; None if nothing holds it back. One whose plan is under way goes on, as
-        long as its pods find a place."""
-        if entry.outcome != "Preempt" or entry.decision is None:
+        long as its pods find a place.
+
+        A preemptor with a closed preemption gate says so only if nothing else would hold it back.
+        """
+        if entry.outcome not in ("Preempt", "Gated") or entry.decision is None:
             return None
         strategy = snapshot.queues[entry.decision.queue].spec.queueing_strategy
         if key_of(entry.workload) not in self._promised():
@@ -57,12 +60,12 @@ async def cycle_without(
 ) -> list[Entry]:
     """The entries of a cycle in which those who are held back take nothing. Their entries come last.
 
-    `run`: a cycle with these heads. It runs once more if anybody is held back.
+    `run`: a cycle with these heads. It runs once more if anybody is held back who took something.
     """
     held: dict[str, Entry] = {}
     while True:
         entries = await run([each for each in heads if key_of(each) not in held])
-        now_held = [each for each in map(held_back, entries) if each is not None]
-        if not now_held:
-            return [*entries, *held.values()]
-        held.update((key_of(each.workload), each) for each in now_held)
+        now_held = {key_of(each.workload): each for each in map(held_back, entries) if each is not None}
+        held.update(now_held)
+        if not any(each.outcome == "Preempt" and key_of(each.workload) in now_held for each in entries):
+            return [*(each for each in entries if key_of(each.workload) not in held), *held.values()]

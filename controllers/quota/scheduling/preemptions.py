@@ -8,6 +8,7 @@ from api.workloads import Workload
 from controllers.quota.plans.mutual import Mutual
 from controllers.quota.plans.passers import Passers
 from controllers.quota.plans.plans import QuotaPlans
+from controllers.quota.plans.proposals import Proposals
 from controllers.quota.scheduling.agreement import Agreement
 from controllers.quota.scheduling.held_back import HeldBack
 from quota.cycle.entries import Entry
@@ -15,7 +16,7 @@ from quota.cycle.promises import Promise
 from quota.state.snapshot import QuotaSnapshot
 from quota.state.state import QuotaState
 from quota.state.workloads import key_of
-from runtime.exchange.placements import Place, Placed
+from runtime.exchange.placements import Placed
 
 __all__ = ["Preemptions"]
 
@@ -27,13 +28,15 @@ class Preemptions:
         self,
         state: QuotaState,
         plans: QuotaPlans,
+        proposals: Proposals,
         passers: Passers,
         agreement: Agreement,
         now: Callable[[], int],
     ) -> None:
-        """`plans`: those that are under way. `agreement`: what the nodes plane answered."""
+        """`plans`: those that are under way. `proposals`: of those who wait for a gate. `agreement`: what the
+        nodes plane answered."""
         self._state, self._plans, self._passers = state, plans, passers
-        self._agreement, self._now = agreement, now
+        self._proposals, self._agreement, self._now = proposals, agreement, now
         self._mutual = Mutual()
         self._held_back = HeldBack(plans.promised, passers, self._mutual, agreement, now)
 
@@ -63,16 +66,25 @@ class Preemptions:
         """The keys of the preemptors to whom quota is promised."""
         return self._plans.promised()
 
-    def places(self, entry: Entry, snapshot: QuotaSnapshot) -> Sequence[Place] | None:
-        """The nodes that the pods of a preemptor will find. None: it must not begin, because the nodes plane is still
-        asked, or has just said that there are none. The next cycle decides anew."""
+    def placed(self, entry: Entry, snapshot: QuotaSnapshot) -> Placed | None:
+        """What the pods of a preemptor will find on nodes. None: it must not begin, nor say that a gate holds it back,
+        because the nodes plane is still asked, or has just said that there is no place. The next cycle decides anew."""
         answer = self._agreement.answer(entry, snapshot)
-        return answer.places if isinstance(answer, Placed) else None
+        return answer if isinstance(answer, Placed) else None
 
-    def begin(self, entry: Entry, snapshot: QuotaSnapshot, places: Sequence[Place]) -> None:
-        """Carry out the decision of an entry whose outcome is Preempt. `places`: the nodes that its pods will find."""
+    def begin(self, entry: Entry, snapshot: QuotaSnapshot, placed: Placed) -> None:
+        """Carry out the decision of an entry whose outcome is Preempt. `placed`: what its pods will find."""
         self._mutual.begins(entry, self._now())
-        self._plans.begin(entry, snapshot, places)
+        self._plans.begin(entry, snapshot, placed.places)
+
+    def propose(self, entry: Entry, snapshot: QuotaSnapshot, placed: Placed) -> None:
+        """Store what an entry would cost whose outcome is Gated. `placed`: what its pods would find."""
+        self._proposals.propose(entry, snapshot, placed.evicts)
+
+    def nothing_to_propose(self, entry: Entry) -> None:
+        """The Workload would preempt nobody now. Where it has only lost its turn to others, the next cycle tells."""
+        if entry.outcome != "Skip":
+            self._proposals.withdraw(key_of(entry.workload))
 
     def no_way(self, workload: Workload) -> None:
         """A cycle found no way for the Workload. If it has a plan, that was in vain."""

@@ -11,6 +11,7 @@ from api.backoff import Backoff
 from api.plans import PreemptionPlan
 from api.workloads import Workload
 from controllers.quota.plans.plans import QuotaPlans
+from controllers.quota.plans.proposals import Proposals
 from controllers.quota.plans.resuming import Fence, Resuming
 from controllers.quota.plans.stored_plans import PlanStore, StoredPlans
 from controllers.quota.workloads.shown import Shown
@@ -67,6 +68,7 @@ class PlanStage:
             self.looked.append,
             self.freed.append,
         )
+        self.proposals = Proposals(store, self.quota.state, self.clock, self.freed.append)
         fence = Fence(
             ConditionWriter(sender, clock=self.clock),
             self.quota.workloads.apply,
@@ -76,6 +78,7 @@ class PlanStage:
         )
         self.resuming = Resuming(self.stored, self.plans, cluster, fence.write_all)
         self.quota.on_workload(self.plans.workload_changed)
+        self.quota.on_workload(self.proposals.workload_changed)
         self.put(*completed(objects))
 
     def restart(self, *objects: Object) -> PlanStage:

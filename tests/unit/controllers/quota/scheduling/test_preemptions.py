@@ -11,6 +11,7 @@ from controllers.quota.scheduling.preemptions import Preemptions
 from quota.cycle.entries import Entry
 from quota.search.decision import Options
 from quota.state.workloads import key_of
+from runtime.exchange.placements import Placed
 from tests.kit.quota.objects import cluster_queue, cpu, held, workload
 from tests.unit.controllers.quota.plan_stage import PlanStage
 
@@ -32,6 +33,7 @@ class Stage(PlanStage):
         self.preemptions = Preemptions(
             self.quota.state,
             self.plans,
+            self.proposals,
             Passers(self.quota.state.workloads),
             agreement,
             lambda: self.now,
@@ -49,9 +51,9 @@ class Stage(PlanStage):
         """Its victim goes, and the passer gets quota of this queue."""
         entry, snapshot = self.entry(), self.quota.state.snapshot()
         assert entry.outcome == "Preempt"
-        places = self.preemptions.places(entry, snapshot)
-        assert places == (), "nobody is asked where no nodes plane runs"
-        self.preemptions.begin(entry, snapshot, places)
+        placed = self.preemptions.placed(entry, snapshot)
+        assert placed == Placed(()), "nobody is asked where no nodes plane runs"
+        self.preemptions.begin(entry, snapshot, placed)
         assert self.preemptions.waits("ns/hero"), "its plan is being stored"
         await self.plans.settle()
         self.remove(VICTIM)
