@@ -374,12 +374,15 @@ class PodDisruptionBudgetSpec(Struct):
     selector: LabelSelector | None = None
     min_available: Int32 | str | None = None
     max_unavailable: Int32 | str | None = None
+    unhealthy_pod_eviction_policy: str | None = None
 
 
 class PodDisruptionBudgetStatus(Struct):
     """policy/v1 PodDisruptionBudgetStatus. `disruptedPods` has the names of evicted pods that are not gone yet."""
 
     disruptions_allowed: Int32 | None = None
+    current_healthy: Int32 | None = None
+    desired_healthy: Int32 | None = None
     expected_pods: Int32 | None = None
     disrupted_pods: dict[str, str | None] | None = None
     observed_generation: int = 0

@@ -19,7 +19,8 @@ from api.foreign_owners import (
 )
 from api.meta import OwnerReference, controller_reference
 from nodes.state.columns.flags import TERMINATING
-from nodes.state.groups.allowances import SCALED, BudgetedPod, Scales, allowance, is_counted
+from nodes.state.groups.allowances import SCALED, Allowance, BudgetedPod, Scales, allowance, is_counted
+from nodes.state.groups.uncounted import READY, health_of
 from nodes.state.pods.pods import ENDED
 from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
@@ -49,28 +50,36 @@ def as_changed(thing: Any) -> Any:
     return replace(thing, status=replace(status, observed_generation=CHANGED))
 
 
+def _written(budget: PodDisruptionBudget, found: Allowance) -> PodDisruptionBudgetStatus:
+    """The status that the controller would write. It writes no numbers of pods where it cannot count them."""
+    before = budget.status or PodDisruptionBudgetStatus()
+    if not found.counted and not found.unknown:
+        return replace(before, disruptions_allowed=found.allowed)
+    return replace(
+        before,
+        disruptions_allowed=found.allowed,
+        current_healthy=found.healthy,
+        desired_healthy=found.desired,
+    )
+
+
 class Budgets:
     """What is needed to count, from all objects that are read."""
 
     def __init__(self) -> None:
         self._uncounted: list[PodDisruptionBudget] = []
         self._scales = Scales()
-        self._ready: set[str] = set()
-        """UIDs of pods that are Ready."""
         self._ended: list[tuple[str, Mapping[str, str], BudgetedPod]] = []
         """Pods that have ended, with namespace and labels. Only the controller counts them: the tables forget them."""
 
     def note(self, thing: Any) -> None:
         """Look at an object of any kind. The tables have it, too."""
         if isinstance(thing, Pod):
-            meta, conditions = thing.metadata, thing.status.conditions or ()
-            ready = any(each.type == "Ready" and each.status == "True" for each in conditions)
             if thing.status.phase in ENDED:
-                healthy = ready and meta.deletion_timestamp is None
+                meta = thing.metadata
+                healthy = bool(health_of(thing.status) & READY) and meta.deletion_timestamp is None
                 pod = BudgetedPod(meta.name, controller_reference(meta), healthy)
                 self._ended.append((meta.namespace, meta.labels or {}, pod))
-            elif ready:
-                self._ready.add(meta.uid)
         elif isinstance(thing, PodDisruptionBudget):
             if not is_counted(thing):
                 self._uncounted.append(thing)
@@ -95,8 +104,7 @@ class Budgets:
                 *self._ended_of(tables, each.metadata.namespace, at),
             ]
             found = allowance(each, pods, self._scales)
-            status = replace(each.status or PodDisruptionBudgetStatus(), disruptions_allowed=found.allowed)
-            tables.budgets.upsert(replace(each, status=status), found.unknown)
+            tables.budgets.upsert(replace(each, status=_written(each, found)), found.unknown)
 
     def _running(self, tables: Tables, snapshot: Snapshot, budget: int) -> Iterator[BudgetedPod]:
         """The pods of the tables that the budget in this row selects."""
@@ -113,7 +121,7 @@ class Budgets:
                     api_version=its.api_version, kind=its.kind, name=its.name, uid=its.uid, controller=True
                 )
             )
-            ready = snapshot.pod_uids[row] in self._ready
+            ready = bool(snapshot.pod_health[row] & READY)
             terminates = bool(snapshot.pod_flags[row] & TERMINATING)
             yield BudgetedPod(snapshot.pod_names[row], owner, ready and not terminates)
 

@@ -18,7 +18,8 @@ from cli.common.output import line, plain_table, title, with_rest
 from nodes.answers.verdicts import Verdict, doubts, verdict, why_not_certain
 from nodes.groups.keys import short_name
 from nodes.search.costs import TERM_WORDS
-from nodes.search.survivors import budget_text, budgets_of, survivors, waiting
+from nodes.search.counted import budgets_of
+from nodes.search.survivors import budget_text, survivors, waiting
 from nodes.search.unmodelled import why_blocked
 from nodes.state.snapshot import Snapshot
 

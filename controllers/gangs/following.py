@@ -46,8 +46,8 @@ class Following:
         """Until nothing more follows from what is seen."""
         self._turns.follow()
         self._follow_nodes()
-        if self._budgets != self._mirror.tables.budgets.changes:
-            self._budgets = self._mirror.tables.budgets.changes
+        if self._budgets != self._mirror.tables.budget_changes:
+            self._budgets = self._mirror.tables.budget_changes
             self._turns.budgets_changed()
         while True:
             self._follow_groups()

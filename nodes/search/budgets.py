@@ -20,9 +20,9 @@ from api.plans import PreemptionPlanSpec
 from api.words import counted
 from native.codes import PREEMPTS
 from native.nodes.problem import SCORE_COLUMNS, Solution
+from nodes.search.counted import budgets_of, counting
 from nodes.search.preemptors.preemptor import Preemptor
-from nodes.search.survivors import budgets_of
-from nodes.state.columns.flags import STAYING, TERMINATING, UNSELECTED
+from nodes.state.columns.flags import STAYING, TERMINATING
 from nodes.state.snapshot import Snapshot
 
 __all__ = ["OVER_BUDGET", "bounded", "may_be_stopped", "name_stopping", "under"]
@@ -38,21 +38,18 @@ NAMED: Final = 5
 
 def under(snapshot: Snapshot, policy: BudgetPolicy) -> Snapshot:
     """The snapshot for a preemptor with this policy."""
-    if policy == "Prefer":
-        return snapshot
-    if policy == "Ignore":
-        return replace(
-            snapshot,
-            label_budgets=[()] * len(snapshot.label_budgets),
-            label_budget=np.full_like(snapshot.label_budget, UNSELECTED),
-        )
-    stays = _never_evicted(snapshot)
-    return replace(snapshot, pod_flags=np.where(stays, snapshot.pod_flags | STAYING, snapshot.pod_flags))
+    counted_so = counting(snapshot, policy)
+    if policy != "Respect":
+        return counted_so
+    stays = _never_evicted(counted_so)
+    return replace(counted_so, pod_flags=np.where(stays, snapshot.pod_flags | STAYING, snapshot.pod_flags))
 
 
 def _never_evicted(snapshot: Snapshot) -> Bools:
     """[P], pods of units that exceed a budget alone, and pods of several budgets, which the API server never evicts."""
     runs = snapshot.pod_live & (snapshot.pod_node >= 0) & (snapshot.pod_flags & TERMINATING == 0)
+    if snapshot.pod_uncounted is not None:
+        runs &= ~snapshot.pod_uncounted
     several = np.array([len(rows) > 1 for rows in snapshot.label_budgets], np.bool_)
     allowed = np.array([each.allowed if each is not None else 0 for each in snapshot.budgets], np.int64)
     row = _budget_of(snapshot)
@@ -108,7 +105,10 @@ def may_be_stopped(preemptor: Preemptor, spec: PreemptionPlanSpec) -> bool:
 
 
 def name_stopping(spec: PreemptionPlanSpec, snapshot: Snapshot, would: PreemptionPlanSpec) -> None:
-    """Name the budgets that stop the preemptor. `would`: its plan if they were only preferred."""
+    """Name the budgets that stop the preemptor. `would`: its plan if they were only preferred.
+
+    `snapshot`: with the pods that do not count.
+    """
     budgets = _stopping(snapshot, would)
     if budgets:
         spec.stopped_by_pod_disruption_budgets = budgets
@@ -126,12 +126,16 @@ def _stopping(snapshot: Snapshot, would: PreemptionPlanSpec) -> list[plans.Stopp
     found = {row for row, pods in budgets_of(snapshot, rows).items() if pods > _allowed(snapshot, row)}
     for pod in rows:
         of_pod = snapshot.label_budgets[int(snapshot.pod_labels[pod])]
-        found.update(of_pod if len(of_pod) > 1 else ())
+        found.update(of_pod if len(of_pod) > 1 and _counts(snapshot, pod) else ())
     budgets = [budget for row in found if (budget := snapshot.budgets[row]) is not None]
     return sorted(
         (plans.StoppingBudget(each.namespace, each.name, each.allowed) for each in budgets),
         key=lambda each: (each.namespace, each.name),
     )
+
+
+def _counts(snapshot: Snapshot, pod: int) -> bool:
+    return snapshot.pod_uncounted is None or not snapshot.pod_uncounted[pod]
 
 
 def _allowed(snapshot: Snapshot, row: int) -> int:

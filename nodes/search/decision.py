@@ -20,6 +20,7 @@ from nodes.search.budgets import bounded, may_be_stopped, name_stopping, under
 from nodes.search.cascade import Cascade
 from nodes.search.cluster import Cluster, MisplacedError, lay_out
 from nodes.search.comparison import compare
+from nodes.search.counted import counting
 from nodes.search.devices import with_devices
 from nodes.search.excluded import list_excluded
 from nodes.search.free_room import bound_already, fill, without_victims
@@ -190,10 +191,11 @@ def _decide_with_budgets(snapshot: Snapshot, preemptor: Preemptor, limits: Limit
     """The decision with budgets as the preemptor's policy says. If they stop it, the plan names them."""
     decision = _decide_under(under(snapshot, preemptor.budgets), preemptor, limits, strict)
     if may_be_stopped(preemptor, decision.spec):
+        counted_so = counting(snapshot, preemptor.budgets)
         would = _decide_under(
-            snapshot, replace(preemptor, budgets="Prefer"), replace(limits, effort=0), strict
+            counted_so, replace(preemptor, budgets="Prefer"), replace(limits, effort=0), strict
         )
-        name_stopping(decision.spec, snapshot, would.spec)
+        name_stopping(decision.spec, counted_so, would.spec)
     return decision
 
 

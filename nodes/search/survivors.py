@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, Literal
@@ -15,11 +14,12 @@ from api.groups import goes_whole
 from api.plans import PreemptionPlanSpec
 from nodes.filters.filter import NodeShape
 from nodes.groups.forms import victim_priority
+from nodes.search.counted import budgets_of, counting
 from nodes.state.columns.flags import DAEMON, GATED, KEPT, TERMINATING
 from nodes.state.groups.budgets import BudgetRow
 from nodes.state.snapshot import Snapshot
 
-__all__ = ["Survivor", "Survivors", "budget_text", "budgets_of", "survivors", "waiting"]
+__all__ = ["Survivor", "Survivors", "budget_text", "survivors", "waiting"]
 
 Bools = NDArray[np.bool_]
 Rows = NDArray[np.intp]
@@ -76,6 +76,7 @@ class Survivors:
 
 def survivors(snapshot: Snapshot, spec: PreemptionPlanSpec) -> Survivors:
     """Every unit that stays in the plan's domain, ordered by reason, priority and name."""
+    snapshot = counting(snapshot, spec.pod_disruption_budget_policy or "Prefer")
     here = _domain_nodes(snapshot, spec)
     uids = (pod.uid for victim in spec.victims for pod in victim.pods)
     gone = [row for uid in uids if (row := snapshot.pod_rows.get(uid)) is not None]
@@ -100,17 +101,6 @@ def waiting(snapshot: Snapshot, spec: PreemptionPlanSpec) -> list[str]:
     members = snapshot.pod_group == snapshot.group_keys.index(key)
     names = snapshot.pod_names.at(np.flatnonzero(waits & members).tolist())
     return sorted(name for name in names if name not in placed)
-
-
-def budgets_of(snapshot: Snapshot, rows: Iterable[int]) -> dict[int, int]:
-    """How many of these pods count against each budget, by row of the budget."""
-    matching: Counter[int] = Counter()
-    for row in rows:
-        name = snapshot.pod_names[row]
-        for budget in snapshot.label_budgets[int(snapshot.pod_labels[row])]:
-            held = snapshot.budgets[budget]
-            matching[budget] += held is not None and name not in held.disrupted
-    return dict(matching)
 
 
 def budget_text(budget: BudgetRow) -> str:

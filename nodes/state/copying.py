@@ -45,6 +45,7 @@ def copy_columns(tables: Tables) -> Snapshot:
         pod_created=pods.created.array[:p].copy(),
         pod_cost=pods.cost.array[:p].copy(),
         pod_flags=pods.flags.array[:p].copy(),
+        pod_health=pods.health.column.array[:p].copy(),
         schedulers=[name or "" for name in pods.schedulers.keys],
         classes=tables.classes.classes.keys.copy(),
         class_requests=tables.classes.requests.array[:c, order],

@@ -107,6 +107,8 @@ class Snapshot:
     pod_cost: Int32s
     """The pod's own disruption cost (`api.disruption`), or UNSAID."""
     pod_flags: Flags
+    pod_health: Flags
+    """READY and PENDING of `nodes.state.groups.uncounted`."""
 
     schedulers: list[str]
 
@@ -142,6 +144,9 @@ class Snapshot:
 
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Labels by namespace. A namespace that nobody has shown is not in it."""
+
+    pod_uncounted: Bools | None = None
+    """[P], the pods that count against no budget, for a preemptor that respects budgets; None: all count."""
 
     pod_claims: Mapping[int, tuple[ClaimUse, ...]] = field(default_factory=dict)
     """The claims of the pods that have any. The table never changes this mapping after a snapshot has it."""

@@ -316,6 +316,11 @@ class Tables:
     # ---- what has changed since somebody last asked
 
     @property
+    def budget_changes(self) -> int:
+        """Grows when something may help whom budgets have stopped: see `BudgetTable.changes` and `PodHealth.let_go`."""
+        return self.budgets.changes + self.pods.health.let_go
+
+    @property
     def last_change(self) -> int:
         """The highest count so far. All counters below count in one sequence."""
         return self.nodes.last_change

@@ -52,6 +52,7 @@ def contents(snapshot: Snapshot) -> dict[str, Any]:
             snapshot.pod_start[row],
             snapshot.pod_created[row],
             snapshot.pod_flags[row],
+            snapshot.pod_health[row],
             snapshot.node_names[snapshot.nominated[row]] if row in snapshot.nominated else None,
         )
     assert len(snapshot.pod_rows) == len(pods)

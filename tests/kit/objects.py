@@ -90,15 +90,16 @@ def pod(
     controller: str | None = None,
     owner: tuple[str, str, str] | None = None,
     conditions: list[dict[str, str]] | None = None,
+    ready: bool | None = None,
     uid: str | None = None,
     version: int | None = None,
     **spec: object,
 ) -> Pod:
     """A pod of one container, which asks for one CPU if not for `requests`; `spec` are further fields of its spec.
 
-    A member of `gang()` has its priority, if it is not given another one. `deleting`: since some time, or the deletion
-    timestamp. `controller`: the name of its ReplicaSet; `owner`: apiVersion, kind and name of another controller. The
-    UID of both is `uid-NAME`.
+    `ready`: the status of its condition Ready, if it has one. A member of `gang()` has its priority, if it is not given
+    another one. `deleting`: since some time, or the deletion timestamp. `controller`: the name of its ReplicaSet;
+    `owner`: apiVersion, kind and name of another controller. The UID of both is `uid-NAME`.
     """
     if group == GANG and priority is None:
         priority = GANG_PRIORITY
@@ -118,6 +119,8 @@ def pod(
         "schedulingGates": [{"name": "gate"}] if gated else None,
         **spec,
     }
+    if ready is not None:
+        conditions = [*(conditions or ()), {"type": "Ready", "status": str(ready)}]
     body["status"] = {
         "phase": phase,
         "startTime": started,
@@ -165,14 +168,25 @@ def budget(
     selector: Mapping[str, object] | None = None,
     allowed: int = 0,
     disrupted: list[str] | None = None,
+    policy: str | None = None,
+    healthy: int = 0,
+    desired: int = 0,
     uid: str | None = None,
     version: int | None = None,
 ) -> PodDisruptionBudget:
-    """A PodDisruptionBudget with any selector, and what its controller has counted."""
+    """A PodDisruptionBudget with any selector, and what its controller has counted.
+
+    `policy`: its unhealthyPodEvictionPolicy. `healthy` and `desired`: its currentHealthy and desiredHealthy.
+    """
     body = objects.pod_disruption_budget(name, namespace, {}, min_available=0)
-    body["spec"] = {"selector": selector}
+    body["spec"] = {"selector": selector, "unhealthyPodEvictionPolicy": policy}
     gone = dict.fromkeys(disrupted or [], "2026-01-01T00:00:00Z")
-    body["status"] = {"disruptionsAllowed": allowed, "disruptedPods": gone}
+    body["status"] = {
+        "disruptionsAllowed": allowed,
+        "currentHealthy": healthy,
+        "desiredHealthy": desired,
+        "disruptedPods": gone,
+    }
     return _typed(PodDisruptionBudget, body, uid, version)
 
 

@@ -118,6 +118,7 @@ class TablesMachine(RuleBasedStateMachine):
         priority=st.sampled_from([None, 0, 5]),
         schedulerName=st.sampled_from(["", "default-scheduler", "other"]),
         phase=st.sampled_from(["Pending", "Running", "Running", "Succeeded", "Succeeded", "Failed"]),
+        ready=st.sampled_from([None, False, True]),
         deleting=st.booleans(),
         gated=st.booleans(),
         nominated=NODES,
@@ -149,9 +150,17 @@ class TablesMachine(RuleBasedStateMachine):
         status = {"conditions": [HAS_RUN]} if has_run else None
         self.put("group", group, namespace, name, ours, status=status, **fields)
 
-    @rule(namespace=NAMESPACES, name=NAMES, selector=SELECTORS, allowed=st.integers(0, 1), ours=OURS)
-    def put_budget(self, namespace: str, name: str, selector: Any, allowed: int, ours: bool) -> None:
-        self.put("budget", budget, namespace, name, ours, selector=selector, allowed=allowed)
+    @rule(
+        namespace=NAMESPACES,
+        name=NAMES,
+        selector=SELECTORS,
+        allowed=st.integers(0, 1),
+        policy=st.sampled_from([None, "IfHealthyBudget", "AlwaysAllow"]),
+        desired=st.integers(0, 1),
+        ours=OURS,
+    )
+    def put_budget(self, namespace: str, name: str, ours: bool, **fields: Any) -> None:
+        self.put("budget", budget, namespace, name, ours, **fields)
 
     @rule(name=NAMES, value=st.integers(0, 2), ours=OURS)
     def put_priority_class(self, name: str, value: int, ours: bool) -> None:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from api.words import counted
+from nodes.state.groups.uncounted import is_uncounted
 from nodes.state.tables import Tables
 
 __all__ = ["exceeded"]
@@ -22,7 +23,7 @@ def exceeded(tables: Tables, pods: Iterable[str], namespace: str) -> str:
     tables.label_sets.match_again()
     draws: Counter[int] = Counter()
     for uid in pods:
-        if (pod := tables.pod(uid)) is None:
+        if (pod := tables.pod(uid)) is None or _is_uncounted(tables, pod):
             continue
         rows = tables.label_sets.selected_by[tables.pods.labels.array.item(pod)]
         if len(rows) > 1:
@@ -36,3 +37,8 @@ def exceeded(tables: Tables, pods: Iterable[str], namespace: str) -> str:
             which = f" {budget.name}" if budget.namespace == namespace else " of another namespace"
             return f"PodDisruptionBudget{which} allows {budget.allowed} of {counted(draws[row], 'eviction')}"
     return ""
+
+
+def _is_uncounted(tables: Tables, pod: int) -> bool:
+    lets = tables.label_sets.let_unready_go(tables.pods.labels.array.item(pod))
+    return is_uncounted(tables.pods.health.column.array.item(pod), lets_unready_go=lets)

@@ -179,6 +179,7 @@ def with_pods(
         pod_created=_longer(added, snapshot.pod_created, 0),
         pod_cost=_longer(added, snapshot.pod_cost, UNSAID),
         pod_flags=_longer(added, snapshot.pod_flags, 0),
+        pod_health=_longer(added, snapshot.pod_health, 0),
         schedulers=[
             *snapshot.schedulers,
             *(each.pod.spec.scheduler_name or DEFAULT_SCHEDULER for each in sets),

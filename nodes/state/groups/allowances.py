@@ -57,6 +57,8 @@ class Allowance:
     healthy: int = 0
     unknown: str = ""
     """The owner whose scale is not known, so that the rest is not known either; empty if all is known."""
+    counted: bool = True
+    """False if the controller cannot count: it changes only what is allowed. Or if something is unknown."""
 
 
 class Uncounted(Exception):
@@ -130,9 +132,9 @@ def allowance(budget: PodDisruptionBudget, pods: Iterable[BudgetedPod], scales: 
     try:
         expected, desired = _expected(budget, selected, scales)
     except UnknownScale as missing:
-        return Allowance(0, healthy=healthy, unknown=str(missing))
+        return Allowance(0, healthy=healthy, unknown=str(missing), counted=False)
     except Uncounted:
-        return Allowance(0, healthy=healthy)
+        return Allowance(0, healthy=healthy, counted=False)
     allowed = healthy - desired
     return Allowance(allowed if expected > 0 and allowed > 0 else 0, expected, desired, healthy)
 

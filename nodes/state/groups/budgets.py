@@ -22,6 +22,7 @@ from api.meta import LabelSelector
 from api.selectors import matches
 from nodes.state.columns.columns import Column, Columns, Register, Rows
 from nodes.state.columns.flags import SEVERAL, UNSELECTED
+from nodes.state.groups.uncounted import lets_unready_go
 
 __all__ = ["BudgetRow", "BudgetTable", "LabelSets"]
 
@@ -38,6 +39,8 @@ class BudgetRow:
     disrupted: frozenset[str]
     unknown: str = ""
     """What nobody has shown, so that `allowed` is not known: an owner; empty if it is known. Live it always is."""
+    lets_unready_go: bool = False
+    """Whether the API server evicts pods that run and are not Ready without counting them."""
 
 
 class _Filed(NamedTuple):
@@ -74,7 +77,7 @@ class BudgetTable:
         key = (meta.namespace, meta.name)
         row = self._by_name.get(key)
         disrupted = frozenset(status.disrupted_pods or ())
-        new = BudgetRow(*key, status.disruptions_allowed or 0, disrupted, unknown)
+        new = BudgetRow(*key, status.disruptions_allowed or 0, disrupted, unknown, lets_unready_go(budget))
         before = self.rows[row] if row is not None else None
         if row is None:
             row = self._by_name[key] = self._numbers.take()
@@ -183,6 +186,12 @@ class LabelSets:
             rows.discard(row)
             if not rows:
                 del self._by_namespace[held[0]]
+
+    def let_unready_go(self, row: int) -> bool:
+        """Whether the only budget that selects these labels lets pods go that are not Ready."""
+        selecting = self.selected_by[row]
+        budget = self._budgets.rows[selecting[0]] if len(selecting) == 1 else None
+        return budget is not None and budget.lets_unready_go
 
     def match_again(self) -> None:
         """Bring `selected_by` up to date with the budgets' selectors."""

@@ -28,6 +28,7 @@ from nodes.state.groups.budgets import LabelSets
 from nodes.state.groups.groups import GroupKey, GroupTable, add_count
 from nodes.state.groups.owner_groups import OwnerGroups
 from nodes.state.nodes import NodeTable
+from nodes.state.pods.health import PodHealth
 from nodes.state.pods.nominations import Nominations
 from nodes.state.pods.pod_facts import (
     NOWHERE,
@@ -89,7 +90,8 @@ class PodTable:
             self.node, self.pod_class, self.group, self.labels,
             self.priority, self.scheduler, self.controller, self.start, self.created, self.cost, self.flags,
         )  # fmt: skip
-        self._columns = Columns(self.live, *self._facts)
+        self.health = PodHealth(label_sets)
+        self._columns = Columns(self.live, self.health.column, *self._facts)
         self._rows = Rows()
         self.schedulers: Register[str] = Register()
         """Values of spec.schedulerName."""
@@ -175,7 +177,8 @@ class PodTable:
             facts = self._read(row)
         self.terminations.note(row, pod, deletion)
         nominated = self.nominations.note(row, facts, pod.status.nominated_node_name, asks_otherwise)
-        return max(replaced, changed, nominated, self._note_status(row, facts.group, pod))
+        healthy = self.health.note(row, facts, pod.status)
+        return max(replaced, changed, nominated, healthy, self._note_status(row, facts.group, pod))
 
     def delete(self, namespace: str, name: str) -> Change:
         """Remove the pod."""
@@ -250,6 +253,7 @@ class PodTable:
         nominated = self.nominations.end(row)
         self.changed.note(self.uids[row])
         self.terminations.forget(row)
+        self.health.forget(row)
         self.claimants.forget(row)
         self._owners.forget(row)
         del self._by_name[self.namespaces[row], self.names[row]]

@@ -80,6 +80,65 @@ def test_a_pod_of_two_budgets_stays() -> None:
     assert decide(*cluster).outcome == "Preempts"
 
 
+@pytest.mark.parametrize(
+    ("budget_says", "victim_is", "goes"),
+    [
+        ({"policy": "AlwaysAllow"}, {"ready": False}, True),
+        ({"policy": "AlwaysAllow"}, {"ready": True}, False),
+        ({"policy": "AlwaysAllow"}, {}, True),
+        ({"policy": "IfHealthyBudget", "healthy": 1, "desired": 2}, {"ready": False}, False),
+        ({"policy": "IfHealthyBudget", "healthy": 2, "desired": 2}, {"ready": False}, True),
+        ({"healthy": 2, "desired": 2}, {"ready": False}, True),
+        ({"healthy": 2, "desired": 2}, {"ready": True}, False),
+        ({"healthy": 1, "desired": 0}, {"ready": False}, False),
+        ({"healthy": 1, "desired": 2}, {"phase": "Pending"}, True),
+    ],
+)
+def test_who_respects_budgets_counts_as_the_eviction_api_does(
+    budget_says: dict[str, Any], victim_is: dict[str, Any], goes: bool
+) -> None:
+    """kube-scheduler's preemption looks at no pod's health, and so does who only prefers to keep budgets."""
+    running = victim("v", labels=WEB, **{"phase": "Running", **victim_is})
+    cluster = [gang(minimum=1), member(), node("n0"), web(**budget_says), running]
+    plan = decide(*cluster, costs=RESPECT)
+    if goes:
+        assert (names(plan), plan.pod_disruption_budget_violations) == (["v"], 0)
+        assert not plan.victims[0].violates_pod_disruption_budget
+    else:
+        assert plan.stopped_by_pod_disruption_budgets == [StoppingBudget("default", "web", 0)]
+    preferring = decide(*cluster)
+    assert (names(preferring), preferring.pod_disruption_budget_violations) == (["v"], 1)
+
+
+def test_pods_that_are_not_counted_leave_the_allowance_to_others() -> None:
+    cluster = [gang(minimum=2), member(0), member(1), node("n0"), node("n1"), web(1, policy="AlwaysAllow")]
+    ready, broken = victim("a", "n0", labels=WEB, ready=True), victim("b", "n1", labels=WEB, ready=False)
+    assert names(decide(*cluster, ready, broken, costs=RESPECT)) == ["a", "b"]
+    also = victim("b", "n1", labels=WEB, ready=True)
+    assert decide(*cluster, ready, also, costs=RESPECT).outcome == "Unschedulable"
+    # With names in disruptedPods, and with several budgets, pods are counted another way.
+    beside = budget("all", namespace="other", selector={}, disrupted=["x"])
+    assert names(decide(*cluster, ready, broken, beside, costs=RESPECT)) == ["a", "b"]
+
+
+def test_of_a_group_only_the_pods_count_that_are_ready() -> None:
+    whole = gang("whole", mode="all", priority=1)
+    labels = {**WEB, "reprieve.dev/pod-group": "whole"}
+    running = [
+        victim(f"v{number}", requests={"cpu": "2"}, labels=labels, ready=number == 0) for number in range(2)
+    ]
+    cluster = [gang(minimum=1), member(), node("n0"), whole, *running]
+    assert names(decide(*cluster, web(1, policy="AlwaysAllow"), costs=RESPECT)) == ["whole"]
+    plan = decide(*cluster, web(0, policy="AlwaysAllow"), costs=RESPECT)
+    assert plan.stopped_by_pod_disruption_budgets == [StoppingBudget("default", "web", 0)]
+
+
+def test_a_pending_pod_of_two_budgets_may_go() -> None:
+    cluster = [gang(minimum=1), member(), node("n0"), web(policy="AlwaysAllow"), web(5, "also")]
+    assert decide(*cluster, victim("v", labels=WEB, ready=False), costs=RESPECT).outcome == "Unschedulable"
+    assert names(decide(*cluster, victim("v", labels=WEB, phase="Pending"), costs=RESPECT)) == ["v"]
+
+
 def test_budgets_do_not_stop_what_would_not_fit_without_them() -> None:
     big = pod("m0", group="gang", requests={"cpu": "9"})
     plan = decide(gang(minimum=1), big, node("n0"), web(), victim("v", labels=WEB), costs=RESPECT)
