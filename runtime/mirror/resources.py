@@ -7,6 +7,7 @@ from typing import Any, Final
 from api.checks import AdmissionCheck
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.devices import DeviceClass
+from api.dispatch import DispatchPlan
 from api.foreign_groups import (
     COSCHEDULING,
     NATIVE,
@@ -41,6 +42,7 @@ __all__ = [
     "COHORTS",
     "COSCHEDULING_GROUPS",
     "DEVICE_CLASSES",
+    "DISPATCH_PLANS",
     "GROUPS",
     "JOBS",
     "KUEUE",
@@ -83,6 +85,9 @@ PRIORITY_CLASSES: Final = Resource(
 )
 PLANS: Final = Resource(
     "preemptionplans", "/apis/reprieve.dev/v1alpha1/preemptionplans", PreemptionPlan, page=50
+)
+DISPATCH_PLANS: Final = Resource(
+    "dispatchplans", "/apis/reprieve.dev/v1alpha1/dispatchplans", DispatchPlan, page=50
 )
 GROUPS: Final = Resource("podgroups", "/apis/reprieve.dev/v1alpha1/podgroups", PodGroup)
 COSCHEDULING_GROUPS: Final = Resource(

@@ -69,6 +69,9 @@ class Connection(Protocol):
     def apply_job(self, answer: bytes) -> None:
         """Take the answer to a write before the watch shows it."""
 
+    def deleted(self, thing: Copy | RemoteJob, answer: bytes) -> None:
+        """Take the answer to a deletion: the object, which waits for finalizers, or a Status: it is gone."""
+
 
 class Clusters(Protocol):
     """All MultiKueueClusters, in one term."""

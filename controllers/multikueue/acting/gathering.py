@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from api.clock import Clock
 from api.jobs import TemplatedJob
 from api.workloads import Workload
@@ -16,6 +15,7 @@ from controllers.multikueue.life.seen import ClusterSeen, Seen
 from quota.state.workloads import attempt_of
 
 __all__ = ["Gathering"]
+
 
 class Gathering:
     """In one term."""
@@ -97,9 +97,7 @@ class Gathering:
         is_lost = now - since >= self._identity.lost_seconds
         return ClusterSeen(name, "Lost" if is_lost else "Away", f"MultiKueueCluster {name} does not exist")
 
-    def _others(
-        self, key: str, job_name: str, configured: frozenset[str], chosen: str
-    ) -> list[ClusterSeen]:
+    def _others(self, key: str, job_name: str, configured: frozenset[str], chosen: str) -> list[ClusterSeen]:
         """Clusters that are not in the config, and have something of the Workload."""
         found = [
             self._cluster(each.name, key, job_name)
@@ -113,7 +111,7 @@ class Gathering:
     def _is_mirrored(self, key: str, job: TemplatedJob | None, job_name: str, chosen: str) -> bool:
         connection = self._clusters.get(chosen) if chosen else None
         remote = connection.job(key, job_name) if connection is not None else None
-        if job is None or remote is None:
+        if job is None:
             return True
         return self._originals.is_mirrored(key, job, remote)
 

@@ -12,15 +12,18 @@ import orjson
 from api.jobs import TemplatedJob
 from api.meta import ObjectMeta
 from api.workloads import Workload
+from controllers.multikueue.kinds.bodies import copy_body
 from controllers.multikueue.life.digests import digest
-from controllers.multikueue.life.seen import RemoteJob
+from controllers.multikueue.life.seen import Mark, RemoteJob
 from kube.client import ApiClient, get_or_none
+from quota.state.workloads import attempt_of
 
 __all__ = ["JOB_PATH", "Originals", "WORKLOAD_PATH"]
 
 WORKLOAD_PATH: Final = "/apis/kueue.x-k8s.io/v1beta2/namespaces/{}/workloads/{}"
 JOB_PATH: Final = "/apis/batch/v1/namespaces/{}/jobs/{}"
 Json = dict[str, Any]
+NOBODY: Final = Mark("", "", "")
 Mirrored = tuple[str, str, bool, str]
 """UID and version of the Job there, whether the Job here is suspended, and its UID."""
 
@@ -30,27 +33,27 @@ class Originals:
 
     def __init__(self, client: ApiClient) -> None:
         self._client = client
-        self._digests: dict[str, tuple[str, int, bytes]] = {}
-        """By key of a Workload: its UID and generation, and the digest of its spec."""
+        self._digests: dict[str, tuple[tuple[str, int, str], bytes]] = {}
+        """By key of a Workload: its UID, generation and attempt, and the digest of the spec that copies get."""
         self._mirrored: dict[str, Mirrored] = {}
         """By key of a Workload: whose status its Job here shows."""
 
     def digest(self, workload: Workload) -> bytes | None:
-        """The digest of the Workload's spec; None if it must be read first."""
+        """The digest of the spec that copies get; None if the Workload must be read first."""
         meta = workload.metadata
-        found = self._digests.get(f"{meta.namespace}/{meta.name}")
-        if found is None or found[:2] != (meta.uid, meta.generation or 0):
-            return None
-        return found[2]
+        state, found = self._digests.get(f"{meta.namespace}/{meta.name}", (None, None))
+        return found if state == (meta.uid, meta.generation or 0, attempt_of(workload)) else None
 
-    async def workload(self, meta: ObjectMeta) -> Json | None:
+    async def workload(self, meta: ObjectMeta, attempt: str) -> Json | None:
         """The Workload; None if it is gone, or another one has its name. Raises ApiError."""
         body = await get_or_none(self._client, WORKLOAD_PATH.format(meta.namespace, meta.name))
         found: Json | None = orjson.loads(body) if body is not None else None
         if found is None or found["metadata"]["uid"] != meta.uid:
             return None
         generation = found["metadata"].get("generation", 0)
-        self._digests[f"{meta.namespace}/{meta.name}"] = meta.uid, generation, digest(found.get("spec", {}))
+        copy = copy_body(found, NOBODY, "", has_gate=False)
+        state = meta.uid, generation, attempt
+        self._digests[f"{meta.namespace}/{meta.name}"] = state, digest(copy["spec"])
         return found
 
     async def job(self, meta: ObjectMeta) -> Json | None:
@@ -59,11 +62,11 @@ class Originals:
         found: Json | None = orjson.loads(body) if body is not None else None
         return found if found is not None and found["metadata"]["uid"] == meta.uid else None
 
-    def is_mirrored(self, key: str, job: TemplatedJob, remote: RemoteJob) -> bool:
+    def is_mirrored(self, key: str, job: TemplatedJob, remote: RemoteJob | None) -> bool:
         """Whether the status of the Job there was compared with that of the Job here since one of them changed."""
         return self._mirrored.get(key) == _mirrored(job, remote)
 
-    def mirrored(self, key: str, job: TemplatedJob, remote: RemoteJob) -> None:
+    def mirrored(self, key: str, job: TemplatedJob, remote: RemoteJob | None) -> None:
         """The Job here shows the status of the Job there."""
         self._mirrored[key] = _mirrored(job, remote)
 
@@ -73,5 +76,6 @@ class Originals:
         self._mirrored.pop(key, None)
 
 
-def _mirrored(job: TemplatedJob, remote: RemoteJob) -> Mirrored:
-    return remote.uid, remote.version, job.spec.suspend is True, job.metadata.uid
+def _mirrored(job: TemplatedJob, remote: RemoteJob | None) -> Mirrored:
+    there = (remote.uid, remote.version) if remote is not None else ("", "")
+    return *there, job.spec.suspend is True, job.metadata.uid

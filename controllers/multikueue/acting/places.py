@@ -28,7 +28,8 @@ class Place:
 
     def __init__(self, name: str, act: Callable[[str], Awaitable[None]], workers: int, clock: Clock) -> None:
         """`act` gets the key of a Workload, and carries out its act, if it still has one. It may raise ApiError."""
-        self.name, self._act, self._workers = name, act, workers
+        self.name: Final = name
+        self._act, self._workers = act, workers
         self._queue: KeyedQueue[str] = KeyedQueue(backoff=BACKOFF, clock=clock)
 
     def add(self, key: str) -> None:
@@ -42,4 +43,6 @@ class Place:
 
     def _failed(self, key: str, error: ApiError, wait: float) -> None:
         if error.status != HTTPStatus.CONFLICT and not isinstance(error, FencedError):
-            log.info("an act is tried again", place=self.name, workload=key, error=str(error), wait=round(wait, 2))
+            log.info(
+                "an act is tried again", place=self.name, workload=key, error=str(error), wait=round(wait, 2)
+            )

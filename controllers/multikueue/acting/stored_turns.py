@@ -46,7 +46,9 @@ class StoredTurns:
     def of(self, uid: str, attempt: str) -> tuple[Turn, ...]:
         """Those of an attempt, in their order."""
         found = [self._stored[key] for key in self._of.get(uid, ())]
-        return tuple(sorted((each.turn for each in found if each.attempt == attempt), key=lambda turn: turn.number))
+        return tuple(
+            sorted((each.turn for each in found if each.attempt == attempt), key=lambda turn: turn.number)
+        )
 
     def open_of_others(self, uid: str, attempt: str) -> tuple[str, ...]:
         """Names of those of the Workload's other attempts that do not say what became of them, sorted."""

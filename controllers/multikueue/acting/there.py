@@ -10,14 +10,15 @@ from typing import Any, Final
 import orjson
 
 from api.clock import Clock
-from api.multikueue import EVICTED_ON_MANAGER, FENCED_BY, MULTIKUEUE_GATE
+from api.multikueue import DISPATCHED_BY, EVICTED_ON_MANAGER, FENCED_BY, MULTIKUEUE_GATE, ORIGIN_LABEL
 from api.times import rfc3339
 from api.workloads import DEACTIVATION_TARGET, Workload
 from controllers.multikueue.acting.faces import Connection
 from controllers.multikueue.acting.identity import Identity
 from controllers.multikueue.acting.originals import JOB_PATH, WORKLOAD_PATH, Originals
 from controllers.multikueue.acting.telling import Telling
-from controllers.multikueue.kinds.bodies import copy_body, job_body
+from controllers.multikueue.kinds.bodies import copy_body
+from controllers.multikueue.kinds.registry import kind_of
 from controllers.multikueue.life.decision import (
     CloseGate,
     CreateCopy,
@@ -33,8 +34,8 @@ from controllers.multikueue.life.decision import (
     TryJob,
 )
 from controllers.multikueue.life.memory import Memory
-from controllers.multikueue.life.seen import Copy, Mark, Seen
-from kube.client import MERGE_PATCH, ApiError
+from controllers.multikueue.life.seen import Mark, Seen
+from kube.client import APPLY_PATCH, MERGE_PATCH, ApiError, get_or_none
 from runtime.failpoints import failpoint
 
 __all__ = ["ActsThere"]
@@ -51,6 +52,8 @@ REFUSED: Final = frozenset(
     }
 )
 """Answers that another attempt would get again: the cluster is out for this attempt of the Workload."""
+FIELD_MANAGER: Final = "reprieve-multikueue"
+MESSAGE: Final = 32_000
 NO_DRY_RUN: Final = "dry run"
 """A webhook there that takes no dry run refuses with a text that names it. That is no refusal of the Job."""
 
@@ -66,6 +69,10 @@ class ActsThere:
 
     async def carry_out(self, act: There, seen: Seen, cluster: Connection) -> None:
         """Raises ApiError if the act must be tried again."""
+        await self._carry_out(act, seen, cluster)
+        self._telling.acted(act, seen, cluster.name)
+
+    async def _carry_out(self, act: There, seen: Seen, cluster: Connection) -> None:
         match act:
             case CreateCopy():
                 await self._create_copy(act, seen, cluster)
@@ -77,6 +84,8 @@ class ActsThere:
                 await self._delete(act, seen, cluster)
             case SuspendJob():
                 await self._suspend(act, seen, cluster)
+            case Deactivate():
+                await self._deactivate(act, seen, cluster)
             case _:
                 await self._patch_copy(act, seen, cluster)
 
@@ -94,8 +103,11 @@ class ActsThere:
                 "copy", "POST", _collection(WORKLOAD_PATH, seen.key), body=orjson.dumps(body)
             )
         except ApiError as error:
-            self._out(error, seen, cluster, "Workload")
-            return
+            found = await self._found(error, WORKLOAD_PATH, seen.key, cluster)
+            if found is None:
+                self._out(error, seen, cluster, "Workload")
+                return
+            answer = found
         cluster.apply_copy(answer)
         await failpoint("multikueue.after_copy")
         self._telling.dispatched(seen, cluster.name)
@@ -106,16 +118,21 @@ class ActsThere:
         copy = cluster.copy(seen.key)
         if copy is not None and seen.digest is not None and copy.digest != seen.digest:
             self._remember(
-                seen, lambda memory: memory.refused(cluster.name, "Changed", "the cluster changes the Workload's spec")
+                seen,
+                lambda memory: memory.refused(
+                    cluster.name, "Changed", "the cluster changes the Workload's spec"
+                ),
             )
 
     async def _patch_copy(self, act: There, seen: Seen, cluster: Connection) -> None:
         copy = cluster.copy(seen.key)
-        if copy is None or not isinstance(
-            act, SetPriority | Deactivate | OpenGate | CloseGate | FenceCopy
-        ) or (copy.uid, copy.version) != (act.uid, act.version):
+        if (
+            copy is None
+            or not isinstance(act, SetPriority | OpenGate | CloseGate | FenceCopy)
+            or (copy.uid, copy.version) != (act.uid, act.version)
+        ):
             return  # it has changed: what follows is decided anew
-        what, subresource, change = self._change(act, seen, copy)
+        what, subresource, change = self._change(act, seen)
         body = {"metadata": {"uid": act.uid, "resourceVersion": act.version}}
         body["metadata"] |= change.pop("metadata", {})
         await failpoint(f"multikueue.before_{what}")
@@ -128,15 +145,12 @@ class ActsThere:
         )
         cluster.apply_copy(answer)
         await failpoint(f"multikueue.after_{what}")
-        self._telling.gate(act, seen, cluster.name)
 
-    def _change(self, act: There, seen: Seen, copy: Copy) -> tuple[str, str, Json]:
+    def _change(self, act: There, seen: Seen) -> tuple[str, str, Json]:
         """The kind of the write, the subresource, and the merge patch."""
         match act:
             case SetPriority():
                 return "priority", "", {"spec": _priority(seen.workload)}
-            case Deactivate(message=message):
-                return "deactivation", "/status", {"status": {"conditions": self._deactivated(copy, message)}}
             case OpenGate():
                 return "gate", "/status", {"status": {"preemptionGates": self._gate("Open")}}
             case CloseGate():
@@ -148,9 +162,39 @@ class ActsThere:
         time = rfc3339(self._clock.wall())
         return [{"name": MULTIKUEUE_GATE, "position": position, "lastTransitionTime": time}]
 
-    def _deactivated(self, copy: Copy, message: str) -> list[Json]:
-        """All conditions of the copy, and DeactivationTarget."""
-        raise NotImplementedError
+    async def _deactivate(self, act: Deactivate, seen: Seen, cluster: Connection) -> None:
+        """An apply with one condition: what is kept of a copy does not have all of them."""
+        copy = cluster.copy(seen.key)
+        if copy is None or (copy.uid, copy.version) != (act.uid, act.version):
+            return
+        condition = {
+            "type": DEACTIVATION_TARGET,
+            "status": "True",
+            "reason": EVICTED_ON_MANAGER,
+            "message": act.message[:MESSAGE],
+            "lastTransitionTime": rfc3339(self._clock.wall()),
+        }
+        body = {
+            "apiVersion": "kueue.x-k8s.io/v1beta2",
+            "kind": "Workload",
+            "metadata": {
+                "name": copy.name,
+                "namespace": copy.namespace,
+                "uid": act.uid,
+                "resourceVersion": act.version,
+            },
+            "status": {"conditions": [condition]},
+        }
+        await failpoint("multikueue.before_deactivation")
+        answer = await cluster.sender.send(
+            "deactivation",
+            "PATCH",
+            _path(WORKLOAD_PATH, seen.key) + "/status",
+            query={"fieldManager": FIELD_MANAGER, "force": "true"},
+            body=orjson.dumps(body),
+            content_type=APPLY_PATCH,
+        )
+        cluster.apply_copy(answer)
 
     # ---- Jobs
 
@@ -168,7 +212,10 @@ class ActsThere:
                 body=orjson.dumps(body),
             )
         except ApiError as error:
-            if not (error.status == HTTPStatus.BAD_REQUEST and NO_DRY_RUN in error.message):
+            found = await self._found(error, JOB_PATH, self._job_key(seen), cluster)
+            if found is not None:
+                cluster.apply_job(found)
+            elif not (error.status == HTTPStatus.BAD_REQUEST and NO_DRY_RUN in error.message):
                 self._out(error, seen, cluster, "Job")
                 return
         await failpoint("multikueue.after_dry_run")
@@ -179,19 +226,27 @@ class ActsThere:
         if body is None:
             return
         await failpoint("multikueue.before_job")
-        answer = await cluster.sender.send(
-            "Job", "POST", _collection(JOB_PATH, seen.key), body=orjson.dumps(body)
-        )
+        try:
+            answer = await cluster.sender.send(
+                "Job", "POST", _collection(JOB_PATH, seen.key), body=orjson.dumps(body)
+            )
+        except ApiError as error:
+            found = await self._found(error, JOB_PATH, self._job_key(seen), cluster)
+            if found is None:
+                self._out(error, seen, cluster, "Job")
+                return
+            answer = found
         cluster.apply_job(answer)
         await failpoint("multikueue.after_job")
         self._telling.admitted(seen, cluster.name)
 
     async def _job_body(self, seen: Seen) -> Json | None:
-        workload, job = seen.workload, seen.job
+        workload, job = await self._original(seen), seen.job
+        kind = kind_of(seen.workload) if seen.workload is not None else None
         found = await self._originals.job(job.metadata) if job is not None else None
-        if workload is None or found is None:
+        if workload is None or found is None or kind is None:
             return None
-        return job_body(found, workload.metadata.name, self._mark(seen), self._identity.origin)
+        return kind.body(found, workload, self._mark(seen), self._identity.origin)
 
     async def _suspend(self, act: SuspendJob, seen: Seen, cluster: Connection) -> None:
         job = cluster.job(seen.key, _job_name(seen))
@@ -211,7 +266,9 @@ class ActsThere:
     # ---- deletions
 
     async def _delete(self, act: DeleteCopy | DeleteJob, seen: Seen, cluster: Connection) -> None:
-        thing = cluster.job(seen.key, _job_name(seen)) if isinstance(act, DeleteJob) else cluster.copy(seen.key)
+        thing = (
+            cluster.job(seen.key, _job_name(seen)) if isinstance(act, DeleteJob) else cluster.copy(seen.key)
+        )
         if thing is None or thing.uid != act.uid:
             return
         path = JOB_PATH if isinstance(act, DeleteJob) else WORKLOAD_PATH
@@ -229,14 +286,30 @@ class ActsThere:
         except ApiError as error:
             if error.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
                 raise
-            answer = b""
+            answer = b"{}"
         await failpoint("multikueue.after_deletion")
         cluster.deleted(thing, answer)
 
     # ---- common
 
     async def _original(self, seen: Seen) -> Json | None:
-        return await self._originals.workload(seen.workload.metadata) if seen.workload is not None else None
+        if seen.workload is None:
+            return None
+        return await self._originals.workload(seen.workload.metadata, seen.attempt)
+
+    async def _found(self, error: ApiError, path: str, key: str, cluster: Connection) -> bytes | None:
+        """The object that has the name already, if it is ours: an attempt without an answer has made it, or an earlier
+        leader. Raises ApiError."""
+        if error.status != HTTPStatus.CONFLICT:
+            return None
+        answer = await get_or_none(cluster.client, _path(path, key))
+        meta = orjson.loads(answer)["metadata"] if answer is not None else {}
+        mark = Mark.read((meta.get("annotations") or {}).get(DISPATCHED_BY, ""))
+        is_ours = (meta.get("labels") or {}).get(ORIGIN_LABEL) == self._identity.origin
+        return answer if is_ours and mark is not None and mark.manager == self._identity.manager else None
+
+    def _job_key(self, seen: Seen) -> str:
+        return f"{seen.key.partition('/')[0]}/{_job_name(seen)}"
 
     def _mark(self, seen: Seen) -> Mark:
         uid = seen.workload.metadata.uid if seen.workload is not None else ""
@@ -269,7 +342,9 @@ def _priority(workload: Workload | None) -> Json:
     ref = workload.spec.priority_class_ref
     return {
         "priority": workload.spec.priority,
-        "priorityClassRef": {"group": ref.group, "kind": ref.kind, "name": ref.name} if ref is not None else None,
+        "priorityClassRef": {"group": ref.group, "kind": ref.kind, "name": ref.name}
+        if ref is not None
+        else None,
     }
 
 

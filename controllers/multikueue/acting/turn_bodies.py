@@ -6,7 +6,6 @@ import hashlib
 from typing import Final
 
 from api.dispatch import (
-    DispatchCost,
     DispatchedWorkload,
     DispatchPlan,
     DispatchPlanSpec,
@@ -14,6 +13,7 @@ from api.dispatch import (
     WorkerCluster,
 )
 from api.meta import ObjectMeta
+from api.plans import PlanCost
 from api.times import rfc3339_micro
 from api.workloads import Workload
 from controllers.multikueue.life.decision import EndTurn, GiveTurn
@@ -65,7 +65,5 @@ def status_of(end: EndTurn, now: float) -> DispatchPlanStatus:
     return DispatchPlanStatus(end.phase, end.reason, rfc3339_micro(now))
 
 
-def _cost(cost: Cost) -> DispatchCost:
-    return DispatchCost(
-        cost.highest_priority, cost.priority_sum, cost.workloads, cost.pods, cost.pod_seconds
-    )
+def _cost(cost: Cost) -> PlanCost:
+    return PlanCost(cost.highest_priority, cost.priority_sum, cost.workloads, cost.pods, cost.pod_seconds)

@@ -56,7 +56,7 @@ def have(seen: Seen, workload: Workload, memory: Memory, name: str, now: int) ->
     if why := _why_back(cluster, copy, seen):
         return _come_back(seen, workload, memory, name, why, now)
     assert copy is not None  # noqa: S101 - a missing copy is a reason to come back
-    return _run(seen, workload, memory, cluster, copy)
+    return _run(seen, workload, memory, cluster, copy, now)
 
 
 def _why_back(cluster: ClusterSeen, copy: Copy | None, seen: Seen) -> str:
@@ -72,11 +72,16 @@ def _why_back(cluster: ClusterSeen, copy: Copy | None, seen: Seen) -> str:
     return ""
 
 
-def _run(seen: Seen, workload: Workload, memory: Memory, cluster: ClusterSeen, copy: Copy) -> Decision:
+def _run(
+    seen: Seen, workload: Workload, memory: Memory, cluster: ClusterSeen, copy: Copy, now: int
+) -> Decision:
     """The other copies go, then the Job is created, then the check is Ready."""
     name, there = cluster.name, stop(seen, f"cluster {cluster.name} has it", but=cluster.name)
     job = cluster.job
     mine = present_job(cluster, seen)
+    if (mine is None or mine.is_deleting) and name in memory.out:
+        why = f'{memory.out[name].message} on worker cluster: "{name}", resetting for re-admission'
+        return _come_back(seen, workload, memory, name, why, now)
     if mine is None or mine.is_deleting:
         act = _new_job(seen, cluster, there)
         if act is not None:

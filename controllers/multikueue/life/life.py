@@ -91,7 +91,16 @@ def _gone(seen: Seen, memory: Memory) -> Decision:
 
 def _clear(seen: Seen, memory: Memory, why: str) -> Decision:
     report = Dispatched(seen.attempt, cluster=chosen_of(seen), may_run=may_run(seen))
-    return Decision(memory, report, here=end_former_turns(seen), there=stop(seen, why))
+    here: Here | None = end_former_turns(seen)
+    return Decision(memory, report, here=here or _rest(seen), there=stop(seen, why))
+
+
+def _rest(seen: Seen) -> MirrorJob | None:
+    """The Job here shows pods that are no longer there: its cluster is lost, or the Job there was deleted."""
+    job = seen.job
+    shows = job is not None and bool(job.status.active or job.status.terminating)
+    is_over = seen.workload is not None and is_true(seen.workload, FINISHED)
+    return MirrorJob("") if shows and not (is_over or seen.is_mirrored or may_run(seen)) else None
 
 
 def _evicted(seen: Seen, workload: Workload, memory: Memory) -> Decision:

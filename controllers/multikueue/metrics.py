@@ -1,0 +1,50 @@
+"""Metrics of the manager of several clusters. The names that begin with `kueue` are Kueue's."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+from prometheus_client import REGISTRY, Counter, Histogram
+
+__all__ = ["ADMITTED", "DISPATCHED", "ORPHANS", "TO_GATE", "TURNS", "export"]
+
+SECONDS: Final = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0)
+
+DISPATCHED = Counter(
+    "kueue_multikueue_workloads_dispatched_total",
+    "Copies of Workloads that were made in worker clusters.",
+    ["cluster_queue", "cluster", "replica_role"],
+    registry=None,
+)
+ADMITTED = Counter(
+    "kueue_multikueue_workloads_admitted_total",
+    "Workloads that a worker cluster has admitted, and that got their Job there.",
+    ["cluster_queue", "cluster", "replica_role"],
+    registry=None,
+)
+TURNS = Counter(
+    "reprieve_multikueue_turns_total",
+    "Turns of worker clusters to preempt, by what became of them.",
+    ["cluster", "end"],
+    registry=None,
+)
+TO_GATE = Histogram(
+    "reprieve_multikueue_seconds_to_gate",
+    "Seconds from the reservation of quota to the first open gate.",
+    buckets=SECONDS,
+    registry=None,
+)
+ORPHANS = Counter(
+    "reprieve_multikueue_orphans_deleted_total",
+    "Copies and Jobs in worker clusters that were deleted because they belonged to no present attempt.",
+    ["cluster", "kind"],
+    registry=None,
+)
+
+
+@cache
+def export() -> None:
+    """Export them. Only a process that manages several clusters has them."""
+    for each in (DISPATCHED, ADMITTED, TURNS, TO_GATE, ORPHANS):
+        REGISTRY.register(each)
