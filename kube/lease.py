@@ -115,16 +115,19 @@ class LeaseLock:
         address: str = "",
         *,
         notes: Callable[[], Mapping[str, str]] = dict,
+        at_once: bool = False,
     ) -> None:
-        """`identity` must be another one for each start of a process. `notes`: further annotations, for people. Each
-        write has them as they are then."""
+        """`identity` must be another one for each start of a process, unless those processes exclude one another in
+        another way. `notes`: further annotations, for people. Each write has them as they are then. `at_once`: where
+        there is no Lease it is taken at once. A holder that does not know yet that it is gone finds that out when it
+        renews it. That is enough where holders leave alone what is another one's."""
         self._client, self.name, self.identity, self._address = client, name, identity, address
         self.times, self._clock = times, clock
         self._collection = f"/apis/{API_VERSION}/namespaces/{namespace}/leases"
         self._path = f"{self._collection}/{name}"
         self._acquired = ""
         self.observed = Observed(times)
-        self._notes = notes
+        self._notes, self._at_once = notes, at_once
 
     @property
     def holder(self) -> Record | None:
@@ -150,7 +153,8 @@ class LeaseLock:
     async def take(self, seconds: float) -> Held | None:
         """Take the Lease if it is free, or names us, by what was seen last. None if it is not ours afterwards.
 
-        Where there is no Lease, its last holder may not know that yet. So it is created for nobody, and has to expire.
+        Where there is no Lease, its last holder may not know that yet. So it is created for nobody, and has to expire
+        (but see `at_once`).
         """
         began = self._clock.monotonic()
         record = self.observed.record
@@ -159,7 +163,7 @@ class LeaseLock:
             return None
         number = self.observed.next_number()
         self._acquired = rfc3339_micro(self._clock.wall())
-        if record is None:
+        if record is None and not self._at_once:
             await self._write(NOBODY, number, seconds)
             return None
         if not await self._write(self.identity, number, seconds):

@@ -102,10 +102,12 @@ class Resource(Generic[T]):
     left: Callable[[T], bool] = _never
     optional: bool = False
     """Nobody waits for it: a cluster may not serve it, and an older role may not allow to read it."""
+    label_selector: str = ""
 
     def query(self, **parameters: str) -> dict[str, str]:
         """The URL parameters of a request, without empty parameters."""
-        selected = {"fieldSelector": self.field_selector, **parameters}
+        selectors = {"fieldSelector": self.field_selector, "labelSelector": self.label_selector}
+        selected = {**selectors, **parameters}
         return {name: value for name, value in selected.items() if value}
 
 

@@ -16,6 +16,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -24,7 +25,7 @@ import structlog
 
 from api.clock import SYSTEM_CLOCK, Clock
 from api.meta import ObjectMeta
-from kube.client import ApiClient
+from kube.client import ApiClient, ApiError
 from kube.reflector import HasMetadata, Key, Reflector, Resource, Timing
 from runtime.failpoints import delay
 from runtime.metrics import MIRROR_OBJECTS, MIRROR_REFUSED, MIRROR_UNREADABLE, WATCH_AGE
@@ -89,7 +90,7 @@ class View(Generic[T]):
         """Number by UID of a deleted object. A state up to this number cannot bring the object back."""
         self._ahead: dict[Key, int] = {}
         """Numbers of our own writes that the watch has not shown yet."""
-        labels = client.cluster, resource.kind
+        self._labels = labels = client.cluster, resource.kind
         MIRROR_OBJECTS.labels(*labels).set_function(lambda: len(self._held))
         MIRROR_UNREADABLE.labels(*labels).set_function(lambda: len(self._unreadable))
         WATCH_AGE.labels(*labels).set_function(lambda: math.nan if self.is_refused else self.age())
@@ -137,6 +138,11 @@ class View(Generic[T]):
         """Whether the state that stores get now is from a list: states before it may be missing, and the order of
         objects is not that of their writes."""
         return self._is_listing
+
+    @property
+    def refusal(self) -> ApiError | None:
+        """Why the API server refuses: it does not serve the resource, or forbids it. None if it does not refuse."""
+        return self._reflector.refusal
 
     @property
     def is_absent(self) -> bool:
@@ -271,6 +277,12 @@ class View(Generic[T]):
         """Pass the objects to this store too."""
         self._stores.append(store)
 
+    def close(self) -> None:
+        """Take its gauges away: they hold the view, and it follows nothing any longer."""
+        for gauge in (MIRROR_OBJECTS, MIRROR_UNREADABLE, WATCH_AGE):
+            with suppress(KeyError):
+                gauge.remove(*self._labels)
+
     # ---- what is held
 
     def _counts(self, key: Key, version: Version, *, listed: bool) -> bool:
@@ -397,6 +409,13 @@ class Views:
             for view in self:
                 tasks.create_task(view.run(), name=f"view of {view.kind}")
             await asyncio.Event().wait()
+
+    def close(self) -> None:
+        """End them: call this once `run` has been cancelled. Metrics of the cluster's kinds are gone then, and what
+        has changed is no longer told."""
+        self._pending.clear()
+        for view in self:
+            view.close()
 
     def _changed(self, hooks: list[Hook]) -> None:
         if hooks and not self._pending:

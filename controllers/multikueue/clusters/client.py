@@ -1,0 +1,193 @@
+"""The client of a worker cluster. What the worker answers is never shown: errors have our words and the HTTP code.
+
+It reads no configuration of its environment: no proxy, no netrc, no kubeconfig. It follows no redirects.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Final
+
+import aiohttp
+
+from api.clock import Clock
+from controllers.multikueue.clusters.addresses import AddressGuard
+from controllers.multikueue.clusters.kubeconfigs import Access
+from controllers.multikueue.clusters.reach import Promptness
+from controllers.multikueue.clusters.tls import context_of
+from kube.client import JSON, READ_BUFFER_BYTES, REQUEST_SECONDS, ApiClient, ApiError, SilenceError
+
+__all__ = ["MOST_REQUESTS", "Line", "WorkerClient", "opened"]
+
+MOST_REQUESTS: Final = 16
+"""Requests to one cluster that are in flight at once. Watches do not count."""
+REASON: Final = re.compile("[A-Z][A-Za-z]{0,63}")
+"""What reasons of API servers look like: AlreadyExists, NotFound, ..."""
+
+
+class Line:
+    """What several clients of one cluster share: the session, the kubeconfig, and how promptly it answers."""
+
+    def __init__(
+        self, session: aiohttp.ClientSession, access: Access, guard: AddressGuard, clock: Clock
+    ) -> None:
+        self.session, self.access, self.guard, self.clock = session, access, guard, clock
+        self.promptness = Promptness(clock)
+
+    @property
+    def is_prompt(self) -> bool:
+        """Whether the cluster answers within a second lately."""
+        return self.promptness.is_prompt
+
+    def use_token(self, token: str) -> None:
+        """Use this token from the next request on. Watches go on."""
+        self.access = replace(self.access, token=token)
+
+
+class WorkerClient(ApiClient):
+    """A client of a worker cluster. A request that fails raises ApiError."""
+
+    def __init__(self, line: Line, cluster: str) -> None:
+        """`cluster` names it in metrics."""
+        super().__init__(
+            line.session,
+            line.access.server,
+            credentials=self._authorize,
+            server_hostname=line.access.tls_server_name or None,
+            cluster=cluster,
+            clock=line.clock,
+        )
+        self._line = line
+        self._slots = asyncio.Semaphore(MOST_REQUESTS)
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = JSON,
+        accept: str = JSON,
+        seconds: float = REQUEST_SECONDS,
+    ) -> bytes:
+        """See `ApiClient`. `seconds` is the limit for the whole request, with the time that it waits for others."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        try:
+            async with asyncio.timeout_at(end):
+                await self._slots.acquire()
+        except TimeoutError:
+            raise ApiError(0, "Busy", "too many requests to the cluster wait for an answer") from None
+        try:
+            return await self._in_time(
+                method,
+                path,
+                query=query,
+                body=body,
+                content_type=content_type,
+                accept=accept,
+                seconds=max(0.001, end - loop.time()),
+            )
+        finally:
+            self._slots.release()
+
+    async def _in_time(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = JSON,
+        accept: str = JSON,
+        seconds: float,
+    ) -> bytes:
+        promptness = self._line.promptness
+        number = promptness.begins() if seconds <= REQUEST_SECONDS else None
+        try:
+            return await super().request(
+                method,
+                path,
+                query=query,
+                body=body,
+                content_type=content_type,
+                accept=accept,
+                seconds=seconds,
+            )
+        except ApiError as error:
+            raise self._in_our_words(error) from None
+        finally:
+            if number is not None:
+                promptness.ends(number)
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, *, query: Mapping[str, str], read_seconds: float
+    ) -> AsyncIterator[aiohttp.StreamReader]:
+        """See `ApiClient`."""
+        try:
+            async with super().stream(path, query=query, read_seconds=read_seconds) as content:
+                yield content
+        except ApiError as error:
+            raise self._in_our_words(error) from None
+
+    async def _authorize(self, headers: dict[str, str]) -> None:
+        if token := self._line.access.token:
+            headers["Authorization"] = f"Bearer {token}"
+
+    def _in_our_words(self, error: ApiError) -> ApiError:
+        reason = error.reason if REASON.fullmatch(error.reason) else ""
+        words = _phrase(error.status) if error.status else self._fault(error.__cause__)
+        if isinstance(error, SilenceError):
+            return SilenceError(0, reason, "no data came for too long")
+        return ApiError(
+            error.status,
+            reason,
+            words,
+            error.retry_after,
+            over_budget=error.over_budget,
+            continue_=error.continue_,
+        )
+
+    def _fault(self, cause: BaseException | None) -> str:
+        """Why there was no answer."""
+        if isinstance(cause, aiohttp.ClientConnectorCertificateError):
+            return "the server's certificate is not trusted"
+        if isinstance(cause, aiohttp.ClientConnectorDNSError):
+            return "the server's name has no address"
+        if isinstance(cause, aiohttp.ClientConnectorError) and self._line.guard.refused:
+            return f"the server's address is {self._line.guard.refused}, and multikueue.allowedNetworks has no such"
+        if isinstance(cause, aiohttp.ClientSSLError | ssl.SSLError):
+            return "the TLS handshake failed"
+        if isinstance(cause, TimeoutError):
+            return "no answer in time"
+        if isinstance(cause, aiohttp.ClientConnectorError):
+            return "no connection to the server"
+        return "the connection ended without a full answer"
+
+
+@asynccontextmanager
+async def opened(access: Access, guard: AddressGuard, clock: Clock) -> AsyncIterator[Line]:
+    """What clients for a kubeconfig share. Raises KubeconfigError for a bad certificate."""
+    connector = aiohttp.TCPConnector(ssl=context_of(access), socket_factory=guard.socket)
+    async with aiohttp.ClientSession(
+        connector=connector,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        read_bufsize=READ_BUFFER_BYTES,
+        trust_env=False,
+    ) as session:
+        yield Line(session, access, guard, clock)
+
+
+def _phrase(code: int) -> str:
+    try:
+        return f"HTTP {code} {HTTPStatus(code).phrase}"
+    except ValueError:
+        return f"HTTP {code}"

@@ -1,0 +1,107 @@
+"""The Lease in a worker cluster that says which manager the origin belongs to.
+
+Its holder is the manager's cluster (the UID of its kube-system), so another process of the same manager goes on with
+it at once. A living Lease of another holder means that two managers have the same origin.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from typing import Final
+
+from api.clock import Clock
+from api.multikueue import MANAGER_NAMESPACE
+from api.names import is_subdomain
+from kube.client import ApiClient, ApiError
+from kube.lease import Held, LeaseLock, LeaseTimes, Observed
+from kube.sender import Fence, FencedError
+
+__all__ = ["IN_USE", "TIMES", "OriginInUseError", "OriginLease", "lease_name"]
+
+TIMES: Final = LeaseTimes(duration=15.0, renew_deadline=10.0, retry_period=5.0)
+IN_USE: Final = "OriginInUse"
+REQUEST_SECONDS: Final = 4.0
+TRIES: Final = 3
+
+
+class OriginInUseError(Exception):
+    """Another manager holds the Lease of the origin."""
+
+
+class OriginLease:
+    """The Lease in one cluster."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        origin: str,
+        manager: str,
+        fence: Fence,
+        clock: Clock,
+        observed: Observed | None = None,
+    ) -> None:
+        """`manager`: the UID of kube-system here. `observed`: what this process has seen of the Lease before."""
+        self._lock = LeaseLock(
+            client, MANAGER_NAMESPACE, lease_name(origin), manager, TIMES, clock, at_once=True
+        )
+        self._lock.observed = observed or Observed(TIMES)
+        self._origin, self._fence = origin, fence
+        self._held: Held | None = None
+
+    async def take(self) -> None:
+        """Take it. Raises OriginInUseError if another manager may hold it, and ApiError."""
+        for _ in range(TRIES):
+            await self._lock.look(self._seconds())
+            self._held = await self._lock.take(self._seconds())
+            if self._held is not None:
+                return
+            self._refuse_others()
+        raise ApiError(0, "Conflict", "the Lease of the origin is written by others all the time")
+
+    async def keep(self, heard: Callable[[], None]) -> None:
+        """Renew it until cancelled, and call `heard` each time that the cluster has answered.
+
+        Raises OriginInUseError once another manager holds it. A renewal that fails is tried again.
+        """
+        while self._held is not None:
+            await asyncio.sleep(TIMES.retry_period)
+            try:
+                held = await self._lock.renew(self._held, self._seconds())
+            except FencedError:
+                raise
+            except ApiError:
+                continue  # whether the cluster is silent is judged elsewhere
+            heard()
+            if held is None:
+                self._refuse_others()
+            self._held = held
+
+    async def release(self) -> None:
+        """Let another manager take it at once. Raises ApiError."""
+        held, self._held = self._held, None
+        if held is not None:
+            await self._lock.release(held, self._seconds())
+
+    def _refuse_others(self) -> None:
+        record = self._lock.holder
+        if record is not None:
+            raise OriginInUseError(
+                f"the manager with kube-system {record.holder} uses the origin {self._origin} in this cluster"
+            )
+
+    def _seconds(self) -> float:
+        if not self._fence.allows():
+            raise FencedError("the Lease of an origin")
+        return min(REQUEST_SECONDS, self._fence.seconds_left())
+
+
+def lease_name(origin: str) -> str:
+    """The Lease's name. An origin may be a label that no object can have as its name: then a part of its hash makes
+    the name unique."""
+    name = f"multikueue-{origin}"
+    if is_subdomain(name):
+        return name
+    letters = "".join(each if each.isascii() and each.isalnum() else "-" for each in origin.lower()).strip("-")
+    return f"multikueue-{letters}-{hashlib.sha256(origin.encode()).hexdigest()[:8]}"

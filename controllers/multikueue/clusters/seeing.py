@@ -1,0 +1,124 @@
+"""One session with a worker cluster: views of what bears our origin, and a sender. Another kubeconfig is another
+session."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+from api.backoff import Backoff
+from api.clock import Clock
+from api.meta import ObjectMeta
+from api.multikueue import ORIGIN_LABEL
+from api.plans import PREEMPTOR_KIND
+from controllers.multikueue.clusters.hooks import Hooks
+from controllers.multikueue.clusters.objects import CopyObject, CostObject, JobObject
+from controllers.multikueue.clusters.stores import Copies, Costs, RemoteJobs
+from kube.client import ApiClient
+from kube.reflector import HasMetadata, Resource, Timing
+from runtime.mirror.resources import JOBS, PLANS, WORKLOADS
+from runtime.mirror.views import View, Views
+
+__all__ = ["Seeing", "copies_of", "costs_of", "jobs_of"]
+
+TIMING: Final = Timing(backoff=Backoff(0.5, 5.0))
+"""A cluster that is back is seen within seconds."""
+INTERRUPTED_SECONDS: Final = 30.0
+"""A view that has no watch for this time, while the cluster answers, is a fault."""
+
+
+def copies_of(origin: str) -> Resource[CopyObject]:
+    """The Workloads of that origin."""
+    return Resource(
+        WORKLOADS.kind,
+        WORKLOADS.path,
+        CopyObject,
+        label_selector=f"{ORIGIN_LABEL}={origin}",
+        left=lambda item: _label(item, ORIGIN_LABEL) != origin,
+    )
+
+
+def jobs_of(origin: str) -> Resource[JobObject]:
+    """The Jobs of that origin."""
+    return Resource(
+        JOBS.kind,
+        JOBS.path,
+        JobObject,
+        label_selector=f"{ORIGIN_LABEL}={origin}",
+        left=lambda item: _label(item, ORIGIN_LABEL) != origin,
+    )
+
+
+def costs_of() -> Resource[CostObject]:
+    """The plans of Workloads. A worker that Kueue runs has none."""
+    return Resource(
+        PLANS.kind,
+        PLANS.path,
+        CostObject,
+        page=PLANS.page,
+        optional=True,
+        label_selector=f"{PREEMPTOR_KIND}=Workload",
+        left=lambda item: _label(item, PREEMPTOR_KIND) != "Workload",
+    )
+
+
+class Seeing:
+    """What one session sees."""
+
+    def __init__(self, client: ApiClient, origin: str, hooks: Hooks, clock: Clock) -> None:
+        self._cluster, self._hooks = client.cluster, hooks
+        self.is_current = False
+        """Whether others hear of changes: not before all was listed."""
+        self.copies = Copies(self._changed)
+        self.jobs = RemoteJobs(self._changed, self._job_changed)
+        self.costs = Costs(self._changed, clock)
+        self._views = Views(client, clock=clock, timing=TIMING)
+        self.copy_view: View[CopyObject] = self._views.watch(copies_of(origin), self.copies)
+        self.job_view: View[JobObject] = self._views.watch(jobs_of(origin), self.jobs)
+        self._cost_view = self._views.watch(costs_of(), self.costs)
+
+    async def run(self) -> None:
+        """Follow the cluster until cancelled."""
+        try:
+            await self._views.run()
+        finally:
+            self._views.close()
+
+    async def wait_listed(self) -> None:
+        """Wait until all was listed."""
+        await asyncio.gather(*(view.wait_synced() for view in self._views))
+
+    def heard(self, now: float) -> float:
+        """When a view brought something last, in monotonic seconds; minus infinity if none did."""
+        ages = [view.age() for view in self._views if view.synced and not view.is_refused]
+        return now - min(ages) if ages else float("-inf")
+
+    def fault(self) -> str | None:
+        """Why what is seen may be old, although the cluster answers."""
+        for view in (self.copy_view, self.job_view):
+            if view.refusal is not None:
+                return f"{view.kind}: {view.refusal.message}"
+            if (since := view.interrupted()) > INTERRUPTED_SECONDS:
+                return f"{view.kind}: no watch for {since:.0f} s"
+        return None
+
+    def keys(self) -> set[str]:
+        """The keys of all Workloads of which it has something."""
+        return {*self.copies.keys(), *self.jobs.used(), *self.costs.keys()}
+
+    def gone(self, view: View[Any], key: str, uid: str) -> None:
+        """A deletion of ours was answered: the object is gone."""
+        namespace, _, name = key.partition("/")
+        view.delete(ObjectMeta(name, namespace, uid))
+
+    def _changed(self, key: str) -> None:
+        if self.is_current:
+            self._hooks.workloads.changed(self._cluster, key)
+
+    def _job_changed(self, key: str) -> None:
+        if self.is_current:
+            self._hooks.jobs.changed(self._cluster, key)
+
+
+def _label(item: HasMetadata, name: str) -> str | None:
+    return (item.metadata.labels or {}).get(name)
