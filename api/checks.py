@@ -75,6 +75,8 @@ class MultiKueueConfigSpec(Struct):
 
     clusters: Annotated[list[ClusterName], Meta(min_length=1, max_length=20)]
     """The names of the MultiKueueClusters."""
+    quota_management: Literal["Manual", "Automated"] | None = None
+    """Manual: quotas of the ClusterQueues are set by people. Automated is not supported: the check is not active."""
 
 
 class MultiKueueConfig(Struct, kw_only=True):

@@ -12,6 +12,7 @@ __all__ = [
     "REFLECTOR_STREAM_ENDS",
     "WRITE_RETRIES",
     "WRITE_SECONDS",
+    "forget_cluster",
 ]
 
 API_REQUESTS = Counter(
@@ -42,3 +43,17 @@ EVENTS_DROPPED = Counter(
     "Events for users that were not written, because there were too many or the API server refused them.",
     ["cluster", "why"],
 )
+
+
+def forget_cluster(cluster: str) -> None:
+    """Take away what was counted for a cluster that is no longer there."""
+    for metric in (
+        API_REQUESTS,
+        MIRROR_EVENTS,
+        REFLECTOR_LISTS,
+        REFLECTOR_STREAM_ENDS,
+        WRITE_SECONDS,
+        WRITE_RETRIES,
+        EVENTS_DROPPED,
+    ):
+        metric.remove_by_labels({"cluster": cluster})

@@ -12,6 +12,7 @@ __all__ = [
     "MIRROR_UNREADABLE",
     "PLAN_OVERDUE_SECONDS",
     "WATCH_AGE",
+    "forget_views",
 ]
 
 LEADING = Gauge(
@@ -48,3 +49,9 @@ CATCH_UP_SECONDS = Histogram(
     ["cluster"],
     buckets=(0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0),
 )
+
+
+def forget_views(cluster: str) -> None:
+    """Take away what is known of the views of a cluster that is no longer there."""
+    for metric in (CATCH_UP_SECONDS, MIRROR_OBJECTS, MIRROR_REFUSED, MIRROR_UNREADABLE, WATCH_AGE):
+        metric.remove_by_labels({"cluster": cluster})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from api.checks import AdmissionCheck
+from api.checks import AdmissionCheck, MultiKueueCluster, MultiKueueConfig
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.devices import DeviceClass
 from api.dispatch import DispatchPlan
@@ -48,6 +48,8 @@ __all__ = [
     "KUEUE",
     "LIMIT_RANGES",
     "LOCAL_QUEUES",
+    "MULTIKUEUE_CLUSTERS",
+    "MULTIKUEUE_CONFIGS",
     "NAMESPACES",
     "NATIVE_GROUPS",
     "NODES",
@@ -118,6 +120,8 @@ CLUSTER_QUEUES: Final = Resource("clusterqueues", f"{KUEUE}/clusterqueues", Clus
 COHORTS: Final = Resource("cohorts", f"{KUEUE}/cohorts", Cohort)
 RESOURCE_FLAVORS: Final = Resource("resourceflavors", f"{KUEUE}/resourceflavors", ResourceFlavor)
 ADMISSION_CHECKS: Final = Resource("admissionchecks", f"{KUEUE}/admissionchecks", AdmissionCheck)
+MULTIKUEUE_CLUSTERS: Final = Resource("multikueueclusters", f"{KUEUE}/multikueueclusters", MultiKueueCluster)
+MULTIKUEUE_CONFIGS: Final = Resource("multikueueconfigs", f"{KUEUE}/multikueueconfigs", MultiKueueConfig)
 LOCAL_QUEUES: Final = Resource("localqueues", f"{KUEUE}/localqueues", LocalQueue)
 WORKLOADS: Final = Resource("workloads", f"{KUEUE}/workloads", Workload)
 WORKLOAD_PRIORITY_CLASSES: Final = Resource(

@@ -7,7 +7,7 @@ from typing import Final
 
 from api.times import rfc3339
 
-__all__ = ["CONNECTED", "Activity"]
+__all__ = ["ACTIVE", "CONNECTED", "Activity"]
 
 ACTIVE: Final = "Active"
 FAILED: Final = "ClientConnectionFailed"

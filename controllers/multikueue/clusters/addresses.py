@@ -19,7 +19,14 @@ Address = IPv4Address | IPv6Address
 METADATA: Final = frozenset(
     map(
         ip_address,
-        ("169.254.169.254", "169.254.170.2", "100.100.100.200", "192.0.0.192", "168.63.129.16", "fd00:ec2::254"),
+        (
+            "169.254.169.254",
+            "169.254.170.2",
+            "100.100.100.200",
+            "192.0.0.192",
+            "168.63.129.16",
+            "fd00:ec2::254",
+        ),
     )
 )
 """Services of clouds that give credentials to whoever can reach them: most clouds, Amazon ECS, Alibaba, Oracle, Azure,
@@ -51,7 +58,9 @@ class AddressGuard:
             return
         if kind := kind_of(address):
             self.refused = kind
-            raise AddressError(f"the server's address is {kind}, and multikueue.allowedNetworks does not have it")
+            raise AddressError(
+                f"the server's address is {kind}, and multikueue.allowedNetworks does not have it"
+            )
 
     def socket(self, address: tuple[Any, ...]) -> socket.socket:
         """A socket for an entry of `socket.getaddrinfo`. Raises AddressError (see aiohttp's `socket_factory`)."""

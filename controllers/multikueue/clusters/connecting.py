@@ -28,7 +28,7 @@ from controllers.multikueue.clusters.tasks import first_end
 from controllers.multikueue.configuration import MultiKueueConfiguration
 from kube.client import ApiError
 from kube.lease import Observed
-from kube.sender import FencedError, Sender
+from kube.sender import Sender
 from runtime.terms.term import Term
 
 __all__ = ["AccessOf", "Connecting", "Shared"]
@@ -119,8 +119,6 @@ class Connecting:
             return Activity.unloaded(error.reason, error.message)
         except OriginInUseError as error:
             return Activity.unconnected(str(error), IN_USE)
-        except FencedError:
-            raise
         except ApiError as error:
             return Activity.unconnected(error.message)
         except _FaultError as error:

@@ -12,7 +12,7 @@ import base64
 import binascii
 import re
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from yarl import URL
 
@@ -24,10 +24,11 @@ BAD: Final = "BadKubeConfig"
 INSECURE: Final = "InsecureKubeConfig"
 MOST_BYTES: Final = 1024 * 1024
 
-Kind = Literal["BadKubeConfig", "InsecureKubeConfig"]
 Object = dict[str, Json]
 
-TOP: Final = frozenset({"apiVersion", "kind", "clusters", "contexts", "current-context", "users", "preferences"})
+TOP: Final = frozenset(
+    {"apiVersion", "kind", "clusters", "contexts", "current-context", "users", "preferences"}
+)
 CLUSTER: Final = frozenset({"server", "certificate-authority-data", "tls-server-name"})
 USER: Final = frozenset({"token", "client-certificate-data", "client-key-data"})
 CONTEXT: Final = frozenset({"cluster", "user", "namespace"})
@@ -48,10 +49,9 @@ PEM: Final = b"-----BEGIN "
 class KubeconfigError(Exception):
     """A kubeconfig cannot be used. `reason` is that of the condition Active."""
 
-    def __init__(self, reason: Kind, message: str) -> None:
+    def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
-        self.reason: Kind = reason
-        self.message = message
+        self.reason, self.message = reason, message
 
     @classmethod
     def bad(cls, message: str) -> KubeconfigError:
@@ -98,7 +98,9 @@ def parse(text: bytes) -> Access:
     if not current:
         raise KubeconfigError.bad("current-context: is missing")
     _, context = _named(contexts, current, "current-context", "contexts")
-    at, cluster = _named(clusters, _text(context, "cluster", "contexts[]."), "contexts[].context.cluster", "clusters")
+    at, cluster = _named(
+        clusters, _text(context, "cluster", "contexts[]."), "contexts[].context.cluster", "clusters"
+    )
     of, user = _named(users, _text(context, "user", "contexts[]."), "contexts[].context.user", "users")
     return _access(cluster, f"clusters[{at}].cluster.", user, f"users[{of}].user.")
 
@@ -152,9 +154,7 @@ def _entries(root: Object, field: str, inner: str, allowed: frozenset[str]) -> d
     return entries
 
 
-def _named(
-    entries: dict[str, tuple[int, Object]], name: str, field: str, where: str
-) -> tuple[int, Object]:
+def _named(entries: dict[str, tuple[int, Object]], name: str, field: str, where: str) -> tuple[int, Object]:
     if name not in entries:
         raise KubeconfigError.bad(f"{field}: is not in {where}")
     return entries[name]
@@ -204,7 +204,9 @@ def _access(cluster: Object, at: str, user: Object, of: str) -> Access:
     certificate = _pem(user, "client-certificate-data", of)
     key = _pem(user, "client-key-data", of)
     if bool(certificate) != bool(key):
-        raise KubeconfigError.bad(f"{of}client-certificate-data and client-key-data: only one of them is there")
+        raise KubeconfigError.bad(
+            f"{of}client-certificate-data and client-key-data: only one of them is there"
+        )
     if not token and not certificate:
         raise KubeconfigError.bad(f"{of}token: is missing, and there is no client certificate")
     authorities = _pem(cluster, "certificate-authority-data", at)

@@ -65,18 +65,17 @@ class OriginLease:
 
         Raises OriginInUseError once another manager holds it. A renewal that fails is tried again.
         """
-        while self._held is not None:
+        while True:
             await asyncio.sleep(TIMES.retry_period)
             try:
-                held = await self._lock.renew(self._held, self._seconds())
-            except FencedError:
-                raise
+                held = await self._lock.renew(self._held, self._seconds()) if self._held else None
             except ApiError:
-                continue  # whether the cluster is silent is judged elsewhere
+                continue  # whether the cluster is silent, and the term over, is judged elsewhere
             heard()
             if held is None:
-                self._refuse_others()
-            self._held = held
+                await self.take()
+            else:
+                self._held = held
 
     async def release(self) -> None:
         """Let another manager take it at once. Raises ApiError."""
@@ -103,5 +102,7 @@ def lease_name(origin: str) -> str:
     name = f"multikueue-{origin}"
     if is_subdomain(name):
         return name
-    letters = "".join(each if each.isascii() and each.isalnum() else "-" for each in origin.lower()).strip("-")
+    letters = "".join(each if each.isascii() and each.isalnum() else "-" for each in origin.lower()).strip(
+        "-"
+    )
     return f"multikueue-{letters}-{hashlib.sha256(origin.encode()).hexdigest()[:8]}"

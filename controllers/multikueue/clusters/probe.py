@@ -51,7 +51,9 @@ async def probe(client: ApiClient, sender: Sender, origin: str, clock: Clock) ->
     except ApiError as error:
         if error.reason == "Fenced":
             raise
-        return Probed(None, "ProbeFailed", f"a Workload in {MANAGER_NAMESPACE} could not be tried: {error.message}")
+        return Probed(
+            None, "ProbeFailed", f"a Workload in {MANAGER_NAMESPACE} could not be tried: {error.message}"
+        )
 
 
 async def _make(sender: Sender, name: str) -> Workload:

@@ -26,7 +26,9 @@ def context_of(access: Access) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cadata=access.authorities or None)
     except (ssl.SSLError, ValueError):
-        raise KubeconfigError.bad("clusters[].cluster.certificate-authority-data: not PEM certificates") from None
+        raise KubeconfigError.bad(
+            "clusters[].cluster.certificate-authority-data: not PEM certificates"
+        ) from None
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if access.certificate:
         with _in_memory(access.certificate, access.key) as (certificate, key):
