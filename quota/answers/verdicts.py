@@ -47,9 +47,9 @@ def doubts(workload: Workload, decision: Decision, snapshot: QuotaSnapshot) -> t
 
 
 def _refusing(workload: Workload, decision: Decision, queue: Queue, snapshot: QuotaSnapshot) -> Iterator[str]:
-    requested = [each.name for each in unsupported(workload)]
+    requested = [each.name for each in unsupported(workload, elsewhere=queue.dispatches)]
     yield from requested
-    if not any(name.startswith(TOPOLOGIES) for name in requested):
+    if not queue.dispatches and not any(name.startswith(TOPOLOGIES) for name in requested):
         flavors = {flavor for pods in decision.flavors.values() for flavor in pods.values()}
         for name in sorted(flavors):
             flavor = snapshot.flavors.get(name)

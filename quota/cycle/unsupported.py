@@ -39,11 +39,11 @@ class Unsupported(NamedTuple):
         return f"{self.what} ({self.path})"
 
 
-def unsupported(workload: Workload) -> Iterator[Unsupported]:
-    """Every such field."""
+def unsupported(workload: Workload, *, elsewhere: bool = False) -> Iterator[Unsupported]:
+    """Every such field. `elsewhere`: a manager sends it to other clusters, which may know topologies."""
     for index, pods in enumerate(workload.spec.pod_sets):
         path = f"spec.podSets[{index}]"
-        if pods.topology_request is not None:
+        if pods.topology_request is not None and not elsewhere:
             yield Unsupported(TOPOLOGIES, f"{path}.topologyRequest")
         if pods.template.spec.resource_claims:
             yield Unsupported(CLAIMS, f"{path}.template.spec.resourceClaims", "is")
@@ -51,6 +51,7 @@ def unsupported(workload: Workload) -> Iterator[Unsupported]:
         yield Unsupported(ELASTIC, f"metadata.annotations[{ELASTIC_JOB}]")
 
 
-def why_unsupported(workload: Workload) -> str:
-    """The field that asks for something else, and why it is not done; "" if there is none."""
-    return next((each.refusal for each in unsupported(workload)), "")
+def why_unsupported(workload: Workload, *, elsewhere: bool = False) -> str:
+    """The field that asks for something else, and why it is not done; "" if there is none. `elsewhere`: see
+    `unsupported`."""
+    return next((each.refusal for each in unsupported(workload, elsewhere=elsewhere)), "")

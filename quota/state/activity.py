@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from api.checks import AdmissionCheck
 from api.kueue import ClusterQueue, ClusterQueueSpec, LocalQueue, ResourceFlavor
+from api.multikueue import CONTROLLER_NAME
 from api.workloads import Admission
 
 __all__ = [
@@ -22,7 +23,9 @@ __all__ = [
     "cluster_queue_activity",
     "flavors_of",
     "is_check_active",
+    "controller_of",
     "local_queue_activity",
+    "manager_checks",
     "named_checks",
     "required_checks",
 ]
@@ -36,12 +39,17 @@ STOPPED: Final = "Stopped"
 FLAVOR_NOT_FOUND: Final = "FlavorNotFound"
 CHECK_NOT_FOUND: Final = "AdmissionCheckNotFound"
 CHECK_INACTIVE: Final = "AdmissionCheckInactive"
+SEVERAL_MANAGERS: Final = "MultipleMultiKueueAdmissionChecks"
+MANAGER_ON_FLAVORS: Final = "MultiKueueAdmissionCheckAppliedPerFlavor"
+MANAGER_AND_PROVISIONING: Final = "MultiKueueWithProvisioningRequest"
 TOPOLOGY_NOT_FOUND: Final = "TopologyNotFound"
 CYCLE: Final = "CohortCycleDetected"
 QUEUE_INACTIVE: Final = "ClusterQueueIsInactive"
 QUEUE_MISSING: Final = "ClusterQueueDoesNotExist"
 
 CHECKS: Final = "spec.admissionChecksStrategy.admissionChecks"
+PROVISIONING: Final = "kueue.x-k8s.io/provisioning-request"
+"""`spec.controllerName` of a check that adds nodes to this cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +89,16 @@ def cluster_queue_activity(
     """Whether a ClusterQueue may admit Workloads.
 
     `flavors` and `checks` are by name. Without `checks`, all checks are taken as active. `broken` says why its cohorts
-    have no root, or is "". `topologies`: Topologies are taken as present; otherwise there are none.
+    have no root, or is "". `topologies`: Topologies are taken as present; otherwise there are none. They do not
+    matter where a manager sends Workloads to other clusters, which have topologies of their own.
     """
     if queue.metadata.deletion_timestamp is not None:
         message = "Can't admit new workloads; clusterQueue is terminating"
         return Activity(TERMINATING, message, "metadata.deletionTimestamp: is set: it is being deleted")
     faults = [*_stopped(queue.spec), *_flavor_faults(queue.spec, flavors)]
     if checks is not None:
-        faults += _check_faults(queue.spec, checks)
-    if not topologies:
+        faults += [*_check_faults(queue.spec, checks), *_manager_faults(queue.spec, checks)]
+    if not topologies and not manager_checks(queue.spec, checks):
         faults += _topology_faults(queue.spec, flavors)
     if broken:
         faults.append(Fault(CYCLE, broken, f"spec.cohortName: {broken}"))
@@ -152,6 +161,16 @@ def named_checks(spec: ClusterQueueSpec) -> list[str]:
     return [] if strategy is None else [rule.name for rule in strategy.admission_checks]
 
 
+def controller_of(check: AdmissionCheck | None) -> str:
+    """Who makes the check; empty if nobody does."""
+    return check.spec.controller_name if check is not None and check.spec is not None else ""
+
+
+def manager_checks(spec: ClusterQueueSpec, checks: Mapping[str, AdmissionCheck] | None) -> list[str]:
+    """Those of its checks by which a manager sends its Workloads to other clusters (MultiKueue), sorted."""
+    return _checks_by(spec, checks or {}, CONTROLLER_NAME)
+
+
 def flavors_of(spec: ClusterQueueSpec) -> Iterator[str]:
     """The ResourceFlavors that the ClusterQueue names, in its order."""
     for group in spec.resource_groups or ():
@@ -195,6 +214,38 @@ def _check_faults(spec: ClusterQueueSpec, checks: Mapping[str, AdmissionCheck]) 
         )
         if found
     ]
+
+
+def _checks_by(spec: ClusterQueueSpec, checks: Mapping[str, AdmissionCheck], controller: str) -> list[str]:
+    return sorted(name for name in named_checks(spec) if controller_of(checks.get(name)) == controller)
+
+
+def _manager_faults(spec: ClusterQueueSpec, checks: Mapping[str, AdmissionCheck]) -> Iterator[Fault]:
+    """What does not go together with other clusters."""
+    names, managers = named_checks(spec), manager_checks(spec, checks)
+    strategy, found = spec.admission_checks_strategy, ",".join(managers)
+    if len(managers) > 1:
+        yield Fault(
+            SEVERAL_MANAGERS,
+            f"Cannot use multiple MultiKueue AdmissionChecks on the same ClusterQueue, found: {found}",
+            f"{CHECKS}[{names.index(managers[1])}].name: only one check may be that of a manager of several clusters",
+        )
+    rules = strategy.admission_checks if strategy is not None else []
+    on_flavors = sorted(rule.name for rule in rules if rule.on_flavors and rule.name in managers)
+    if on_flavors:
+        yield Fault(
+            MANAGER_ON_FLAVORS,
+            f"Cannot specify MultiKueue AdmissionCheck per flavor, found: {','.join(on_flavors)}",
+            f"{CHECKS}[{names.index(on_flavors[0])}].onFlavors: must not be set for a manager of several clusters",
+        )
+    provisioning = _checks_by(spec, checks, PROVISIONING)
+    if managers and provisioning:
+        yield Fault(
+            MANAGER_AND_PROVISIONING,
+            "Cannot use both MultiKueue and ProvisioningRequest AdmissionChecks together, found: "
+            f"{found}, {','.join(provisioning)}",
+            f"{CHECKS}[{names.index(provisioning[0])}].name: adds nodes here, and the pods run in other clusters",
+        )
 
 
 def _topology_faults(spec: ClusterQueueSpec, flavors: Mapping[str, ResourceFlavor]) -> list[Fault]:

@@ -58,6 +58,8 @@ class Queue:
     min_admit: int | None
     """withinClusterQueueConfig.minAdmitDuration (KEP-8522) in microseconds."""
     activity: Activity
+    dispatches: bool = False
+    """Whether a manager sends its Workloads to other clusters (MultiKueue): their pods do not run here."""
 
     @property
     def inactive(self) -> str:

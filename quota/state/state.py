@@ -16,7 +16,7 @@ from api.checks import AdmissionCheck
 from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor
 from api.limits import LimitRange, RuntimeClass
 from api.workloads import Workload
-from quota.state.activity import cluster_queue_activity, is_check_active
+from quota.state.activity import cluster_queue_activity, controller_of, is_check_active, manager_checks
 from quota.state.amounts import QuotaError
 from quota.state.holdings import Holdings, holder_of
 from quota.state.overlap import fits, without
@@ -340,7 +340,8 @@ class QuotaState:
 
     def _apply_check(self, check: AdmissionCheck) -> None:
         name, before = check.metadata.name, self._checks.get(check.metadata.name)
-        if before is None or is_check_active(before) != is_check_active(check):
+        same_activity = before is not None and is_check_active(before) == is_check_active(check)
+        if not same_activity or controller_of(before) != controller_of(check):
             self._queues = None
             self.structure += 1
         self._checks[name] = check
@@ -378,6 +379,7 @@ class QuotaState:
                 layout.broken.get(name, ""),
                 topologies=self._partial,
             ),
+            dispatches=bool(manager_checks(spec, self._checks)),
         )
 
 

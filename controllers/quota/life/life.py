@@ -105,6 +105,8 @@ class Around:
     """That of the quota it holds, otherwise that of its LocalQueue."""
     inactive: str = ""
     """Why that ClusterQueue admits nothing; empty if it is active."""
+    dispatches: bool = False
+    """Whether a manager sends the Workloads of that ClusterQueue to other clusters."""
     required: Collection[str] | None = ()
     """The admission checks that it needs for the flavors that it has. None: its ClusterQueue is gone."""
     preemption: Preemption | None = None
@@ -370,7 +372,7 @@ def _finish_backoff(draft: Draft) -> None:
 def _why_waiting(draft: Draft, around: Around) -> Waiting | None:
     """Why it is not in a queue; otherwise what the last cycle said of it."""
     name = draft.workload.spec.queue_name
-    if name and (unsupported := why_unsupported(draft.workload)):
+    if name and (unsupported := why_unsupported(draft.workload, elsewhere=around.dispatches)):
         return Waiting("Misconfigured", unsupported)
     if (draft.workload.metadata.annotations or {}).get(ADMISSION_GATED_BY):
         return Waiting("AdmissionGated", f"the annotation {ADMISSION_GATED_BY} holds it back")

@@ -12,6 +12,8 @@ A Workload without places waits. It is asked about again when nodes or pods have
 made about it. So is a Workload with places that waits for a closed preemption gate: it says that it would preempt
 others only as long as its pods would find places.
 
+The nodes plane is not asked about a Workload that a manager sends to other clusters: its pods do not run here.
+
 See docs/decisions/0050.
 """
 
@@ -146,7 +148,7 @@ class Agreement:
         closed it counts until nodes or pods have changed.
         """
         owner, decision = owner_of(entry.workload), entry.decision
-        if self._placements is None or decision is None or owner is None:
+        if self._placements is None or decision is None or owner is None or _is_elsewhere(entry, snapshot):
             return Placed(())
         key, question = key_of(entry.workload), _question(entry.workload, decision)
         asked = self._asked.get(key)
@@ -177,10 +179,12 @@ class Agreement:
             self._wait(asked)
         return answer if self._still_counts(asked, self._placements) else None
 
-    def refused(self, entry: Entry) -> NoPlace | None:
-        """What was answered about an entry whose outcome is Preempt or Gated, if there was no place and the answer
-        still counts. Nobody is asked."""
+    def refused(self, entry: Entry, snapshot: QuotaSnapshot) -> NoPlace | None:
+        """What was answered about an entry whose outcome is Preempt or Gated, of a cycle on this snapshot, if there was
+        no place and the answer still counts. Nobody is asked."""
         if self._placements is None or entry.decision is None or owner_of(entry.workload) is None:
+            return None
+        if _is_elsewhere(entry, snapshot):
             return None
         asked = self._asked.get(key_of(entry.workload))
         if asked is None or asked.question != _question(entry.workload, entry.decision):
@@ -290,6 +294,11 @@ def without_place(entry: Entry, why: str, strategy: str) -> Entry:
     """The entry of a preemptor that waits because its pods would find no node. `strategy`: of its ClusterQueue."""
     said = f"it does not preempt, because its pods would find no place on nodes: {why}"
     return put_off(entry, said, strategy, "PreemptionNoCandidates")
+
+
+def _is_elsewhere(entry: Entry, snapshot: QuotaSnapshot) -> bool:
+    """Whether its pods would run in another cluster."""
+    return entry.decision is not None and snapshot.queues[entry.decision.queue].dispatches
 
 
 def _question(workload: Workload, decision: Decision) -> _Question:

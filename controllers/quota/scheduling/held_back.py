@@ -49,7 +49,7 @@ class HeldBack:
                 return in_vain(entry, passer, strategy)
             if (by := self._mutual.paused(entry, self._now())) is not None:
                 return paused(entry, by, strategy)
-        refused = self._agreement.refused(entry)
+        refused = self._agreement.refused(entry, snapshot)
         return without_place(entry, refused.why, strategy) if refused is not None else None
 
 

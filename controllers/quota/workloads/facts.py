@@ -55,6 +55,7 @@ class Facts:
             local_queue=local,
             cluster_queue=queue,
             inactive=known.inactive if known is not None else "",
+            dispatches=known is not None and known.dispatches,
             required=required_checks(queue.spec, admission) if queue is not None else None,
             preemption=self._preemption_of(key),
             preempting=self._preempting_of(key),

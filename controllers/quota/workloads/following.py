@@ -31,6 +31,7 @@ class _Queue(NamedTuple):
     stop_policy: str
     tree: str
     checks: object
+    dispatches: bool
 
 
 class Following:
@@ -62,21 +63,29 @@ class Following:
         """Take over what is known already."""
         self.follow()
         for key, workload in self._state.workloads.items():
-            if not why_unsupported(workload):
-                self.pending.put(workload, self._now())
+            self._enqueue(key, workload)
             self._look.add(key)
 
     def workload_changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
         """The Workload came, changed or went."""
-        if after is None or key in self._held_back or why_unsupported(after):
+        if after is None:
             self.pending.remove(key)
         else:
-            self.pending.put(after, self._now())
+            self._enqueue(key, after)
         if before is not None and (_gives_back(before, after) or _may_now_be_preempted(before, after)):
             self._freed(before)
         if after is not None:
             self._look.add(key)
         self._stir()
+
+    def _enqueue(self, key: str, workload: Workload) -> None:
+        """Put the Workload into its queue, or leave it out."""
+        queue = self._queues.get(self._local_queues.get(local_queue_key(workload), ("", ""))[0])
+        elsewhere = queue is not None and queue.dispatches
+        if key in self._held_back or why_unsupported(workload, elsewhere=elsewhere):
+            self.pending.remove(key)
+        else:
+            self.pending.put(workload, self._now())
 
     def object_changed(self, kind: str, key: str) -> None:
         """A queue, a flavor, a cohort, a check or a namespace came, changed or went."""
@@ -97,7 +106,7 @@ class Following:
         self._held_back.discard(key)
         workload = self._state.workloads.get(key)
         if workload is not None:
-            self.pending.put(workload, self._now())
+            self._enqueue(key, workload)
             self._stir()
 
     def freed(self, queue: str) -> None:
@@ -132,6 +141,8 @@ class Following:
             queue = self._local_queues.get(local, ("", ""))[0]
             if local in changed or queue in changed or (admission and admission.cluster_queue in changed):
                 self._look.add(key)
+                if why_unsupported(workload):
+                    self._enqueue(key, workload)
                 if _says_suspended(workload):
                     self._suspended.append(key)
 
@@ -145,6 +156,7 @@ class Following:
                 queue.spec.stop_policy,
                 self._state.tree(name),
                 queue.spec.admission_checks_strategy,
+                queue.dispatches,
             )
             for name, queue in queues.items()
         }

@@ -6,8 +6,16 @@ from typing import Any
 
 import msgspec
 
+from api.checks import AdmissionCheck, AdmissionCheckSpec, AdmissionCheckStatus
 from api.core import PodResourceClaim
-from api.kueue import ConcurrentAdmissionPolicy
+from api.kueue import (
+    AdmissionChecksStrategy,
+    AdmissionCheckStrategyRule,
+    ClusterQueue,
+    ConcurrentAdmissionPolicy,
+)
+from api.meta import Condition, ObjectMeta
+from api.multikueue import CONTROLLER_NAME
 from api.podsets import PodSetTopologyRequest
 from api.workloads import Workload
 from quota.answers.verdicts import doubts
@@ -85,6 +93,26 @@ def test_a_flavor_with_topologies_and_a_class_that_is_not_known_are_named() -> N
     kata = with_pod(SMALL, runtime_class_name="kata")
     of_class = "RuntimeClass kata, which is not in the files"
     assert doubts(kata, decide(quota, kata, NOW), quota) == (of_flavor, of_class)
+
+
+def test_topologies_do_not_matter_where_a_manager_sends_workloads_elsewhere() -> None:
+    racks = flavor("default")
+    racks.spec.topology_name = "racks"
+    files, queue = (
+        QuotaState(partial=True),
+        msgspec.json.decode(msgspec.json.encode(QUEUE), type=ClusterQueue),
+    )
+    queue.spec.admission_checks_strategy = AdmissionChecksStrategy([AdmissionCheckStrategyRule("mk")])
+    check = AdmissionCheck(
+        metadata=ObjectMeta(name="mk"),
+        spec=AdmissionCheckSpec(CONTROLLER_NAME),
+        status=AdmissionCheckStatus([Condition("Active", "True")]),
+    )
+    files.apply(check)
+    for thing in completed([queue, racks]):
+        files.apply(thing)
+    quota = files.snapshot()
+    assert doubts(placed(SMALL), decide(quota, placed(SMALL), NOW), quota) == ()
 
 
 def test_concurrent_admission_is_named() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from api.checks import AdmissionCheck, AdmissionCheckStatus
+from api.checks import AdmissionCheck, AdmissionCheckSpec, AdmissionCheckStatus
 from api.kueue import (
     AdmissionChecksStrategy,
     AdmissionCheckStrategyRule,
@@ -14,6 +14,7 @@ from api.kueue import (
     LocalQueueSpec,
 )
 from api.meta import Condition, ObjectMeta
+from api.multikueue import CONTROLLER_NAME
 from api.podsets import PodSetAssignment
 from api.workloads import Admission
 from quota.state.activity import Activity, is_check_active, local_queue_activity, required_checks
@@ -24,9 +25,13 @@ PREFIX = "Can't admit new workloads: "
 ON = Condition("Active", "True")
 
 
-def check(name: str, active: str | None = "True") -> AdmissionCheck:
+def check(name: str, active: str | None = "True", controller: str = "example.com/c") -> AdmissionCheck:
     conditions = None if active is None else [Condition("Other", "True"), Condition("Active", active)]
-    return AdmissionCheck(metadata=ObjectMeta(name=name), status=AdmissionCheckStatus(conditions))
+    return AdmissionCheck(
+        metadata=ObjectMeta(name=name),
+        spec=AdmissionCheckSpec(controller),
+        status=AdmissionCheckStatus(conditions),
+    )
 
 
 def with_checks(queue: ClusterQueue, *rules: tuple[str, list[str] | None]) -> ClusterQueue:
@@ -172,6 +177,72 @@ def test_a_flavor_with_a_topology_needs_one_where_there_are_none() -> None:
     found = state.queues["q"].activity
     assert found.reason == "TopologyNotFound"
     assert found.message == f'{PREFIX}there is no Topology "racks" for TAS flavor "default".'
+
+
+MANAGERS = (check("east", controller=CONTROLLER_NAME), check("all", controller=CONTROLLER_NAME))
+NODES = check("nodes", controller="kueue.x-k8s.io/provisioning-request")
+
+
+@pytest.mark.parametrize(
+    ("rules", "reason", "message", "problem"),
+    [
+        (
+            [("east", None), ("other", None), ("all", None)],
+            "MultipleMultiKueueAdmissionChecks",
+            "Cannot use multiple MultiKueue AdmissionChecks on the same ClusterQueue, found: all,east",
+            "admissionChecks[0].name: only one check may be that of a manager of several clusters",
+        ),
+        (
+            [("other", ["default"]), ("east", ["default"])],
+            "MultiKueueAdmissionCheckAppliedPerFlavor",
+            "Cannot specify MultiKueue AdmissionCheck per flavor, found: east",
+            "admissionChecks[1].onFlavors: must not be set for a manager of several clusters",
+        ),
+        (
+            [("east", None), ("nodes", None)],
+            "MultiKueueWithProvisioningRequest",
+            "Cannot use both MultiKueue and ProvisioningRequest AdmissionChecks together, found: east, nodes",
+            "admissionChecks[1].name: adds nodes here, and the pods run in other clusters",
+        ),
+    ],
+)
+def test_checks_that_do_not_go_with_other_clusters(
+    rules: list[tuple[str, list[str] | None]], reason: str, message: str, problem: str
+) -> None:
+    found = activity(with_checks(cluster_queue("q", cpu(1)), *rules), *MANAGERS, NODES, check("other"))
+    assert found == Activity(reason, f"{PREFIX}{message}.", f"spec.admissionChecksStrategy.{problem}")
+
+
+def test_all_that_is_wrong_with_managers_is_said_after_what_is_wrong_with_any_check() -> None:
+    """The order is Kueue's."""
+    off = check("off", "False")
+    rules: list[tuple[str, list[str] | None]] = [
+        (name, ["default"] if name == "all" else None) for name in ("nodes", "all", "east", "off", "gone")
+    ]
+    found = activity(with_checks(cluster_queue("q", cpu(1)), *rules), *MANAGERS, NODES, off)
+    assert found.reason == "AdmissionCheckNotFound"
+    said = found.message.removeprefix(PREFIX).removesuffix(".")
+    assert said == (
+        "references missing AdmissionCheck(s): gone, references inactive AdmissionCheck(s): off, "
+        "Cannot use multiple MultiKueue AdmissionChecks on the same ClusterQueue, found: all,east, "
+        "Cannot specify MultiKueue AdmissionCheck per flavor, found: all, "
+        "Cannot use both MultiKueue and ProvisioningRequest AdmissionChecks together, found: all,east, nodes"
+    )
+
+
+def test_a_queue_that_sends_its_workloads_elsewhere_needs_no_topology_here() -> None:
+    tas = flavor("default")
+    tas.spec.topology_name = "racks"
+    state = QuotaState()
+    for thing in (with_checks(cluster_queue("q", cpu(1)), ("east", None)), tas, check("east")):
+        state.apply(thing)
+    assert (state.queues["q"].activity.reason, state.queues["q"].dispatches) == ("TopologyNotFound", False)
+    before = state.structure
+    state.apply(MANAGERS[0])
+    assert (state.queues["q"].activity.reason, state.queues["q"].dispatches) == ("Ready", True)
+    assert state.structure > before, "whoever follows the queues looks again"
+    state.delete("AdmissionCheck", "east")
+    assert not state.queues["q"].dispatches
 
 
 @pytest.mark.parametrize(

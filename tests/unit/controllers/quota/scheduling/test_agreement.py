@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 
 from api.workloads import Workload
@@ -119,14 +120,26 @@ async def test_without_any_place_nobody_goes_and_it_is_asked_once() -> None:
 
 async def test_a_refusal_counts_until_nodes_change_and_it_is_time() -> None:
     stage = Stage()
-    assert stage.agreement.refused(stage.decide()) is None
+    assert stage.agreement.refused(stage.decide(), stage.snapshot) is None
     await stage.answer()
-    assert stage.agreement.refused(stage.decide()) == NOWHERE
+    assert stage.agreement.refused(stage.decide(), stage.snapshot) == NOWHERE
     stage.nodes.change()
-    assert stage.agreement.refused(stage.decide()) == NOWHERE
+    assert stage.agreement.refused(stage.decide(), stage.snapshot) == NOWHERE
     stage.clock.advance(FIRST_WAIT)
-    assert stage.agreement.refused(stage.decide()) is None
+    assert stage.agreement.refused(stage.decide(), stage.snapshot) is None
     assert len(stage.nodes.asked) == 2
+
+
+async def test_nodes_here_are_not_asked_about_pods_that_run_in_other_clusters() -> None:
+    """Also if they were asked before the queue got the check, and refused."""
+    stage = Stage()
+    assert (await stage.answer())[0] == NOWHERE
+    asked = list(stage.nodes.asked)
+    queue = replace(stage.snapshot.queues["q"], dispatches=True)
+    stage.snapshot = replace(stage.snapshot, queues={"q": queue})
+    assert stage.agreement.refused(stage.decide(), stage.snapshot) is None
+    assert (await stage.answer())[0] == Placed(())
+    assert stage.nodes.asked == asked
 
 
 async def test_a_place_is_no_refusal() -> None:
@@ -135,7 +148,7 @@ async def test_a_place_is_no_refusal() -> None:
     assert stage.agreement.answer(stage.decide(), stage.snapshot) is None
     for _ in range(10):
         await asyncio.sleep(0)
-    assert stage.agreement.refused(stage.decide()) is None
+    assert stage.agreement.refused(stage.decide(), stage.snapshot) is None
 
 
 async def test_others_go_whose_nodes_the_pods_can_use() -> None:

@@ -7,6 +7,11 @@ from typing import Any, Final
 import msgspec
 import pytest
 
+from api.checks import AdmissionCheck, AdmissionCheckSpec, AdmissionCheckStatus
+from api.kueue import AdmissionChecksStrategy, AdmissionCheckStrategyRule
+from api.meta import Condition, ObjectMeta
+from api.multikueue import CONTROLLER_NAME
+from api.podsets import PodSetTopologyRequest
 from api.workloads import Workload
 from controllers.quota.workloads.following import Following
 from quota.cycle.cycle import cycle
@@ -135,4 +140,32 @@ def test_a_moment_that_comes_later_counts() -> None:
 def test_another_change_of_a_holder_changes_nothing() -> None:
     stage = sharing(900)
     stage.put(since(HOLDER, 900), maximum_execution_time_seconds=60)
+    assert stage.heads() == []
+
+
+def test_one_that_asks_for_a_topology_waits_for_quota_only_where_a_manager_sends_it_elsewhere() -> None:
+    """Also if the check comes to be that of a manager later."""
+    placed = msgspec.structs.replace(
+        WAITING.spec.pod_sets[0], topology_request=PodSetTopologyRequest(required="rack")
+    )
+    item = msgspec.structs.replace(WAITING, spec=msgspec.structs.replace(WAITING.spec, pod_sets=[placed]))
+    stage = Stage(item)
+    assert stage.heads() == []
+    queue = stage.state.cluster_queues["q"]
+    strategy = AdmissionChecksStrategy([AdmissionCheckStrategyRule("mk")])
+    spec = msgspec.structs.replace(queue.spec, admission_checks_strategy=strategy)
+    stage.state.apply(msgspec.structs.replace(queue, spec=spec))
+    stage.state.apply(
+        AdmissionCheck(
+            metadata=ObjectMeta(name="mk"),
+            spec=AdmissionCheckSpec(CONTROLLER_NAME),
+            status=AdmissionCheckStatus([Condition("Active", "True")]),
+        )
+    )
+    stage.following.follow()
+    assert stage.heads() == ["ns/waiting"]
+    stage.put(item, priority=7)
+    assert stage.heads() == ["ns/waiting"]
+    stage.state.delete("AdmissionCheck", "mk")
+    stage.following.follow()
     assert stage.heads() == []
