@@ -8,7 +8,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
-from api.workloads import Workload
+import msgspec
+import pytest
+
+from api.workloads import PreemptionGate, Workload
 from controllers.quota.scheduling.agreement import FIRST_WAIT, Agreement, without_place
 from quota.cycle.cycle import cycle
 from quota.cycle.entries import Entry
@@ -81,7 +84,7 @@ class Stage:
 
     def decide(self) -> Entry:
         (entry,) = cycle(self.snapshot, [self.head], NOW, Options(), preferred=self.agreement.preferred)
-        assert entry.outcome == "Preempt"
+        assert entry.outcome in ("Preempt", "Gated")
         return entry
 
     async def answer(self) -> tuple[Answer, list[str]]:
@@ -204,6 +207,60 @@ async def test_it_is_asked_again_when_nodes_have_changed_and_not_too_often() -> 
     assert len(stage.nodes.asked) == 6
 
 
+def gated(head: Workload) -> Workload:
+    spec = msgspec.structs.replace(head.spec, preemption_gates=[PreemptionGate("example.com/g")])
+    return msgspec.structs.replace(head, spec=spec)
+
+
+async def test_a_place_behind_a_closed_gate_counts_until_nodes_change_and_it_is_time() -> None:
+    stage = Stage(head=gated(HERO))
+    stage.nodes.rooms[frozenset({"old-1"})] = PLACED
+    for _ in range(3):
+        assert isinstance((await stage.answer())[0], Placed)
+    assert stage.nodes.asked == [("old-1",)]
+    stage.nodes.change()
+    await stage.answer()
+    assert len(stage.nodes.asked) == 1
+    stage.nodes.rooms.clear()
+    stage.clock.advance(FIRST_WAIT)
+    assert isinstance((await stage.answer())[0], NoPlace)
+
+
+async def test_who_has_a_place_behind_a_closed_gate_is_brought_back_when_nodes_change() -> None:
+    stage = Stage(head=gated(HERO))
+    stage.nodes.rooms[frozenset({"old-1"})] = PLACED
+    async with beside(stage.agreement.run()):
+        await stage.answer()
+        stage.clock.advance(FIRST_WAIT)
+        stage.nodes.change()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert stage.brought == ["q"]
+
+
+async def test_a_preemptor_whose_gate_opens_asks_anew_if_nodes_have_changed() -> None:
+    for changes, asked in ((0, 1), (1, 2)):
+        stage = Stage(head=gated(HERO))
+        stage.nodes.rooms[frozenset({"old-1"})] = PLACED
+        await stage.answer()
+        for _ in range(changes):
+            stage.nodes.change()
+        stage.head = HERO
+        assert isinstance((await stage.answer())[0], Placed)
+        assert len(stage.nodes.asked) == asked
+        await stage.answer()
+        assert len(stage.nodes.asked) == asked + 1, "that places were found is said once to a preemptor"
+
+
+async def test_the_nodes_that_pods_can_use_choose_the_victims_behind_a_closed_gate() -> None:
+    """The second decision stays, however often it is made."""
+    stage = Stage(head=gated(HERO))
+    stage.nodes.rooms[frozenset({"old-0"})] = PLACED
+    for _ in range(3):
+        assert (await stage.answer())[1] == ["ns/old-0"]
+    assert len(stage.nodes.asked) == 3
+
+
 async def test_who_waits_is_brought_back_when_nodes_change() -> None:
     stage = Stage()
     async with beside(stage.agreement.run()):
@@ -269,8 +326,10 @@ async def test_a_fault_of_ours_evicts_nobody() -> None:
     assert (await stage.answer())[0] == NoPlace("internal error: RuntimeError('broken')")
 
 
-def test_the_message_names_the_constraint() -> None:
-    entry = without_place(Stage().decide(), NOWHERE.why, "BestEffortFIFO")
+@pytest.mark.parametrize("head", [HERO, gated(HERO)], ids=["open", "gated"])
+def test_the_message_names_the_constraint(head: Workload) -> None:
+    """It is the same with a closed preemption gate."""
+    entry = without_place(Stage(head=head).decide(), NOWHERE.why, "BestEffortFIFO")
     assert (entry.outcome, entry.quota_reserved_reason, entry.requeue) == (
         "NoCandidates",
         "WaitingForQuota",

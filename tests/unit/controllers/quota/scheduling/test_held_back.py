@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from api.workloads import Workload
+import msgspec
+
+from api.workloads import PreemptionGate, Workload
 from controllers.quota.plans.mutual import PAUSE_US, Mutual
 from controllers.quota.plans.passers import Passers
 from controllers.quota.scheduling.agreement import Agreement
@@ -96,3 +98,24 @@ async def test_a_plan_that_is_under_way_goes_on() -> None:
     term.evicted_for_its_victim()
     term.promised.add(key_of(HIGH))
     assert await entries(term.held_back) == {"high": "Preempt", "waits": "Skip"}
+
+
+async def test_a_gate_is_no_reason_while_something_else_holds_a_preemptor_back() -> None:
+    term, ran = Term(), 0
+    term.evicted_for_its_victim()
+    gate = msgspec.structs.replace(HIGH.spec, preemption_gates=[PreemptionGate("example.com/g")])
+    gated = msgspec.structs.replace(HIGH, spec=gate)
+
+    async def run(heads: Sequence[Workload]) -> Sequence[Entry]:
+        nonlocal ran
+        ran += 1
+        return cycle(snapshot(*QUEUES, *RUNS, gated, WAITS), heads, NOW, Options())
+
+    found = await cycle_without([gated, WAITS], run, lambda _: None)
+    assert {each.outcome for each in found} == {"Admit", "Gated"}
+    found = await cycle_without([gated, WAITS], run, term.held_back)
+    assert {each.outcome for each in found} == {"Admit", "NoCandidates"}
+    assert ran == 2, "it took nothing, so the others need no other cycle"
+    (held_back,) = (each for each in found if each.outcome == "NoCandidates")
+    assert (held_back.quota_reserved_reason, held_back.requeue) == ("WaitingForQuota", "immediate")
+    assert "Pending the preemption of 1 workload(s); it does not preempt Workload" in held_back.message
