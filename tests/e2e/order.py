@@ -41,7 +41,15 @@ SHARING: Final = {
         "questions",
         "page_commands",
     ),
-    "api_plane": ("schema", "crds", "conditions", "queues", "quota_plans", "stored_objects"),
+    "api_plane": (
+        "schema",
+        "crds",
+        "conditions",
+        "queues",
+        "quota_plans",
+        "stored_objects",
+        "mirrored_jobs",
+    ),
     "quota_plane": (
         "quota_admission",
         "quota_preemption",
