@@ -93,7 +93,8 @@ def _budgets(number: int, seed: int) -> Counts:
         counts = run(number, seed, Path(folder))
     print(
         f"budgets: {counts.budgets}; {counts.allowing} allow a disruption; {counts.unknown} are not known without an "
-        f"owner; {len(counts.differences)} differ from the disruption controller's"
+        f"owner; {counts.evictions} evictions, {counts.uncounted} of them allowed although a budget is used up; "
+        f"{len(counts.differences)} differ from a real cluster's"
     )
     for each in counts.differences[:SHOWN]:
         print(f"  {each}")

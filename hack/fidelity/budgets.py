@@ -1,4 +1,5 @@
-"""Random PodDisruptionBudgets on a real control plane: what its disruption controller counts, and what we count."""
+"""Random PodDisruptionBudgets on a real control plane: what its disruption controller counts, and whom its API server
+would evict; and what we say of both."""
 
 from __future__ import annotations
 
@@ -8,17 +9,31 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from answers.reading.documents import JsonDocument
 from answers.reading.node_objects import NodeObjects
-from hack.controlplane.client import Client
+from hack.controlplane.client import ApiError, Client, path_of
 from hack.controlplane.components import Options
 from hack.controlplane.plane import ControlPlane
+from nodes.search.budgets import under
+from nodes.state.columns.flags import STAYING, TERMINATING
+from nodes.state.snapshot import Snapshot
 
-__all__ = ["CONTROLLERS", "Counts", "compare_budgets", "count_offline", "random_objects", "run"]
+__all__ = [
+    "CONTROLLERS",
+    "Counts",
+    "compare_budgets",
+    "count_offline",
+    "evict_offline",
+    "random_objects",
+    "run",
+]
 
 Json = dict[str, Any]
 
@@ -26,9 +41,14 @@ CONTROLLERS: Final = ("disruption-controller", "serviceaccount-controller")
 """No other one: owners stay as they were made, and so do their pods."""
 BUDGETS: Final = 5
 """Of one namespace."""
+POLICIES: Final = (None, "IfHealthyBudget", "AlwaysAllow")
 SECONDS: Final = 60.0
+SEVERAL: Final = "more than one PodDisruptionBudget"
+"""In the answer of the API server, which does not evict such a pod."""
 PARALLEL: Final = 8
 LABELS: Final = ("a", "b")
+NARROW: Final = tuple({"app": app, "n": number} for app in LABELS for number in "01")
+"""Labels of budgets of which none selects a pod of another one."""
 KINDS: Final = (
     ("v1", "Pod"), ("v1", "ReplicationController"), ("apps/v1", "ReplicaSet"), ("apps/v1", "Deployment"),
     ("apps/v1", "StatefulSet"), ("policy/v1", "PodDisruptionBudget"),
@@ -44,6 +64,10 @@ class Counts:
     """Budgets that allow a disruption."""
     unknown: int = 0
     """Budgets that we do not know. Each has a pod whose owner does not exist."""
+    evictions: int = 0
+    """Evictions that the API server was asked about."""
+    uncounted: int = 0
+    """Pods that the API server would evict although their budget allows no disruption."""
     differences: list[str] = field(default_factory=list)
 
 
@@ -70,8 +94,10 @@ def random_objects(random: Random, namespace: str, now: str) -> Crowd:
     for number in range(random.randint(0, 7)):
         owner = random.choice([*owners, *owners, *owners, None, None, *others[random.randint(0, 9) :]])
         crowd.pods.append(_pod(random, number, namespace, owner, now))
+    overlap = random.random() < 0.5
     for number in range(BUDGETS):
-        crowd.budgets.append(_budget(random, number, namespace, crowd.pods, now))
+        narrow = None if overlap or number >= len(NARROW) else NARROW[number]
+        crowd.budgets.append(_budget(random, number, namespace, crowd.pods, now, narrow))
     return crowd
 
 
@@ -126,8 +152,11 @@ def _pod(random: Random, number: int, namespace: str, owner: Json | None, now: s
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec, "status": status}
 
 
-def _budget(random: Random, number: int, namespace: str, pods: Sequence[Json], now: str) -> Json:
-    selector: Json | None = random.choice(
+def _budget(
+    random: Random, number: int, namespace: str, pods: Sequence[Json], now: str, narrow: Json | None
+) -> Json:
+    """`narrow`: the labels that it selects; None: any."""
+    selector: Json | None = {"matchLabels": narrow} if narrow is not None else random.choice(
         [{"matchLabels": {"app": "a"}}, {"matchLabels": {"app": "b"}}, {"matchLabels": {"n": "0"}}, {}, None,
          {"matchExpressions": [{"key": "app", "operator": "Exists"}]}]
     )  # fmt: skip
@@ -137,6 +166,8 @@ def _budget(random: Random, number: int, namespace: str, pods: Sequence[Json], n
         spec = {}
     if selector is not None:
         spec["selector"] = selector
+    if policy := random.choice(POLICIES):
+        spec["unhealthyPodEvictionPolicy"] = policy
     gone = [each["metadata"]["name"] for each in pods if random.random() < 0.1]
     return {
         "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": _meta(f"b{number}", namespace, ""),
@@ -149,14 +180,46 @@ def _budget(random: Random, number: int, namespace: str, pods: Sequence[Json], n
 
 def count_offline(objects: Sequence[Json]) -> dict[tuple[str, str], tuple[int, str]]:
     """By namespace and name of each budget what it allows, and what is not known. No status says what was counted."""
+    rows = _read(objects).budgets
+    return {(row.namespace, row.name): (row.allowed, row.unknown) for row in rows if row is not None}
+
+
+class Verdict(NamedTuple):
+    """What we say of the eviction of one pod."""
+
+    goes: bool
+    """Whether the API server would evict it."""
+    spent: bool
+    """Whether a budget that selects it allows no disruption."""
+
+
+def evict_offline(objects: Sequence[Json]) -> dict[tuple[str, str], Verdict]:
+    """By namespace and name, for each pod that runs. The eviction of the pod would be the only one.
+
+    Not for pods that terminate, nor for those in `status.disruptedPods` of a budget: they are about to.
+    """
+    snapshot = _read(objects)
+    stays = under(snapshot, "Respect").pod_flags & STAYING != 0
+    found = {}
+    for row in np.flatnonzero(snapshot.pod_live & (snapshot.pod_flags & TERMINATING == 0)).tolist():
+        name = snapshot.pod_names[row]
+        of_pod = [snapshot.budgets[at] for at in snapshot.label_budgets[snapshot.pod_labels[row]]]
+        selecting = [each for each in of_pod if each is not None]
+        if not any(name in each.disrupted for each in selecting):
+            spent = any(not each.allowed for each in selecting)
+            found[snapshot.pod_namespaces[row], name] = Verdict(not stays[row], spent)
+    return found
+
+
+def _read(objects: Sequence[Json]) -> Snapshot:
+    """The objects as commands read them, without what the status of a budget counts."""
     reader = NodeObjects()
     for index, body in enumerate(objects):
         if body["kind"] == "PodDisruptionBudget":
             disrupted = (body.get("status") or {}).get("disruptedPods") or {}
             body = {**body, "status": {"disruptedPods": disrupted}}
         reader.add(JsonDocument(json.dumps(body).encode()), f"objects[{index}]")
-    rows = reader.picture().snapshot.budgets
-    return {(row.namespace, row.name): (row.allowed, row.unknown) for row in rows if row is not None}
+    return reader.picture().snapshot
 
 
 # ---- the controller's
@@ -178,6 +241,8 @@ def compare_budgets(client: Client, seeds: Sequence[int]) -> Counts:
     while counts.differences and time.monotonic() < until:
         time.sleep(1)
         counts = _compare(client, names)
+    if not counts.differences:
+        _compare_evictions(client, names, counts)
     return counts
 
 
@@ -228,14 +293,7 @@ def _create_pod(client: Client, body: Json) -> None:
 
 
 def _compare(client: Client, namespaces: Sequence[str]) -> Counts:
-    found = Counts()
-    wanted = set(namespaces)
-    objects = [
-        {**each, "apiVersion": version, "kind": kind}
-        for version, kind in KINDS
-        for each in client.list(version, kind)
-        if each["metadata"]["namespace"] in wanted
-    ]
+    found, objects = Counts(), _list(client, namespaces)
     ours = count_offline(objects)
     for body in objects:
         if body["kind"] != "PodDisruptionBudget":
@@ -252,3 +310,38 @@ def _compare(client: Client, namespaces: Sequence[str]) -> Counts:
             who = f"{meta['namespace']}/{meta['name']} {body['spec']}"
             found.differences.append(f"{who}: it allows {theirs} ({status}), we say {allowed} {unknown}")
     return found
+
+
+def _list(client: Client, namespaces: Sequence[str]) -> list[Json]:
+    wanted = set(namespaces)
+    return [
+        {**each, "apiVersion": version, "kind": kind}
+        for version, kind in KINDS
+        for each in client.list(version, kind)
+        if each["metadata"]["namespace"] in wanted
+    ]
+
+
+def _compare_evictions(client: Client, namespaces: Sequence[str], counts: Counts) -> None:
+    """Ask the API server about the eviction of each pod alone. Nothing is evicted."""
+    ours = evict_offline(_list(client, namespaces))
+    with ThreadPoolExecutor(PARALLEL) as pool:
+        theirs = list(pool.map(partial(_would_evict, client), ours))
+    for (pod, verdict), (goes, said) in zip(ours.items(), theirs, strict=True):
+        counts.evictions += 1
+        counts.uncounted += goes and verdict.spent
+        if goes != verdict.goes:
+            counts.differences.append(f"eviction of {'/'.join(pod)}: we say {verdict}, they {said or goes}")
+
+
+def _would_evict(client: Client, pod: tuple[str, str]) -> tuple[bool, str]:
+    """Whether the API server would evict the pod, and what it says if not. Raises ApiError."""
+    namespace, name = pod
+    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": namespace}}
+    try:
+        client.request("POST", f"{path_of('v1', 'Pod', namespace, name)}/eviction?dryRun=All", body)
+    except ApiError as error:
+        if error.status != HTTPStatus.TOO_MANY_REQUESTS and SEVERAL not in str(error):
+            raise
+        return False, str(error)
+    return True, ""

@@ -7,6 +7,8 @@ from typing import Any
 from api.core import PodDisruptionBudget
 from api.disruption import BUDGETS_ANNOTATION
 from controllers.gangs.configuration import PlanningConfiguration
+from controllers.gangs.lifecycle.life import GroupKey
+from controllers.gangs.lifecycle.observations import Decided, NotDecided
 from controllers.gangs.lifecycle.settings import REPLANS_AT_ONCE
 from controllers.gangs.mirror.budgets_left import exceeded
 from kube.client import ApiError
@@ -192,6 +194,72 @@ async def test_a_gang_that_a_budget_stops_is_planned_again_when_a_budget_changes
         assert stage.api.deleted == ["v0"]
 
 
+def seen(ready: bool, **fields: Any) -> Any:
+    """The victim of the only node, as the kubelet reports it."""
+    return pod("v0", node="n0", requests=BIG, priority=1, phase="Running", ready=ready, **fields)
+
+
+async def test_a_gang_that_a_budget_stops_is_planned_again_when_a_pod_of_the_budget_is_no_longer_ready() -> (
+    None
+):
+    web_is = budget("web", selector={"matchLabels": APP}, policy="AlwaysAllow")
+    async with staged(node("n0"), seen(True, labels=APP), *hero(), web_is, configuration=RESPECT) as stage:
+        await stage.settle()
+        assert stage.phases() == ["Unschedulable"]
+        stage.clock += 2
+        stage.add(seen(False, labels=APP))
+        await stage.settle()
+        assert stage.api.deleted == ["v0"]
+
+
+async def test_health_that_no_budget_cares_for_starts_no_search() -> None:
+    """The one gang is stopped by a budget, the other one finds no room."""
+    big = pod("b0", group="big", requests={"cpu": "99"}, priority=100)
+    objects = [*hero(), gang("big", minimum=1, priority=100), big, budget("web", selector={})]
+    async with staged(node("n0"), seen(True), *objects, configuration=RESPECT) as stage:
+        await stage.settle()
+        assert stage.phases() == ["Unschedulable"] * 2
+        searched = watch_searches(stage)
+        for ready in (False, True, False):
+            stage.clock += 2
+            stage.add(seen(ready))
+            await stage.settle()
+        assert searched == []
+        # A change of the budget wakes the gang that the budget stops, and no other one.
+        stage.add(budget("web", selector={}, policy="AlwaysAllow"))
+        await stage.settle()
+        assert set(searched) == {"gang"}
+        assert stage.api.deleted == ["v0"]
+
+
+def watch_searches(stage: Stage) -> list[str]:
+    """Names of the gangs that are searched for from now on."""
+    found: list[str] = []
+    decider = stage.leading.planner._turns._decider
+    decide = decider.decide
+
+    async def noting(key: GroupKey, *, barred: str = "") -> Decided | NotDecided:
+        found.append(key[1])
+        return await decide(key, barred=barred)
+
+    decider.decide = noting  # type: ignore[method-assign]
+    return found
+
+
+async def test_a_victim_that_is_ready_again_ends_the_plan() -> None:
+    web_is = budget("web", selector={"matchLabels": APP}, policy="AlwaysAllow")
+    async with staged(node("n0"), seen(False, labels=APP), *hero(), web_is, configuration=RESPECT) as stage:
+        evictions = Evictions(stage)
+        stage.agrees = False
+        await stage.settle()
+        assert stage.phases() == ["Planned"]
+        stage.add(seen(True, labels=APP))
+        stage.agrees = True
+        await stage.settle()
+        assert evictions.asked == []
+        assert "Aborted" in stage.phases()
+
+
 async def test_a_budget_of_another_namespace_is_named_in_the_whole_plan_only() -> None:
     foreign = budget("db", namespace="other", selector={"matchLabels": APP})
     running = pod("v0", namespace="other", node="n0", requests=BIG, priority=1, labels=APP)
@@ -220,3 +288,20 @@ def test_what_a_budget_still_allows() -> None:
     assert exceeded(known, uids, "default") == ""
     known.upsert_budget(budget("also", selector={}, allowed=9))
     assert exceeded(known, uids[:1], "default") == "2 PodDisruptionBudgets select one pod"
+
+
+def test_pods_that_the_api_server_does_not_count() -> None:
+    def running(name: str, **fields: Any) -> Any:
+        return pod(name, node="n0", labels=APP, **{"phase": "Running", **fields})
+
+    pods = [running("ready", ready=True), running("broken", ready=False), running("new", phase="Pending")]
+    uids = [each.metadata.uid for each in pods]
+    known = tables(gang(), *pods, web(0))
+    assert exceeded(known, uids, "default") == "PodDisruptionBudget web allows 0 of 2 evictions"
+    known.upsert_budget(web(0, policy="AlwaysAllow"))
+    assert exceeded(known, uids, "default") == "PodDisruptionBudget web allows 0 of 1 eviction"
+    known.upsert_budget(web(0, healthy=1, desired=1))
+    assert exceeded(known, uids[1:], "default") == ""
+    known.upsert_budget(budget("also", selector={}, policy="AlwaysAllow"))
+    assert exceeded(known, uids[1:2], "default") == "2 PodDisruptionBudgets select one pod"
+    assert exceeded(known, uids[2:], "default") == ""
