@@ -11,11 +11,11 @@ GUARDED = {"app": "guarded"}
 GUARD = "guard"
 
 
-def budget(sandbox: Sandbox, *, min_available: int, allows: int) -> None:
+def budget(sandbox: Sandbox, *, min_available: int, allows: int, **spec: str) -> None:
     """A budget of the guarded pods, once the disruption controller has counted them."""
-    sandbox.client.create(
-        objects.pod_disruption_budget(GUARD, sandbox.namespace, GUARDED, min_available=min_available)
-    )
+    body = objects.pod_disruption_budget(GUARD, sandbox.namespace, GUARDED, min_available=min_available)
+    body["spec"] |= spec
+    sandbox.client.create(body)
     wait_for(lambda: allowed(sandbox) == allows, what="the budget is not counted")
 
 
@@ -57,6 +57,39 @@ def test_a_budget_stops_a_gang_until_it_allows_the_evictions(sandbox: Sandbox) -
     )
     sandbox.wait_bound(*members)
     assert sandbox.history.deleted() == victims
+
+
+def break_down(sandbox: Sandbox, name: str) -> None:
+    """From now on the pod runs and is not Ready."""
+    pod = sandbox.client.get("v1", "Pod", name, sandbox.namespace)
+    others = [each for each in pod["status"]["conditions"] if each["type"] != "Ready"]
+    status = {"conditions": [*others, {"type": "Ready", "status": "False", "reason": "Broken"}]}
+    sandbox.client.patch("v1", "Pod", name, {"status": status}, sandbox.namespace, "status")
+
+
+def test_a_pod_that_is_no_longer_ready_is_evicted_although_the_budget_allows_nothing(
+    sandbox: Sandbox,
+) -> None:
+    """The change of its health wakes the gang. The API server does not count the eviction."""
+    _, broken = guarded(sandbox, 2)
+    budget(sandbox, min_available=2, allows=0, unhealthyPodEvictionPolicy="AlwaysAllow")
+    [member] = respecting(sandbox, "hero", 1)
+    sandbox.wait_plan("hero", "Unschedulable")
+    sandbox.watch_quietly(1, member)
+    break_down(sandbox, broken)
+    sandbox.wait_bound(member)
+    assert sandbox.history.deleted() == [broken]
+
+
+def test_while_enough_pods_are_healthy_those_go_that_are_not(sandbox: Sandbox) -> None:
+    _, broken = guarded(sandbox, 2)
+    break_down(sandbox, broken)
+    budget(sandbox, min_available=1, allows=0)
+    [member] = respecting(sandbox, "hero", 1)
+    sandbox.wait_bound(member)
+    assert sandbox.history.deleted() == [broken]
+    [plan] = sandbox.plans("hero")
+    assert plan["spec"]["podDisruptionBudgetViolations"] == 0
 
 
 def test_gangs_that_come_together_do_not_exceed_a_budget(sandbox: Sandbox) -> None:
