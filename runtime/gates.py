@@ -8,10 +8,13 @@ from typing import Final
 
 from api.validation import FieldError, join
 
-__all__ = ["DEFAULTS", "GATES", "TIME_BASED_PREEMPTION", "Gate", "completed"]
+__all__ = ["DEFAULTS", "GATES", "ORCHESTRATED_PREEMPTION", "TIME_BASED_PREEMPTION", "Gate", "completed"]
 
 TIME_BASED_PREEMPTION: Final = "TimeBasedSamePriorityPreemption"
 """The gate of KEP-8522: minAdmitDuration has an effect."""
+
+ORCHESTRATED_PREEMPTION: Final = "MultiKueueOrchestratedPreemption"
+"""The gate of KEP-8303: copies in worker clusters have a preemption gate, which opens in one cluster at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +31,10 @@ GATES: Final[tuple[Gate, ...]] = (
     Gate("WorkloadAwarePreemption", default=True, locked=True),
     Gate(TIME_BASED_PREEMPTION, default=True),
     Gate("ACRequeueAfter", default=True, locked=True),
+    Gate(ORCHESTRATED_PREEMPTION, default=True),
 )
-"""All feature gates of this version: those of KEP-5710, KEP-8522 and KEP-3258. KEP-1337 has none. That of KEP-8303
-covers several clusters too, which are not in this version; its preemption gates are always in force."""
+"""All feature gates of this version: those of KEP-5710, KEP-8522, KEP-3258 and KEP-8303. KEP-1337 has none. Preemption
+gates of Workloads are always in force; that of KEP-8303 says whether a manager of several clusters uses them."""
 
 DEFAULTS: Final[Mapping[str, bool]] = {gate.name: gate.default for gate in GATES}
 

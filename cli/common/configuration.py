@@ -14,6 +14,7 @@ from api.validation import FieldError, convert
 from api.yaml import Dumper, Json, YamlError, documents
 from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration, check_planning
 from controllers.jobs.configuration import JobsConfiguration, check_jobs
+from controllers.multikueue.configuration import MultiKueueConfiguration, check_multikueue
 from controllers.quota.configuration import QuotaConfiguration, check_quota
 from extender.configuration import ExtenderConfiguration, check_extender
 from runtime.gates import DEFAULTS, completed
@@ -42,6 +43,7 @@ class Configuration(Section):
     groups: GroupsConfiguration = field(default_factory=GroupsConfiguration)
     quota: QuotaConfiguration = field(default_factory=QuotaConfiguration)
     jobs: JobsConfiguration = field(default_factory=JobsConfiguration)
+    multikueue: MultiKueueConfiguration | None = None
     feature_gates: dict[str, bool] = field(default_factory=lambda: dict(DEFAULTS))
 
 
@@ -80,6 +82,8 @@ def parse(text: str) -> Configuration:
         check_planning(configuration.planning)
         check_quota(configuration.quota)
         check_jobs(configuration.jobs)
+        if configuration.multikueue is not None:
+            check_multikueue(configuration.multikueue, quota_mode=configuration.quota.mode)
     except FieldError as error:
         raise ConfigurationError(str(error)) from None
     return msgspec.structs.replace(configuration, feature_gates=gates)

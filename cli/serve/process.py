@@ -14,6 +14,7 @@ from controllers.checks.controller import CheckController
 from controllers.gangs.controller import GangController
 from controllers.jobs.batch.controller import JobController
 from controllers.jobs.pod_groups.controller import GroupController
+from controllers.multikueue.controller import MultiKueueController
 from controllers.quota.configuration import search_options
 from controllers.quota.controller import QuotaController
 from controllers.quota.observing import QuotaObserver
@@ -27,7 +28,7 @@ from runtime.exchange.placements import Placements
 from runtime.exchange.queued_groups import QueuedGroups
 from runtime.exchange.quota_plane import QuotaPlane
 from runtime.exchange.reports import Reports
-from runtime.gates import TIME_BASED_PREEMPTION
+from runtime.gates import ORCHESTRATED_PREEMPTION, TIME_BASED_PREEMPTION
 from runtime.mirror.views import Views
 from runtime.terms.controller import Controller
 from runtime.terms.election import LeaseTerms, new_identity
@@ -140,6 +141,12 @@ class _Services:
             ),
             CheckController(client, views, clock),
         ]
+        manager = self._configuration.multikueue
+        if manager is not None:
+            gates = self._configuration.feature_gates[ORCHESTRATED_PREEMPTION]
+            self.controllers.append(
+                MultiKueueController(manager, client, views, reports.dispatched, clock, has_gates=gates)
+            )
         if self._placements is not None:
             self.controllers.append(
                 GroupController(jobs, client, views, reports.workloads, self._queued, clock)

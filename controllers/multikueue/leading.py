@@ -11,7 +11,6 @@ import structlog
 from api.clock import Clock
 from api.workloads import Workload
 from controllers.multikueue.acting.deciding import Deciding
-from controllers.multikueue.acting.faces import Clusters
 from controllers.multikueue.acting.garbage import collect
 from controllers.multikueue.acting.gates import OpenGates
 from controllers.multikueue.acting.gathering import Gathering
@@ -22,6 +21,8 @@ from controllers.multikueue.acting.originals import Originals
 from controllers.multikueue.acting.places import Place
 from controllers.multikueue.acting.telling import Telling
 from controllers.multikueue.acting.there import ActsThere
+from controllers.multikueue.clusters.clusters import Clusters
+from controllers.multikueue.clusters.hooks import Hooks
 from controllers.multikueue.configuration import MultiKueueConfiguration
 from controllers.multikueue.life.decision import Decision
 from controllers.multikueue.life.seen import Seen
@@ -67,7 +68,7 @@ class Leading:
         """By cluster; the manager's own is the empty name."""
         self._running: dict[str, asyncio.Task[None]] = {}
 
-    async def run(self, clusters: Clusters, *, has_gates: bool) -> None:
+    async def run(self, clusters: Clusters, hooks: Hooks, *, has_gates: bool) -> None:
         """Act until cancelled. The views must be as new as the API server. `has_gates`: the feature gate."""
         settings = life_settings(self._settings, has_gates=has_gates)
         gathering = Gathering(
@@ -92,7 +93,13 @@ class Leading:
             deciding.changed(joined((plan.metadata.namespace, plan.spec.workload.name)))
         for workload in self._mirrors.workloads:
             deciding.changed(key_of(workload))
-        with self._mirrors.changes.told(self._changed_here):
+        with (
+            self._mirrors.changes.told(self._changed_here),
+            hooks.workloads.told(self._changed_there),
+            hooks.jobs.told(self._job_changed_there),
+            hooks.clusters.told(self._cluster_changed),
+            hooks.configs.told(self._cluster_changed),
+        ):
             await self._act()
 
     async def _act(self) -> None:
@@ -118,14 +125,18 @@ class Leading:
         for each in self._mirrors.workloads_of(key):
             self._deciding.changed(each)
 
-    def changed_there(self, cluster: str, key: str) -> None:
+    def _changed_there(self, cluster: str, key: str) -> None:
         """A copy, Job or cost of the Workload has changed in the cluster."""
         connection = self._clusters.get(cluster)
         self._gates.saw(key, cluster, connection.copy(key) if connection is not None else None)
         self._deciding.changed(key)
 
-    def cluster_changed(self, cluster: str) -> None:
-        """It is reached, or no longer; or which clusters are configured has changed."""
+    def _job_changed_there(self, _cluster: str, job: str) -> None:
+        for each in self._mirrors.workloads_of(job):
+            self._deciding.changed(each)
+
+    def _cluster_changed(self, cluster: str) -> None:
+        """It is reached, or no longer; or a check (`cluster`) has other clusters."""
         log.info("a worker cluster has changed", cluster=cluster)
         for workload in self._mirrors.workloads:
             self._deciding.changed(key_of(workload))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import structlog
 
-from controllers.multikueue.acting.faces import Clusters
+from controllers.multikueue.clusters.clusters import Clusters
 from kube.breath import Breath
 
 __all__ = ["collect"]

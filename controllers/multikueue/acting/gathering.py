@@ -5,11 +5,12 @@ from __future__ import annotations
 from api.clock import Clock
 from api.jobs import TemplatedJob
 from api.workloads import Workload
-from controllers.multikueue.acting.faces import Clusters, Connection
 from controllers.multikueue.acting.gates import OpenGates
 from controllers.multikueue.acting.identity import Identity
 from controllers.multikueue.acting.mirrors import Mirrors
 from controllers.multikueue.acting.originals import Originals
+from controllers.multikueue.clusters.clusters import Clusters
+from controllers.multikueue.clusters.connection import Connection
 from controllers.multikueue.kinds.registry import why_no_adapter
 from controllers.multikueue.life.seen import ClusterSeen, Seen
 from quota.state.workloads import attempt_of

@@ -11,12 +11,12 @@ import orjson
 from api.clock import Clock
 from api.dispatch import DispatchPlan
 from api.jobs import TemplatedJob
-from controllers.multikueue.acting.faces import Clusters
 from controllers.multikueue.acting.gates import OpenGates
 from controllers.multikueue.acting.mirrors import Mirrors
 from controllers.multikueue.acting.originals import JOB_PATH, Originals
 from controllers.multikueue.acting.telling import Telling
 from controllers.multikueue.acting.turn_bodies import plan_name, plan_of, status_of
+from controllers.multikueue.clusters.clusters import Clusters
 from controllers.multikueue.kinds.registry import kind_of
 from controllers.multikueue.life.decision import EndTurn, GiveTurn, Here, MirrorJob
 from controllers.multikueue.life.seen import Seen

@@ -13,10 +13,10 @@ from api.clock import Clock
 from api.multikueue import DISPATCHED_BY, EVICTED_ON_MANAGER, FENCED_BY, MULTIKUEUE_GATE, ORIGIN_LABEL
 from api.times import rfc3339
 from api.workloads import DEACTIVATION_TARGET, Workload
-from controllers.multikueue.acting.faces import Connection
 from controllers.multikueue.acting.identity import Identity
 from controllers.multikueue.acting.originals import JOB_PATH, WORKLOAD_PATH, Originals
 from controllers.multikueue.acting.telling import Telling
+from controllers.multikueue.clusters.connection import Connection
 from controllers.multikueue.kinds.bodies import copy_body
 from controllers.multikueue.kinds.registry import kind_of
 from controllers.multikueue.life.decision import (

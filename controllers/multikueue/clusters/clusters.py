@@ -69,6 +69,10 @@ class Clusters:
         except ConfigError:
             return None
 
+    def is_check(self, name: str) -> bool:
+        """Whether the AdmissionCheck of that name is a check of ours."""
+        return self._known.check(name) is not None
+
     async def run(self) -> None:
         """Connect to all clusters, and follow what names them, until cancelled."""
         with self._known.changes.told(self._changed):

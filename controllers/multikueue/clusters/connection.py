@@ -138,6 +138,16 @@ class Connection:
         if self._session is not None:
             self._session.seeing.gone(self._session.seeing.job_view, key, uid)
 
+    def deleted(self, thing: Copy | RemoteJob, answer: bytes) -> None:
+        """Take the answer to a deletion: the object, which waits for its finalizers, or a Status: it is gone."""
+        is_job = isinstance(thing, RemoteJob)
+        if b'"deletionTimestamp"' in answer:
+            (self.apply_job if is_job else self.apply_copy)(answer)
+        elif is_job:
+            self.gone_job(f"{thing.namespace}/{thing.name}", thing.uid)
+        else:
+            self.gone_copy(f"{thing.namespace}/{thing.name}", thing.uid)
+
     # ---- for what connects (see `connecting`)
 
     def heard(self) -> None:

@@ -14,7 +14,7 @@ import orjson
 
 from api.jobs import JobStatus
 from api.meta import Condition, ObjectMeta, Struct
-from api.multikueue import DISPATCHED_BY, MULTIKUEUE_GATE, PREBUILT_WORKLOAD_ANNOTATION
+from api.multikueue import DISPATCHED_BY, FENCED_BY, MULTIKUEUE_GATE, PREBUILT_WORKLOAD_ANNOTATION
 from api.times import parse_rfc3339
 from api.workloads import (
     ADMITTED,
@@ -27,10 +27,8 @@ from api.workloads import (
 from controllers.multikueue.life.digests import digest
 from controllers.multikueue.life.seen import Copy, Cost, GatePosition, Mark, RemoteJob, Said
 
-__all__ = ["FENCED_BY", "CostObject", "CopyObject", "JobObject", "copy_of", "cost_of", "job_of"]
+__all__ = ["CostObject", "CopyObject", "JobObject", "copy_of", "cost_of", "job_of"]
 
-FENCED_BY: Final = "reprieve.dev/fenced-by"
-"""Annotation of a copy: the term that has written to it last."""
 KEPT: Final = frozenset(
     {QUOTA_RESERVED, ADMITTED, EVICTED, FINISHED, BLOCKED_ON_PREEMPTION_GATES, DEACTIVATION_TARGET}
 )

@@ -65,7 +65,7 @@ def _conditions(here: Mapping[str, Json], there: Mapping[str, Json]) -> dict[str
     another way.
     """
     end = _ended(there)
-    kept = {kind: said for kind in TARGETS.values() if _is_true(said := here.get(kind))}
+    kept = {kind: here[kind] for kind in TARGETS.values() if _is_true(here.get(kind))}
     if end and any(kind != TARGETS[end] for kind in kept):
         end = ""  # the other end was announced here, which no API server lets us take back
     hidden = {*TARGETS, *TARGETS.values()} - ({end, TARGETS[end]} if end else set())
