@@ -74,9 +74,10 @@ class MultiKueueConfigSpec(Struct):
     """The clusters that workloads may go to."""
 
     clusters: Annotated[list[ClusterName], Meta(min_length=1, max_length=20)]
-    """The names of the MultiKueueClusters."""
+    """The names of the MultiKueueClusters. Each occurs once. Their order decides where nothing else does."""
     quota_management: Literal["Manual", "Automated"] | None = None
-    """Manual: quotas of the ClusterQueues are set by people. Automated is not supported: the check is not active."""
+    """Whether the quotas of the manager's ClusterQueues follow those of the clusters. reprieve does not do this: with
+    Automated, the AdmissionCheck is not active. The default is Manual."""
 
 
 class MultiKueueConfig(Struct, kw_only=True):

@@ -217,8 +217,8 @@ class WorkloadStatus(Struct):
     """How long the Workload was admitted before it was last evicted, in seconds."""
     scheduling_stats: SchedulingStats | None = None
     """What happened to the Workload."""
-    nominated_cluster_names: Annotated[list[ClusterName], Meta(max_length=10)] | None = None
-    """Clusters that may get the Workload. Not together with clusterName."""
+    nominated_cluster_names: Annotated[list[ClusterName], Meta(max_length=20)] | None = None
+    """Clusters that may get the Workload, at most 20. Not together with clusterName."""
     cluster_name: ClusterName | None = None
     """The cluster that has the Workload. Once it is set, only an eviction can change it."""
     unhealthy_nodes: Annotated[list[UnhealthyNode], Meta(max_length=8)] | None = None

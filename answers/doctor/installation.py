@@ -20,6 +20,7 @@ __all__ = ["certificates", "definitions", "process", "rights", "webhooks"]
 
 DEFINITIONS: Final = (
     "clusterpreemptionplans.reprieve.dev",
+    "dispatchplans.reprieve.dev",
     "podgroups.reprieve.dev",
     "preemptionplans.reprieve.dev",
 )

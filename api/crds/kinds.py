@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from api import groups, kueue
 from api.checks import AdmissionCheck, MultiKueueCluster, MultiKueueConfig
+from api.dispatch import DispatchPlan
 from api.groups import PodGroup
 from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, WorkloadPriorityClass
 from api.plans import ClusterPreemptionPlan, PreemptionPlan
@@ -123,6 +124,16 @@ KINDS: Final[Sequence[Kind]] = (
         Column("Pods", "integer", ".spec.victimPods"),
         QUEUE,
         namespaced=False,
+    ),
+    _ours(
+        DispatchPlan,
+        "rdplan",
+        Column("Workload", "string", ".spec.workload.name"),
+        Column("Turn", "integer", ".spec.number"),
+        Column("Cluster", "string", ".spec.cluster"),
+        Column("Phase", "string", ".status.phase"),
+        Column("Until", "string", ".spec.until", wide=True),
+        Column("Order", "string", ".spec.order", wide=True),
     ),
     _kueues(
         ClusterQueue,

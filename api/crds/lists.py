@@ -7,7 +7,6 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from api.checks import MultiKueueConfigSpec
 from api.groups import PodGroupStatus
 from api.kueue import (
     AdmissionChecksStrategy,
@@ -39,7 +38,6 @@ KEYS: Final[Mapping[type[Struct], Mapping[str, tuple[str, ...] | Literal["set"]]
     FlavorUsage: {"resources": NAME},
     LocalQueueStatus: {"flavorsReservation": NAME, "flavorsUsage": NAME},
     LocalQueueFlavorUsage: {"resources": NAME},
-    MultiKueueConfigSpec: {"clusters": "set"},
     WorkloadSpec: {"podSets": NAME, "preemptionGates": NAME},
     Admission: {"podSetAssignments": NAME},
     SchedulingStats: {"evictions": ("reason", "underlyingCause")},

@@ -14,10 +14,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from api.checks import AdmissionCheckSpec, ClusterSource
+from api.checks import AdmissionCheckSpec, ClusterSource, MultiKueueConfigSpec
 from api.crds import workload_rules
 from api.crds.rule import ValidationRule, exactly_one, unchanged
 from api.crds.workload_rules import TOLERATIONS
+from api.dispatch import DispatchPlanSpec
 from api.groups import DisruptionMode, PodGroupSchedulingPolicy, PodGroupSpec, TopologyConstraint
 from api.kueue import (
     ClusterQueuePreemption,
@@ -74,6 +75,10 @@ MIN_ADMIT_DURATION: Final = ValidationRule(
     "must be a duration of at least one minute, such as 30m or 1h30m",
 )
 
+UNIQUE: Final = ValidationRule(
+    "self.all(each, self.exists_one(other, other == each))", "must not name a cluster twice"
+)
+
 TOPOLOGY_KEY: Final = ValidationRule(
     "self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
     "([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$')",
@@ -99,6 +104,7 @@ RULES: Final[Mapping[type[Struct], Sequence[ValidationRule]]] = {
         ValidationRule("!(has(self.single) && has(self.all))", "at most one of single and all may be set")
     ],
     PreemptionPlanSpec: [ValidationRule("self == oldSelf", "a decision is immutable")],
+    DispatchPlanSpec: [ValidationRule("self == oldSelf", "a turn is immutable")],
     ClusterQueueSpec: [
         ValidationRule(
             "has(self.cohortName) || !has(self.resourceGroups)"
@@ -157,6 +163,7 @@ FIELD_RULES: Final[Mapping[type[Struct], Mapping[str, Sequence[ValidationRule]]]
     TopologyConstraint: {"key": [TOPOLOGY_KEY]},
     LocalQueueSpec: {"clusterQueue": [IMMUTABLE]},
     AdmissionCheckSpec: {"controllerName": [IMMUTABLE]},
+    MultiKueueConfigSpec: {"clusters": [UNIQUE]},
     **workload_rules.FIELD_RULES,
 }
 """The rules on one field of a struct, by the field's name in JSON."""

@@ -44,7 +44,7 @@ Scope = Mapping[str, Value]
 Step = Callable[[Scope], Value]
 
 VARIABLES: Final = frozenset({"self", "oldSelf"})
-MACROS: Final = frozenset({"all", "exists"})
+MACROS: Final = frozenset({"all", "exists", "exists_one"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,10 @@ def _step(tree: Expr, known: frozenset[str], names: set[str]) -> Step:
         case Call(None, "has", (Select(operand, name),)):
             return _has(inner(operand), name)
         case Call(receiver, name, (Name(variable), body)) if receiver is not None and name in MACROS:
-            return _fold(name == "exists", inner(receiver), variable, _step(body, known | {variable}, names))
+            step = _step(body, known | {variable}, names)
+            if name == "exists_one":
+                return _one(inner(receiver), variable, step)
+            return _fold(name == "exists", inner(receiver), variable, step)
         case Call(receiver, name, arguments):
             parts = arguments if receiver is None else (receiver, *arguments)
             return _call(name, receiver is not None, list(map(inner, parts)))
@@ -147,6 +150,17 @@ def _fold(decisive: bool, receiver: Step, variable: str, body: Step) -> Step:
         return either(decisive, (partial(holds, {**scope, variable: each}) for each in elements))
 
     return fold
+
+
+def _one(receiver: Step, variable: str, body: Step) -> Step:
+    """The macro exists_one. It looks at every element: an error in one of them is an error of the whole."""
+    holds = _truth(body)
+
+    def one(scope: Scope) -> Value:
+        elements = items_of(receiver(scope))
+        return sum(holds({**scope, variable: each}) for each in elements) == 1
+
+    return one
 
 
 def _choice(condition: Step, then: Step, otherwise: Step) -> Step:

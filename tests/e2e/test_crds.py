@@ -307,10 +307,11 @@ def test_a_cluster_is_reached_in_one_way(api_plane: ControlPlane) -> None:
         assert faults(api_plane.client, cluster(**bad), old=cluster(**good)) == refused
 
 
-def test_the_clusters_of_a_configuration_are_a_set(api_plane: ControlPlane) -> None:
+def test_the_clusters_of_a_configuration_are_unique_and_their_order_counts(api_plane: ControlPlane) -> None:
     body = {"apiVersion": KUEUE, "kind": "MultiKueueConfig", "metadata": {"name": "crds"}}
     twice = {**body, "spec": {"clusters": ["one", "two", "one"]}}
-    assert faults(api_plane.client, twice) == [("spec.clusters[2]", "FieldValueDuplicate")]
+    assert faults(api_plane.client, twice) == [("spec.clusters", "FieldValueInvalid")]
+    assert faults(api_plane.client, {**body, "spec": {"clusters": ["b", "a"]}}) == []
     none = faults(api_plane.client, {**body, "spec": {"clusters": []}})
     assert ("spec.clusters", "FieldValueInvalid") in none
 

@@ -40,9 +40,7 @@ async def leading(plane: ControlPlane, number: int) -> AsyncIterator[QuotaContro
         views = Views(client, timing=TIMING)
         with ThreadPoolExecutor(1) as executor:
             search = SearchThread(Options(), executor)
-            controller = QuotaController(
-                QuotaConfiguration(), search, client, views, SYSTEM_CLOCK, Reports()
-            )
+            controller = QuotaController(QuotaConfiguration(), search, client, views, SYSTEM_CLOCK, Reports())
             term = Term(number, SYSTEM_CLOCK, holder=f"holder-{number}")
             tasks = [asyncio.create_task(each) for each in (views.run(), controller.lead(term))]
             try:

@@ -249,7 +249,7 @@ def full(kind: str) -> dict[str, Any]:
             },
             "status": {"conditions": CONDITIONS},
         },
-        "MultiKueueConfig": {"spec": {"clusters": ["one", "two"]}},
+        "MultiKueueConfig": {"spec": {"clusters": ["one", "two"], "quotaManagement": "Automated"}},
         "MultiKueueCluster": {
             "spec": {
                 "clusterSource": {

@@ -203,7 +203,7 @@ BAD: list[tuple[str, Path, Any]] = [
     ("Workload", (*CHECK, "message"), "m" * 32769),
     ("Workload", (*CHECK, "requeueAfterSeconds"), -1),
     ("Workload", (*CHECK, "retryCount"), 2**31),
-    ("Workload", ("status", "nominatedClusterNames"), ["c"] * 11),
+    ("Workload", ("status", "nominatedClusterNames"), ["c"] * 21),
     ("Workload", ("status", "preemptionGates", 0, "position"), "Ajar"),
 ]
 

@@ -21,6 +21,7 @@ APPLIED = re.compile(r"^kubectl .* -k (manifests/\S+)", re.MULTILINE)
 CRD_FOLDERS = {
     "crds": {
         "clusterpreemptionplans.reprieve.dev",
+        "dispatchplans.reprieve.dev",
         "podgroups.reprieve.dev",
         "preemptionplans.reprieve.dev",
     },
