@@ -215,7 +215,7 @@ def cost_of(item: CostObject, seen: int) -> Cost | None:
 
 
 def _object(raw: msgspec.Raw) -> Mapping[str, Any]:
-    value = orjson.loads(raw)
+    value = orjson.loads(memoryview(raw))
     if not isinstance(value, dict):
         raise ValueError("spec: not an object")  # noqa: TRY004 - stores raise ValueError
     return value
