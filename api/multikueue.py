@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from api.integration import PREBUILT_WORKLOAD_LABEL
+from api.meta import ObjectMeta
+
 __all__ = [
     "CONTROLLER_NAME",
     "DISPATCHED_BY",
@@ -15,6 +18,8 @@ __all__ = [
     "ORIGIN_LABEL",
     "PREBUILT_WORKLOAD_ANNOTATION",
     "WORKER_POD_LABEL",
+    "is_copy",
+    "prebuilt_workload",
 ]
 
 CONTROLLER_NAME: Final = "kueue.x-k8s.io/multikueue"
@@ -37,3 +42,15 @@ EVICTED_ON_MANAGER: Final = "EvictedOnManagerCluster"
 """Reason of DeactivationTarget on a copy whose Workload the manager has evicted."""
 MANAGER_NAMESPACE: Final = "reprieve-multikueue"
 """Here: the kubeconfig Secrets. In a worker cluster: the Lease of the origin, and the probe of gates."""
+
+
+def is_copy(meta: ObjectMeta) -> bool:
+    """Whether a manager has made the object in this cluster, and decides what it asks for."""
+    return ORIGIN_LABEL in (meta.labels or {})
+
+
+def prebuilt_workload(meta: ObjectMeta) -> str:
+    """The Workload that a Job uses in place of its own; empty if it names none. The annotation is read first: a label
+    has room for 63 characters only."""
+    named = (meta.annotations or {}).get(PREBUILT_WORKLOAD_ANNOTATION)
+    return named or (meta.labels or {}).get(PREBUILT_WORKLOAD_LABEL, "")

@@ -136,9 +136,7 @@ class _Services:
         reports = Reports()
         self.controllers += [
             QuotaController(settings, search, client, views, clock, reports, self._placements),
-            JobController(
-                jobs, client, views, reports.workloads, settings.overdue_seconds, clock, self._stops
-            ),
+            JobController(jobs, client, views, reports, settings.overdue_seconds, clock, self._stops),
             CheckController(client, views, clock),
         ]
         manager = self._configuration.multikueue

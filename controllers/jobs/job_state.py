@@ -15,11 +15,13 @@ from api.core import TimedToleration
 from api.integration import WORKLOAD_ANNOTATION
 from api.jobs import TemplatedJob
 from api.meta import Condition, ObjectMeta, Struct
+from api.multikueue import CONTROLLER_NAME
 
 __all__ = [
     "TemplateParts",
     "finished",
     "has_additions",
+    "is_dispatched",
     "is_mutable",
     "is_suspended",
     "nothing_runs",
@@ -58,6 +60,11 @@ class TemplateParts(Struct):
 def template_parts(template: msgspec.Raw | bytes) -> TemplateParts:
     """Those of a template as JSON."""
     return msgspec.json.decode(template, type=TemplateParts)
+
+
+def is_dispatched(job: TemplatedJob) -> bool:
+    """Whether its pods run in another cluster, which a manager chooses. Its status is that of the Job there."""
+    return job.spec.managed_by == CONTROLLER_NAME
 
 
 def is_suspended(job: TemplatedJob) -> bool:

@@ -13,6 +13,7 @@ from api.core import PriorityClass
 from api.integration import MAX_EXEC_TIME_LABEL, PRIORITY_CLASS_LABEL
 from api.kueue import API_VERSION, RESOURCE_IN_USE, WorkloadPriorityClass
 from api.meta import ObjectMeta
+from api.multikueue import is_copy
 from api.syntax import whole_number
 from api.workloads import PriorityClassRef, Workload
 
@@ -64,7 +65,13 @@ class Wish:
         }
 
     def changes(self, workload: Workload) -> dict[str, Any]:
-        """What is different in the Workload, as a merge patch of its spec."""
+        """What is different in the Workload, as a merge patch of its spec.
+
+        The spec of a copy is the business of the manager that made it: a class of the same name may have another value
+        here (Kueue's issue 13929).
+        """
+        if is_copy(workload.metadata):
+            return {}
         spec = workload.spec
         is_ = Wish(
             spec.queue_name,

@@ -13,7 +13,7 @@ from api.validation import convert
 from api.workloads import Workload
 from tests.kit.manifests import kueue
 
-__all__ = ["CLEAN", "UID", "condition", "group_workload", "job", "merge", "read_job", "read_workload"]
+__all__ = ["CLEAN", "UID", "Json", "condition", "group_workload", "job", "merge", "read_job", "read_workload"]
 
 UID: Final = "0000-job"
 Json = dict[str, Any]

@@ -21,6 +21,7 @@ from api.integration import (
     QUEUE_NAME_LABEL,
 )
 from api.jobs import JOB_CONTROLLER, pods_at_once
+from api.multikueue import PREBUILT_WORKLOAD_ANNOTATION
 from api.partial_jobs import boolean, completions_follow
 from api.selectors import selects
 from api.syntax import subdomain_faults, whole_number
@@ -99,6 +100,9 @@ def validate(request: Request) -> Verdict:
 
 def _causes(job: Object) -> Iterator[Cause]:
     yield from queue_causes(child(job, "metadata"))
+    if named := _annotation(job, PREBUILT_WORKLOAD_ANNOTATION):
+        path = f"metadata.annotations[{PREBUILT_WORKLOAD_ANNOTATION}]"
+        yield from invalid(path, subdomain_faults(named))
     follows, spec, path = _annotation(job, FOLLOWS), child(job, "spec"), f"metadata.annotations[{FOLLOWS}]"
     if follows is not None and boolean(follows) is None:
         yield Cause(path, INVALID, f"{shown(follows)} is neither true nor false")
@@ -140,7 +144,7 @@ def _changes(new: Object, old: Object) -> Iterator[Cause]:
     """What must not change while the pods run. A Job that is being suspended may change."""
     if not _is_suspended(new):
         yield from _changed(new, old, QUEUE_NAME_LABEL, "while the Job is not suspended")
-    yield from _changed(new, old, PREBUILT_WORKLOAD_LABEL, "")
+    yield from _other_workload(new, old)
     if not _is_suspended(new) or not _is_suspended(old):
         yield from _changed(new, old, MAX_EXEC_TIME_LABEL, "while the Job is not suspended")
     if not _is_suspended(old) and not _is_suspended(new):
@@ -155,6 +159,20 @@ def _changes(new: Object, old: Object) -> Iterator[Cause]:
         if before != after:
             message = f"{IMMUTABLE} while the Job is not suspended and has {LEAST}"
             yield Cause("spec.parallelism", INVALID, message)
+
+
+def _other_workload(new: Object, old: Object) -> Iterator[Cause]:
+    """The Workload that the Job uses cannot change. The annotation is read first, as the controller of Jobs does."""
+    named = [
+        _annotation(each, PREBUILT_WORKLOAD_ANNOTATION)
+        or entries(child(each, "metadata"), "labels").get(PREBUILT_WORKLOAD_LABEL, "")
+        for each in (old, new)
+    ]
+    if named[0] != named[1]:
+        has = any(_annotation(each, PREBUILT_WORKLOAD_ANNOTATION) for each in (old, new))
+        place = "annotations" if has else "labels"
+        path = f"metadata.{place}[{PREBUILT_WORKLOAD_LABEL}]"
+        yield Cause(path, INVALID, f"{IMMUTABLE}: it was {shown(named[0])}")
 
 
 def _changed(new: Object, old: Object, label: str, when: str) -> Iterator[Cause]:

@@ -15,7 +15,7 @@ from kube.client import ApiClient
 from kube.recorder import EventRecorder
 from kube.sender import Sender
 from runtime.exchange.owner_stops import OwnerStops
-from runtime.exchange.workload_reports import Reporter, WorkloadReports
+from runtime.exchange.reports import Reports
 from runtime.mirror.freshness import catch_up
 from runtime.mirror.readiness import not_synced
 from runtime.mirror.views import Views
@@ -35,12 +35,13 @@ class JobController:
         settings: JobsConfiguration,
         client: ApiClient,
         views: Views,
-        reports: WorkloadReports,
+        reports: Reports,
         overdue_seconds: float,
         clock: Clock,
         stops: OwnerStops | None = None,
     ) -> None:
-        """`reports`: where the quota controller learns what holds of Workloads. `overdue_seconds`: after this
+        """`reports`: where the quota controller learns what holds of Workloads, and what a manager of several clusters
+        says of those that it has sent to one. `overdue_seconds`: after this
         time the pods of an evicted Job are named. `stops`: where the nodes plane asks that Jobs stop; None: it does
         not."""
         self._client, self._clock, self._stops = client, clock, stops or OwnerStops()
@@ -65,12 +66,10 @@ class JobController:
             mirrors.job_view.apply,
             mirrors.workload_view.apply,
         )
-        reporter = Reporter(self._reports)
         evicted = EvictedOnNodes(mirrors, self._clock)
-        leading = Leading(mirrors, writer, recorder, reporter, evicted, self._overdue, self._clock)
+        leading = Leading(mirrors, writer, recorder, self._reports, evicted, self._overdue, self._clock)
         try:
             with self._stops.served(evicted):
                 await leading.run()
         finally:
-            reporter.close()
             await recorder.close()

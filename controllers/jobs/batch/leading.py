@@ -13,8 +13,9 @@ from api.clock import Clock
 from api.jobs import TemplatedJob
 from api.kueue import RESOURCE_IN_USE
 from api.meta import ObjectMeta
+from api.multikueue import is_copy
 from api.times import parse_rfc3339
-from api.workloads import EVICTED, JOB_UID_LABEL, QUOTA_RESERVED, Workload
+from api.workloads import EVICTED, FINISHED, JOB_UID_LABEL, QUOTA_RESERVED, Workload
 from controllers.jobs.batch.evicted_on_nodes import EvictedOnNodes
 from controllers.jobs.batch.life import (
     Around,
@@ -31,13 +32,14 @@ from controllers.jobs.batch.life import (
 )
 from controllers.jobs.batch.mirrors import JobMirrors, controller_of
 from controllers.jobs.batch.workload_of import wish_of
-from controllers.jobs.job_state import TemplateParts
+from controllers.jobs.job_state import TemplateParts, is_dispatched
 from controllers.jobs.owned_workload import Classes, JobError, Wish
 from controllers.jobs.writer import JobWriter
 from kube.client import ApiError
 from kube.finalizers import has_finalizer
 from kube.recorder import EventRecorder, Reference
-from quota.state.workloads import is_true, key_of, true_condition
+from quota.state.workloads import is_evicting, is_true, key_of, true_condition
+from runtime.exchange.reports import Reports
 from runtime.exchange.workload_reports import Reported, Reporter
 from runtime.mirror.changes import joined
 from runtime.work.queue import KeyedQueue
@@ -67,16 +69,18 @@ class Leading:
         mirrors: JobMirrors,
         writer: JobWriter,
         recorder: EventRecorder,
-        reporter: Reporter,
+        reports: Reports,
         evicted: EvictedOnNodes,
         overdue_seconds: float,
         clock: Clock,
     ) -> None:
-        """`evicted`: Jobs that must stop for others on nodes. `overdue_seconds`: after this time an evicted Job
+        """`reports`: what is said here of Workloads, and what a manager of several clusters says of those elsewhere.
+        `evicted`: Jobs that must stop for others on nodes. `overdue_seconds`: after this time an evicted Job
         whose pods are left is overdue."""
         self._evicted = evicted
         self._mirrors, self._writer, self._recorder = mirrors, writer, recorder
-        self._reporter, self._overdue, self._clock = reporter, overdue_seconds, clock
+        self._dispatched, self._reporter = reports.dispatched, Reporter(reports.workloads)
+        self._overdue, self._clock = overdue_seconds, clock
         self._queue: KeyedQueue[Item] = KeyedQueue(backoff=BACKOFF, clock=clock)
         self._warned: set[str] = set()
         """Keys of Jobs that cannot become Workloads. A new class or Workload may help them."""
@@ -87,12 +91,16 @@ class Leading:
 
     async def run(self) -> None:
         """Act until cancelled. The views must be as new as the API server."""
-        with self._mirrors.changes.told(self._changed), self._evicted.told(self._must_stop):
-            for job in self._mirrors.jobs:
-                self._queue.add((JOB, _key(job.metadata)))
-            for workload in self._mirrors.workloads:
-                self._workload_changed(key_of(workload))
-            await serve(self._queue, self._look, self._failed, name="jobs", workers=AT_ONCE)
+        changes, evicted = self._mirrors.changes.told(self._changed), self._evicted.told(self._must_stop)
+        try:
+            with changes, evicted, self._dispatched.told(self._elsewhere_changed):
+                for job in self._mirrors.jobs:
+                    self._queue.add((JOB, _key(job.metadata)))
+                for workload in self._mirrors.workloads:
+                    self._workload_changed(key_of(workload))
+                await serve(self._queue, self._look, self._failed, name="jobs", workers=AT_ONCE)
+        finally:
+            self._reporter.close()
 
     def _failed(self, item: Item, error: ApiError, wait: float) -> None:
         if error.status != HTTPStatus.CONFLICT:
@@ -109,6 +117,12 @@ class Leading:
 
     def _must_stop(self, key: str) -> None:
         self._queue.add((JOB, key))
+
+    def _elsewhere_changed(self, key: str) -> None:
+        """A Workload that is being deleted may have waited for the end of its pods in another cluster."""
+        workload = self._mirrors.workload(key)
+        if workload is not None and workload.metadata.deletion_timestamp is not None:
+            self._queue.add((WORKLOAD, key))
 
     def _look_at_warned(self) -> None:
         for each in self._warned:
@@ -155,26 +169,34 @@ class Leading:
             self._reporter.report(workload.metadata.uid, key_of(workload), reported)
         if step.warning:
             self._warned.add(key)
-            self._tell(job, JobEvent("Warning", "ErrWorkloadCompose", step.warning))
+            self._tell(job, JobEvent("Warning", step.warning_reason, step.warning))
         await self._write(job, workload, step)
         if step.event is not None:
             self._tell(job, step.event)
 
     async def _step(self, job: TemplatedJob, workload: Workload | None) -> Step:
-        wish = _wish(job, self._mirrors.supplies.classes)
-        step = next_step(job, workload, Around(wish, self._mirrors.supplies.infos))
+        supplies = self._mirrors.supplies
+        elsewhere = workload is not None and self._may_run_elsewhere(workload)
+        around = Around(_wish(job, supplies.classes), supplies.infos, may_run_elsewhere=elsewhere)
+        step = next_step(job, workload, around)
         if isinstance(step.write, NeedsOriginal) and workload is not None:
             original = await self._writer.original(workload.metadata)
-            step = next_step(
-                job, workload, Around(wish, self._mirrors.supplies.infos, original or TemplateParts())
-            )
+            step = next_step(job, workload, replace(around, original=original or TemplateParts()))
         return step
+
+    def _may_run_elsewhere(self, workload: Workload) -> bool:
+        """Whether a manager must still say that no pod of it is left in its cluster. Without a manager nobody would
+        ever say so."""
+        if workload.status.cluster_name is None or not self._dispatched.is_served:
+            return False
+        said = self._dispatched.of(workload.metadata.uid)
+        return said is None or said.may_run
 
     async def _with_remaining(self, job: TemplatedJob, workload: Workload, reported: Reported) -> Reported:
         """The report with the pods that are left, if the Workload was evicted long ago. They are known before it is
         overdue: then the event names them."""
         since = _evicted_at(workload)
-        if since is None or reported.nothing_runs:
+        if since is None or reported.nothing_runs or is_dispatched(job):
             return reported
         left = since + self._overdue / 2 - self._clock.wall()
         if left > 0:
@@ -218,12 +240,17 @@ class Leading:
             self._queue.add((JOB, _key(job.metadata)))
             return
         uid = (meta.labels or {}).get(JOB_UID_LABEL, "")
+        if not uid and is_copy(meta):
+            # Its manager makes the Job later, if at all. Without one nothing of it runs.
+            nothing = is_evicting(workload) and not self._mirrors.has_user(meta)
+            self._reporter.report(meta.uid, key, Reported(nothing_runs=nothing))
         if not uid or (job is None and await self._has_job(meta, uid)):
             return  # it is nobody's, or whoever has it looks at it
         pods = await self._writer.pods_of(meta.namespace, uid)
         self._reporter.report(meta.uid, key, Reported(runs=bool(pods), remaining=tuple(pods)))
         if not pods and meta.deletion_timestamp is not None:
-            if has_finalizer(meta, RESOURCE_IN_USE):
+            waits = self._may_run_elsewhere(workload) and not is_true(workload, FINISHED)
+            if not waits and has_finalizer(meta, RESOURCE_IN_USE):
                 await self._writer.unprotect_workload(meta)
         elif not pods and job is None:
             await self._writer.delete_workload(meta)

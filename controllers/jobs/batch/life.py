@@ -12,14 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple
 
-from api.integration import PREBUILT_WORKLOAD_LABEL
 from api.jobs import TemplatedJob
 from api.kueue import RESOURCE_IN_USE
+from api.multikueue import is_copy, prebuilt_workload
 from api.podsets import DEFAULT_POD_SET
 from api.words import counted
 from api.workloads import ADMITTED, EVICTED, FINISHED, QUOTA_RESERVED, Workload
 from controllers.jobs.batch.partial import as_it_was
-from controllers.jobs.batch.starting import restore, start, stop, strip
+from controllers.jobs.batch.starting import restore, resume, start, stop, strip
 from controllers.jobs.batch.workload_of import (
     is_for,
     labels_of,
@@ -28,12 +28,12 @@ from controllers.jobs.batch.workload_of import (
     pod_sets,
     queue_of,
     workload_body,
-    workload_name,
 )
 from controllers.jobs.job_state import (
     TemplateParts,
     finished,
     has_additions,
+    is_dispatched,
     is_mutable,
     is_suspended,
     nothing_runs,
@@ -60,6 +60,10 @@ __all__ = [
 ]
 
 FAILED_TO_START: Final = "FailedToStart"
+NOT_COMPOSED: Final = "ErrWorkloadCompose"
+NOT_FOUND: Final = "PrebuiltWorkloadNotFound"
+OUT_OF_SYNC: Final = "OutOfSync", "The prebuilt workload is out of sync with its user job"
+"""In Kueue's words. A manager of several clusters reads the reason."""
 Patch = dict[str, Any]
 
 
@@ -137,6 +141,7 @@ class Step:
     event: JobEvent | None = None
     warning: str = ""
     """Why nothing can be done; empty if that is not so."""
+    warning_reason: str = NOT_COMPOSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +153,8 @@ class Around:
     """What the admission adds. It may raise PodSetConflict."""
     original: TemplateParts | None = None
     """The template in the Workload, if it has been read."""
+    may_run_elsewhere: bool = False
+    """Pods of it may be active or terminating in another cluster, as its manager says."""
 
 
 def next_step(job: TemplatedJob, workload: Workload | None, around: Around) -> Step:
@@ -157,7 +164,7 @@ def next_step(job: TemplatedJob, workload: Workload | None, around: Around) -> S
     if not is_for(workload, job):
         return _of_another(job, workload)
     step = _with_workload(job, workload, around)
-    if nothing_runs(job) or finished(job) is not None:
+    if is_dispatched(job) or nothing_runs(job) or finished(job) is not None:
         return step
     return replace(step, reported=replace(step.reported, runs=True))
 
@@ -166,10 +173,10 @@ def _with_workload(job: TemplatedJob, workload: Workload, around: Around) -> Ste
     if workload.metadata.deletion_timestamp is not None:
         return _workload_deleted(job, workload, around)
     if (end := finished(job)) is not None:
-        return Step(reported=Reported(nothing_runs=True, finished=end))
+        return Step(reported=Reported(nothing_runs=not _is_elsewhere(job, workload), finished=end))
     if not is_suspended(job):
         return _running(job, workload)
-    if not nothing_runs(job):
+    if not is_dispatched(job) and not nothing_runs(job):
         return Step()  # the Job controller ends the pods
     return _suspended(job, workload, around)
 
@@ -182,12 +189,12 @@ def _without_workload(job: TemplatedJob, around: Around) -> Step:
         return Step()
     if not is_suspended(job):
         return _stop(job, "it has no Workload, and so no quota")
-    if isinstance(around.wish, JobError):
-        return Step(warning=str(around.wish))
     if has_additions(job):
         return _prepared(job) or Step(PatchJob("restore", strip(job)))
-    if _is_prebuilt(job):
-        return Step(warning=f"Workload {workload_name(job)} does not exist")
+    if name := prebuilt_workload(job.metadata):
+        return Step(warning=f"Workload {name} does not exist", warning_reason=NOT_FOUND)
+    if isinstance(around.wish, JobError):
+        return Step(warning=str(around.wish))
     body = workload_body(job, around.wish)
     return Step(
         CreateWorkload(body),
@@ -200,6 +207,8 @@ def _of_another(job: TemplatedJob, workload: Workload) -> Step:
         return _stop(job, f"Workload {workload.metadata.name} belongs to another object")
     if workload.metadata.owner_references:
         return Step(warning=f"Workload {workload.metadata.name} belongs to another object")
+    if workload.metadata.deletion_timestamp is not None:
+        return Step()  # it gets no finalizer any longer
     adopted = {
         "resourceVersion": workload.metadata.resource_version,
         "ownerReferences": [owner_of(job)],
@@ -217,7 +226,7 @@ def _workload_deleted(job: TemplatedJob, workload: Workload, around: Around) -> 
     if finished(job) is None:
         if not is_suspended(job):
             return _stop(job, f"Workload {workload.metadata.name} was deleted")
-        if not nothing_runs(job):
+        if around.may_run_elsewhere or (not is_dispatched(job) and not nothing_runs(job)):
             return Step()
         if has_additions(job):
             return _restored(job, workload, around)
@@ -237,6 +246,11 @@ def _running(job: TemplatedJob, workload: Workload) -> Step:
     return Step(reported=Reported(reclaimable=_reclaimable(job, workload)))
 
 
+def _is_elsewhere(job: TemplatedJob, workload: Workload) -> bool:
+    """Whether another cluster has it. Its manager says whether something runs there."""
+    return is_dispatched(job) and workload.status.cluster_name is not None
+
+
 def _why_not(job: TemplatedJob, workload: Workload) -> str | None:
     """Why the Job must not run; None if it may."""
     evicted = true_condition(workload, EVICTED)
@@ -244,10 +258,12 @@ def _why_not(job: TemplatedJob, workload: Workload) -> str | None:
         return evicted.message or "its Workload is evicted"
     if not is_true(workload, ADMITTED):
         return "it was resumed without being admitted"
-    if not has_additions(job):
+    if not has_additions(job) and not is_dispatched(job):
         return "it was resumed by somebody else"
     if not matches(job, workload):
         return f"it needs more pods ({pods_needed(job)}) than have quota"
+    if is_copy(workload.metadata):
+        return None  # its manager chose the queue
     name = queue_of(job)  # also if its priority class does not exist
     if name != workload.spec.queue_name:
         now = f"its queue is {name} now, and" if name else "it names no queue now, and its queue"
@@ -260,26 +276,29 @@ def _why_not(job: TemplatedJob, workload: Workload) -> str | None:
 
 def _suspended(job: TemplatedJob, workload: Workload, around: Around) -> Step:
     evicted = is_evicting(workload)
-    reported = Reported(nothing_runs=evicted, reclaimable=_reclaimable(job, workload))
+    is_free = evicted and not _is_elsewhere(job, workload)
+    reported = Reported(nothing_runs=is_free, reclaimable=_reclaimable(job, workload))
     if has_additions(job):
         return replace(_restored(job, workload, around), reported=reported)
     if is_true(workload, FINISHED):
         return Step(reported=reported)
-    if isinstance(around.wish, JobError):
+    if is_copy(workload.metadata):
+        if not matches(job, workload):
+            return Step(reported=replace(reported, finished=OUT_OF_SYNC))
+    elif isinstance(around.wish, JobError):
         return Step(reported=reported, warning=str(around.wish))
-    change = _changed(job, workload, around.wish)
-    if change is not None:
+    elif (change := _changed(job, workload, around.wish)) is not None:
         return replace(change, reported=reported)
     if evicted or not is_true(workload, ADMITTED):
         return Step(reported=reported)
-    return _start(job, workload, around)
+    return _resume(job, workload) if is_dispatched(job) else _start(job, workload, around)
 
 
 def _changed(job: TemplatedJob, workload: Workload, wish: Wish) -> Step | None:
     """What the Workload needs in order to be what the Job asks for; None if it is that."""
     name = workload.metadata.name
     spec, is_same = wish.changes(workload), matches(job, workload)
-    if not is_same and _is_prebuilt(job):
+    if not is_same and prebuilt_workload(job.metadata):
         return Step(warning=f"the pods of the Job are not those of Workload {name}")
     if is_true(workload, QUOTA_RESERVED):
         if not is_same or "queueName" in spec:
@@ -315,6 +334,20 @@ def _start(job: TemplatedJob, workload: Workload, around: Around) -> Step:
     return Step(PatchJob("start", patch), event=JobEvent("Normal", "Started", note))
 
 
+def _resume(job: TemplatedJob, workload: Workload) -> Step:
+    """Its pods run in another cluster."""
+    admission, cluster = workload.status.admission, workload.status.cluster_name
+    queue = admission.cluster_queue if admission is not None else ""
+    if cluster is None:
+        return Step(
+            warning=f"it is managed by {job.spec.managed_by}, and ClusterQueue {queue} chose no cluster"
+        )
+    if job.status.start_time is not None:
+        return Step(ResetStartTime())  # of an earlier attempt
+    note = f"Admitted by ClusterQueue {queue}, and runs in cluster {cluster}"
+    return Step(PatchJob("start", resume(job)), event=JobEvent("Normal", "Started", note))
+
+
 # ---- parts
 
 
@@ -333,18 +366,23 @@ def _restored(job: TemplatedJob, workload: Workload, around: Around) -> Step:
 
 
 def _prepared(job: TemplatedJob) -> Step | None:
-    """What comes before a change of the template; None if it may change now."""
-    if is_mutable(job):
+    """What comes before a change of the template; None if it may change now. Nobody says that a Job is suspended whose
+    pods run elsewhere."""
+    if is_mutable(job) or (is_dispatched(job) and job.status.start_time is None):
         return None
     return Step(ResetStartTime()) if job.status.start_time is not None else Step()
 
 
 def _reclaimable(job: TemplatedJob, workload: Workload) -> dict[str, int]:
-    """Pods of the Workload that the Job does not need any longer. A Job that runs in part needs the others later."""
+    """Pods of the Workload that the Job does not need any longer. A Job that runs in part needs the others later.
+
+    In another cluster a Job begins anew each time. The counters here are those of all its attempts. The indexes are
+    those of the attempt that runs.
+    """
+    if is_dispatched(job) and (
+        is_suspended(job) or job.status.start_time is None or job.spec.completion_mode != "Indexed"
+    ):
+        return {}
     needed = pods_needed(as_it_was(job, workload)) if has_additions(job) else pods_needed(job)
     over = {each.name: each.count - needed for each in workload.spec.pod_sets}
     return {name: count for name, count in over.items() if count > 0}
-
-
-def _is_prebuilt(job: TemplatedJob) -> bool:
-    return bool((job.metadata.labels or {}).get(PREBUILT_WORKLOAD_LABEL))

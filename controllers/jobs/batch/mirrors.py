@@ -9,6 +9,7 @@ from api.core import Namespace
 from api.integration import JOB_FRAMEWORK
 from api.jobs import JOB_CONTROLLER, TemplatedJob
 from api.meta import ObjectMeta
+from api.multikueue import CONTROLLER_NAME, prebuilt_workload
 from api.selectors import selects
 from api.workloads import Workload
 from controllers.jobs.batch.workload_of import queue_of, workload_name
@@ -29,6 +30,8 @@ from runtime.mirror.views import View, Views
 __all__ = ["JobMirrors", "controller_of"]
 
 KIND: Final = "Job"
+MANAGED_BY: Final = (None, JOB_CONTROLLER, CONTROLLER_NAME)
+"""Who runs the pods of Jobs that are managed here. A manager of several clusters has them run in another one."""
 
 
 class _Jobs(Objects[TemplatedJob]):
@@ -93,6 +96,14 @@ class JobMirrors:
         """The Workload that has the name of the Job's."""
         return self.workloads.get(job.metadata.namespace, workload_name(job))
 
+    def has_user(self, workload: ObjectMeta) -> bool:
+        """Whether a Job names the Workload as its prebuilt one."""
+        return any(
+            each.metadata.namespace == workload.namespace
+            and prebuilt_workload(each.metadata) == workload.name
+            for each in self.jobs
+        )
+
     def owner_of(self, meta: ObjectMeta) -> TemplatedJob | None:
         """The Job that owns the Workload, managed or not."""
         job = self.jobs.get(meta.namespace, controller_of(meta))
@@ -101,10 +112,7 @@ class JobMirrors:
 
     def _is_managed(self, job: TemplatedJob) -> bool:
         """A Job that had a queue stays managed when it loses the label: nobody leaves a queue with its quota."""
-        if JOB_FRAMEWORK not in self._settings.frameworks or job.spec.managed_by not in (
-            None,
-            JOB_CONTROLLER,
-        ):
+        if JOB_FRAMEWORK not in self._settings.frameworks or job.spec.managed_by not in MANAGED_BY:
             return False
         if queue_of(job) or self.workload_of(job) is not None:
             return True

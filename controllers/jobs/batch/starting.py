@@ -9,12 +9,13 @@ import msgspec
 
 from api.integration import POD_SET_LABEL, STARTED_WITH_ANNOTATION, WORKLOAD_ANNOTATION
 from api.jobs import OF_THE_JOB, TemplatedJob
+from api.multikueue import WORKER_POD_LABEL, is_copy
 from api.workloads import Workload
 from controllers.jobs.batch.partial import lowered, raised, started_with
 from controllers.jobs.job_state import TemplateParts, template_parts
 from quota.cycle.pod_set_infos import PodSetInfo, merged
 
-__all__ = ["restore", "start", "stop", "strip"]
+__all__ = ["restore", "resume", "start", "stop", "strip"]
 
 Patch = dict[str, Any]
 
@@ -25,6 +26,8 @@ def start(job: TemplatedJob, workload: Workload, info: PodSetInfo) -> Patch:
     """Adds what the admission brings, and lets as many pods run as have quota, in one write. Raises PodSetConflict."""
     parts = template_parts(job.spec.template)
     labels = {**info.labels, POD_SET_LABEL: info.name}
+    if is_copy(workload.metadata):
+        labels[WORKER_POD_LABEL] = "true"
     annotations = {**info.annotations, WORKLOAD_ANNOTATION: workload.metadata.name}
     merged(parts.labels, labels, "label", ADMISSION)
     merged(parts.annotations, annotations, "annotation", ADMISSION)
@@ -42,6 +45,12 @@ def start(job: TemplatedJob, workload: Workload, info: PodSetInfo) -> Patch:
         annotations[STARTED_WITH_ANNOTATION] = started_with(job, fewer)
     template = {"metadata": {"labels": labels, "annotations": annotations}, "spec": spec}
     return _patch(job, {"suspend": False, "template": template, **fewer})
+
+
+def resume(job: TemplatedJob) -> Patch:
+    """Lets a Job run in the cluster that was chosen for it. Nothing is added: what this cluster's flavors say of nodes
+    is not true there."""
+    return _patch(job, {"suspend": False})
 
 
 def stop(job: TemplatedJob) -> Patch:
@@ -74,7 +83,7 @@ def strip(job: TemplatedJob) -> Patch:
     The Job gets all its pods back.
     """
     ours = {WORKLOAD_ANNOTATION: None, STARTED_WITH_ANNOTATION: None}
-    names = {"labels": {POD_SET_LABEL: None}, "annotations": ours}
+    names = {"labels": {POD_SET_LABEL: None, WORKER_POD_LABEL: None}, "annotations": ours}
     return _patch(job, {"template": {"metadata": names}, **raised(job, None)})
 
 

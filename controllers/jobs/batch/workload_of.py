@@ -8,9 +8,10 @@ from typing import Any, Final
 import msgspec
 
 from api.core import PodSpec
-from api.integration import PREBUILT_WORKLOAD_LABEL, QUEUE_NAME_LABEL
+from api.integration import QUEUE_NAME_LABEL
 from api.jobs import OF_THE_JOB, TemplatedJob
 from api.meta import ObjectMeta
+from api.multikueue import is_copy, prebuilt_workload
 from api.partial_jobs import min_parallelism
 from api.podsets import DEFAULT_POD_SET, PodSet, PodTemplate
 from api.priority import SYSTEM_CLASSES, global_default
@@ -55,10 +56,7 @@ UNCONSTRAINED: Final = "kueue.x-k8s.io/podset-unconstrained-topology"
 
 def workload_name(job: TemplatedJob) -> str:
     """The name of the Job's Workload. A Job of the same name that is made later gets another one."""
-    prebuilt = (job.metadata.labels or {}).get(PREBUILT_WORKLOAD_LABEL)
-    if prebuilt:
-        return prebuilt
-    return owned_name(KIND, GROUP, job.metadata)
+    return prebuilt_workload(job.metadata) or owned_name(KIND, GROUP, job.metadata)
 
 
 def queue_of(job: TemplatedJob) -> str:
@@ -82,7 +80,8 @@ def matches(job: TemplatedJob, workload: Workload) -> bool:
 
     While the Job waits, they are the same. A Job that has quota may need fewer pods than that: the others are
     reclaimable, or have no quota (partial admission). More pods than have quota are others. A template can change only
-    while the Job waits.
+    while the Job waits. A copy is compared as Kueue does it: whoever changes the labels of pods in this cluster does no
+    harm.
     """
     if len(workload.spec.pod_sets) != 1:
         return False
@@ -96,7 +95,10 @@ def matches(job: TemplatedJob, workload: Workload) -> bool:
             return False
     if has_additions(job):
         return _unchanged(pods) == _unchanged(_typed(_pod_set(job)))
-    return _normal(pods) == _normal(_typed(_pod_set(job)))
+    asked = _typed(_pod_set(job))
+    if is_copy(workload.metadata):
+        return _size(pods) == _size(asked)
+    return _normal(pods) == _normal(asked)
 
 
 def workload_body(job: TemplatedJob, wish: Wish) -> dict[str, Any]:
@@ -155,10 +157,17 @@ def _typed(pod_set: Mapping[str, Any]) -> PodSet:
 
 
 def _normal(pods: PodSet) -> PodSet:
-    """Metadata that is empty and metadata that is missing are the same."""
+    """Metadata that is empty and metadata that is missing are the same. Kueue leaves a label of the Job controller in
+    its Workloads."""
     meta = pods.template.metadata or ObjectMeta()
-    plain = ObjectMeta(labels=meta.labels or None, annotations=meta.annotations or None)
+    labels = {key: value for key, value in (meta.labels or {}).items() if key not in OF_THE_JOB}
+    plain = ObjectMeta(labels=labels or None, annotations=meta.annotations or None)
     return msgspec.structs.replace(pods, template=PodTemplate(plain, pods.template.spec))
+
+
+def _size(pods: PodSet) -> tuple[int, int | None, PodSpec]:
+    """How many pods, and what they ask for."""
+    return pods.count, pods.min_count, pods.template.spec
 
 
 def _unchanged(pods: PodSet) -> PodSpec:

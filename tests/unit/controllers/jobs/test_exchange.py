@@ -15,6 +15,7 @@ from controllers.jobs.pod_groups.controller import GroupController
 from kube.client import ApiClient
 from runtime.exchange.owner_stops import NotStoppedError, OwnerStops, PodOwner
 from runtime.exchange.queued_groups import QueuedGroups
+from runtime.exchange.reports import Reports
 from runtime.exchange.workload_reports import WorkloadReports
 from runtime.mirror.views import View
 from tests.kit.clock import ManualClock
@@ -32,7 +33,7 @@ GROUP = {
 async def test_no_job_is_evicted_before_the_controller_of_jobs_acts() -> None:
     stops = OwnerStops()
     await stops.stop([OWNER], "nobody runs Jobs here")
-    views, reports, clock = unconnected(), WorkloadReports(), ManualClock()
+    views, reports, clock = unconnected(), Reports(), ManualClock()
     JobController(JobsConfiguration(), CLIENT, views, reports, 300.0, clock, stops)
     with pytest.raises(NotStoppedError):
         await stops.stop([OWNER], "another gang")

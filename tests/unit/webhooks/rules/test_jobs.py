@@ -109,6 +109,7 @@ def fields(new: Object, old: Object | None = None, settings: Settings = QUEUES) 
     [
         ({QUEUE: "Not_A_Name"}, None, {}, f"metadata.labels[{QUEUE}]"),
         ({QUEUE: "q", PREBUILT: "Not_A_Name"}, None, {}, f"metadata.labels[{PREBUILT}]"),
+        ({QUEUE: "q"}, {PREBUILT: "Not_A_Name"}, {}, f"metadata.annotations[{PREBUILT}]"),
         ({QUEUE: "q", MOST: "0"}, None, {}, f"metadata.labels[{MOST}]"),
         ({QUEUE: "q", MOST: "-1"}, None, {}, f"metadata.labels[{MOST}]"),
         ({QUEUE: "q", MOST: "ten"}, None, {}, f"metadata.labels[{MOST}]"),
@@ -155,6 +156,10 @@ def test_the_queue_changes_only_while_the_job_is_suspended() -> None:
 def test_a_prebuilt_workload_does_not_change() -> None:
     old = job({QUEUE: "a", PREBUILT: "w"}, suspend=True)
     assert fields(job({QUEUE: "a"}, suspend=True), old) == {f"metadata.labels[{PREBUILT}]"}
+    same = job({QUEUE: "a"}, {PREBUILT: "w"}, suspend=True)
+    assert fields(same, old) == set(), "the same Workload, named as Kueue does it since 0.18"
+    other = job({QUEUE: "a", PREBUILT: "w"}, {PREBUILT: "x" * 100}, suspend=True)
+    assert fields(other, old) == {f"metadata.annotations[{PREBUILT}]"}
 
 
 def test_the_time_limit_changes_only_while_the_job_is_suspended() -> None:
