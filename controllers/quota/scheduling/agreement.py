@@ -30,7 +30,7 @@ import structlog
 from api.clock import Clock
 from api.workloads import Workload
 from controllers.quota.life.admitting import admission_of
-from controllers.quota.scheduling.asking import asking_of, owner_of
+from controllers.quota.scheduling.asking import asking_of, asks_for, owner_of
 from quota.cycle.entries import Entry, put_off
 from quota.cycle.queues import is_queued
 from quota.search.asks import Options, ask_for
@@ -147,7 +147,7 @@ class Agreement:
         That places were found is said once to a preemptor: the caller acts on it at once. While a preemption gate is
         closed it counts until nodes or pods have changed.
         """
-        owner, decision = owner_of(entry.workload), entry.decision
+        owner, decision = asks_for(entry.workload), entry.decision
         if self._placements is None or decision is None or owner is None or _is_elsewhere(entry, snapshot):
             return Placed(())
         key, question = key_of(entry.workload), _question(entry.workload, decision)
@@ -182,7 +182,7 @@ class Agreement:
     def refused(self, entry: Entry, snapshot: QuotaSnapshot) -> NoPlace | None:
         """What was answered about an entry whose outcome is Preempt or Gated, of a cycle on this snapshot, if there was
         no place and the answer still counts. Nobody is asked."""
-        if self._placements is None or entry.decision is None or owner_of(entry.workload) is None:
+        if self._placements is None or entry.decision is None or asks_for(entry.workload) is None:
             return None
         if _is_elsewhere(entry, snapshot):
             return None

@@ -10,6 +10,7 @@ from api.core import Pod
 from api.groups import API_VERSION as GROUPS
 from api.kueue import API_VERSION, ResourceFlavor
 from api.meta import ObjectMeta
+from api.multikueue import ORIGIN_LABEL
 from api.podsets import PodSet
 from api.workloads import Admission, Workload
 from quota.cycle.pod_set_infos import PodSetInfo, pod_set_infos, with_info
@@ -17,7 +18,7 @@ from quota.search.adjusted import adjusted
 from quota.state.surroundings import Surroundings
 from runtime.exchange.placements import Asking, Owner, PodsOfSet
 
-__all__ = ["asking_of", "owner_of"]
+__all__ = ["asking_of", "asks_for", "owner_of"]
 
 OWNERS = {"Job": "batch/", "PodGroup": f"{GROUPS.partition('/')[0]}/"}
 """The kinds whose pods are made from the templates of their Workload, with the beginning of their apiVersion."""
@@ -30,6 +31,18 @@ def owner_of(workload: Workload) -> Owner | None:
         if each.controller and each.kind in OWNERS and each.api_version.startswith(OWNERS[each.kind]):
             return Owner(each.kind, meta.namespace, each.name, each.uid)
     return None
+
+
+def asks_for(workload: Workload) -> Owner | None:
+    """For whose pods places are looked for. None: nobody is asked.
+
+    A copy of a manager has no Job before its cluster is chosen. Its pods will be made from its templates, and none of
+    them exists.
+    """
+    meta = workload.metadata
+    if meta.owner_references or ORIGIN_LABEL not in (meta.labels or {}):
+        return owner_of(workload)
+    return Owner("Job", meta.namespace, meta.name, "")
 
 
 def asking_of(

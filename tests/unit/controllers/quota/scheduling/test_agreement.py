@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 import pytest
 
+from api.multikueue import ORIGIN_LABEL
 from api.workloads import PreemptionGate, Workload
 from controllers.quota.scheduling.agreement import FIRST_WAIT, Agreement, without_place
 from quota.cycle.cycle import cycle
@@ -286,6 +287,18 @@ async def test_pods_of_unknown_owners_are_no_reason_to_wait() -> None:
     stage = Stage(head=workload("hero", "q", 2, priority=10))
     assert (await stage.answer())[0] == Placed(())
     assert stage.nodes.asked == []
+
+
+async def test_a_copy_of_a_manager_is_asked_about_before_it_has_a_job() -> None:
+    hero = workload("hero", "q", 2, priority=10)
+    meta = msgspec.structs.replace(hero.metadata, labels={ORIGIN_LABEL: "manager"})
+    stage = Stage(head=msgspec.structs.replace(hero, metadata=meta))
+    assert (await stage.answer())[0] == NOWHERE
+    assert stage.agreement.refused(stage.decide()) == NOWHERE
+    stage = Stage(head=gated(stage.head))
+    stage.nodes.rooms[frozenset({"old-1"})] = PLACED
+    assert (await stage.answer())[1] == ["ns/old-1"]
+    assert stage.nodes.asked == [("old-1",)]
 
 
 async def test_a_workload_that_is_gone_is_forgotten() -> None:
