@@ -29,9 +29,24 @@ WORDS: Final = {
     "waitingInClusterQueue": "Workloads that wait there",
     "podsAtOnce": "pods at once",
     "podsWithoutNode": "pods without a node",
+    "highestVictimPriority": "highest priority of a victim",
+    "victimPrioritySum": "sum of the victims' priorities",
+    "victimWorkloads": "Workloads that would be preempted",
+    "victimPods": "pods that would be evicted",
+    "lostPodSeconds": "pod-seconds of work that would be lost",
 }
 """Numbers by their names, as far as other words are better."""
-ALWAYS: Final = frozenset({"minCount", "members", "requiredMembers", "boundMembers", "priority"})
+ALWAYS: Final = frozenset(
+    {
+        "minCount",
+        "members",
+        "requiredMembers",
+        "boundMembers",
+        "priority",
+        "highestVictimPriority",
+        "victimPrioritySum",
+    }
+)
 """Numbers that are shown if they are 0, too."""
 COLOURS: Final = {True: "bold yellow", False: "bold green"}
 

@@ -9,6 +9,7 @@ from typing import Final
 from api.waits import Place
 from api.words import counted, listed
 from api.workloads import Workload
+from quota.answers.gated import closed_gates
 from quota.answers.pod_counts import counts_of, in_part, why_not_all
 from quota.answers.words import NO_FIT, NOT_COVERED, because, rule_text
 from quota.search.decision import Decision
@@ -81,11 +82,7 @@ def places_of(decision: Decision, queue: Queue) -> Iterator[Place]:
 def would_help(workload: Workload, decision: Decision) -> Iterator[str]:
     """What would have to change so that it gets its quota."""
     if decision.gated:
-        states = {state.name: state.position for state in workload.status.preemption_gates or ()}
-        closed = [
-            gate.name for gate in workload.spec.preemption_gates or () if states.get(gate.name) != "Open"
-        ]
-        yield f"Open preemption gates: {listed(closed)}."
+        yield f"Open preemption gates: {listed(closed_gates(workload))}."
     if decision.mode == "Fit" or decision.targets:
         return
     for search in decision.assignment.searches:

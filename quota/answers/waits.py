@@ -21,6 +21,7 @@ from api.workloads import (
     Workload,
 )
 from quota.answers.decision_words import places_of, said_of, stays_of, targets_of, would_help
+from quota.answers.gated import with_cost
 from quota.answers.picture import QuotaPicture
 from quota.answers.pod_counts import counts_held, counts_of, in_part
 from quota.answers.selected import taking
@@ -249,7 +250,7 @@ def _queued(workload: Workload, known: Wait, around: Around) -> Wait:
     plan = current_plan(around.plans, "Workload", workload.metadata.uid, active=True)
     if plan is not None:
         return _preempting(known, plan, around.quota)
-    return _decided(workload, replace(known, not_modelled=unknown), decision, queue, place)
+    return _decided(workload, replace(known, not_modelled=unknown), decision, queue, place, around)
 
 
 def _place(workload: Workload, queue: Queue, snapshot: QuotaSnapshot, quota: QuotaPicture) -> tuple[int, int]:
@@ -292,11 +293,14 @@ def _holds(quota: QuotaPicture, key: str) -> bool:
     return workload is not None and holds_quota(workload)
 
 
-def _decided(workload: Workload, known: Wait, decision: Decision, queue: Queue, place: int) -> Wait:
+def _decided(
+    workload: Workload, known: Wait, decision: Decision, queue: Queue, place: int, around: Around
+) -> Wait:
     state, says = said_of(decision)
     again = _again(state, queue, place)
     if state == "PreemptionGated":  # it waits, whatever else is true
-        known = replace(known, not_modelled=())
+        known = with_cost(workload, replace(known, not_modelled=()), decision, around.plans, around.now)
+        says = known.sentence
     if known.not_modelled:
         state, says = UNKNOWN, doubted(says, known.not_modelled)
     ahead = "" if place == 1 else f" {counted(place - 1, 'Workload')} before it in ClusterQueue {queue.name}."

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from api.meta import ObjectMeta
-from api.plans import PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus, Preemptor, Victim
+from api.plans import PlanCost, PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus, Preemptor, Victim
 from api.waits import Wait
 from api.workloads import AdmissionCheckState, RequeueState, Workload
 from quota.answers.picture import QuotaPicture
@@ -132,6 +132,37 @@ def test_a_closed_gate_is_named() -> None:
     assert ask(workload("job", "q", 3, gates=["a.example/g"]), QUEUE, LOW).would_help == (
         "Open preemption gates: a.example/g.",
     )
+
+
+GATED = workload("job", "q", 3, gates=["a.example/g"])
+COST = "That would cost 1 Workload with 1 pod and 99 pod-seconds of work."
+
+
+def test_who_waits_for_a_gate_says_what_its_preemption_would_cost() -> None:
+    answer = ask(GATED, QUEUE, LOW)
+    assert answer.sentence.startswith(
+        "It waits for preemption gate a.example/g: 1 Workload would have to be preempted, and a preemption gate is "
+        f"closed. {COST} The highest priority of a victim is -1, and the sum of their priorities is -1."
+    )
+    assert (answer.numbers["victimPods"], answer.numbers["lostPodSeconds"]) == (1, 99)
+    assert answer.waits_for[0].startswith("Workload ns/low of ClusterQueue q, priority -1")
+    assert answer.plan == ""
+
+
+def test_what_is_proposed_counts_if_it_is_about_the_same_victims() -> None:
+    """It knows the pods that would be evicted on nodes, too."""
+    meta = ObjectMeta(name="p", namespace="ns", creation_timestamp=at(50))
+    preemptor = Preemptor("Workload", "kueue.x-k8s.io/v1beta2", "ns", "job", "job", 0)
+    victims = [Victim("Workload", "ns", "low", "low", -1, False, [])]
+    spec = PreemptionPlanSpec(preemptor, "Proposes", "why", victims=victims, cost=PlanCost(-1, -1, 1, 7, 42))
+    for status in (PreemptionPlanStatus(phase="Proposed"), None):
+        plan = PreemptionPlan(metadata=meta, spec=spec, status=status)
+        answer = ask(GATED, QUEUE, LOW, plans=(plan,))
+        assert (answer.state, answer.source, answer.plan) == ("PreemptionGated", "Engine", "ns/p")
+        assert (answer.numbers["victimPods"], answer.numbers["lostPodSeconds"]) == (7, 42)
+        other = held(workload("other", "q", 3, priority=-1), 1)
+        assert COST in ask(GATED, QUEUE, other, plans=(plan,)).sentence
+        assert ask(JOB, QUEUE, LOW, plans=(plan,)).plan == "", "it is no plan that is carried out"
 
 
 def test_a_strict_queue_tries_its_head_always() -> None:

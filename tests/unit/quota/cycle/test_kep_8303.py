@@ -132,3 +132,15 @@ def test_without_anybody_to_preempt_it_is_as_any_other(options: Options) -> None
         "waiting": "NoCandidates",
         "other": "Skip",
     }
+
+
+def test_who_loses_its_turn_does_not_say_that_a_gate_holds_it_back(options: Options) -> None:
+    """It would not be carried out: another head takes the quota that it counts on. The next cycle decides anew."""
+    first = workload("first", "other", 2, priority=9)
+    other = cluster_queue("other", cpu(2), "all", reclaim="Any")
+    borrows = cluster_queue(
+        "queue", cpu(2), "all", within="LowerPriority", borrow=True, reclaim="LowerPriority"
+    )
+    entry = run(borrows, other, victim(), gated(4), first, options=options)["waiting"]
+    alone = run(borrows, other, victim(), gated(4), options=options)["waiting"]
+    assert (alone.outcome, entry.outcome, entry.requeue) == ("Gated", "Skip", "immediate")

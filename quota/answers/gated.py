@@ -1,0 +1,60 @@
+"""What a Workload with a closed preemption gate says: the gates, and what its preemption would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from api.plans import PlanCost, PreemptionPlan
+from api.stored_plans import proposal_of
+from api.waits import Wait
+from api.words import counted, listed
+from api.workloads import Workload
+from quota.cycle.costs import cost_of
+from quota.search.decision import Decision
+
+__all__ = ["closed_gates", "with_cost"]
+
+
+def closed_gates(workload: Workload) -> list[str]:
+    """The preemption gates that are not reported as open."""
+    states = {state.name: state.position for state in workload.status.preemption_gates or ()}
+    return [gate.name for gate in workload.spec.preemption_gates or () if states.get(gate.name) != "Open"]
+
+
+def with_cost(
+    workload: Workload, known: Wait, decision: Decision, plans: Sequence[PreemptionPlan], now: int
+) -> Wait:
+    """The answer with gates, cost, and the stored plan that says the same. `now`: in microseconds since 1970."""
+    gates = closed_gates(workload)
+    plan = proposal_of(plans, workload.metadata.uid)
+    cost, name = cost_of(decision.targets, now), ""
+    if plan is not None:
+        name = f"{plan.metadata.namespace}/{plan.metadata.name}"
+        targets = {each.holder.workload.metadata.uid for each in decision.targets}
+        if plan.spec.cost and {each.uid for each in plan.spec.victims} == targets:
+            cost = plan.spec.cost  # it counts pods that would be evicted on nodes, too
+    says = (
+        f"It waits for preemption {'gate' if len(gates) == 1 else 'gates'} {listed(gates)}: "
+        f"{counted(len(decision.targets), 'Workload')} would have to be preempted, and a preemption gate is closed. "
+        f"That would cost {_words(cost)}."
+    )
+    return replace(known, sentence=says, numbers={**known.numbers, **_numbers(cost)}, plan=name)
+
+
+def _words(cost: PlanCost) -> str:
+    return (
+        f"{counted(cost.workloads, 'Workload')} with {counted(cost.pods, 'pod')} and "
+        f"{counted(cost.pod_seconds, 'pod-second')} of work. The highest priority of a victim is "
+        f"{cost.highest_victim_priority}, and the sum of their priorities is {cost.priority_sum}"
+    )
+
+
+def _numbers(cost: PlanCost) -> Mapping[str, int | str]:
+    return {
+        "highestVictimPriority": cost.highest_victim_priority,
+        "victimPrioritySum": cost.priority_sum,
+        "victimWorkloads": cost.workloads,
+        "victimPods": cost.pods,
+        "lostPodSeconds": cost.pod_seconds,
+    }
