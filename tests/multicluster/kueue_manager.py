@@ -1,0 +1,252 @@
+"""Kueue's manager of several clusters, played by its writes to a worker (Kueue at ff69552e, pkg/controller/
+admissionchecks/multikueue and pkg/workload). Its decisions are the test's."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from api.kueue import RESOURCE_IN_USE
+from api.multikueue import (
+    EVICTED_ON_MANAGER,
+    MULTIKUEUE_GATE,
+    ORIGIN_LABEL,
+    PREBUILT_WORKLOAD_ANNOTATION,
+)
+from api.times import rfc3339
+from hack.controlplane import objects
+from hack.controlplane.client import ApiError, Client, Json, path_of
+from hack.controlplane.fleet import Fleet, kubeconfig_of
+from tests.e2e.job_sandbox import BATCH
+from tests.e2e.quota_sandbox import KUEUE
+
+__all__ = ["KueueManager", "known_status"]
+
+APPLY: Final = "application/apply-patch+yaml"
+ADMISSION_MANAGER: Final = "kueue-admission"
+ORIGIN: Final = "multikueue"
+QUEUE: Final = "kueue.x-k8s.io/queue-name"
+STATUS: Final = (
+    "conditions",
+    "admission",
+    "requeueState",
+    "reclaimablePods",
+    "admissionChecks",
+    "resourceRequests",
+    "accumulatedPastExecutionTimeSeconds",
+    "schedulingStats",
+    "nominatedClusterNames",
+    "clusterName",
+    "unhealthyNodes",
+    "preemptionGates",
+)
+"""The fields of a Workload's status that Kueue knows. It decodes no other, so its PUT removes all others."""
+APPLIED: Final = (
+    "admission",
+    "requeueState",
+    "schedulingStats",
+    "clusterName",
+    "preemptionGates",
+    "admissionChecks",
+)
+"""What its applies have, beside conditions."""
+MANAGED: Final = (
+    "QuotaReserved",
+    "Admitted",
+    "Evicted",
+    "Preempted",
+    "Requeued",
+    "DeactivationTarget",
+    "BlockedOnPreemptionGates",
+)
+"""The conditions that its applies have."""
+
+
+class KueueManager:
+    """It writes as the manager's account of a worker, to one namespace."""
+
+    def __init__(self, fleet: Fleet, worker: str, namespace: str, folder: Path) -> None:
+        """`folder`: where its kubeconfig is written."""
+        file = folder / f"{worker}.kubeconfig"
+        file.write_text(yaml.safe_dump(kubeconfig_of(fleet.workers[worker])))
+        self.client = Client.of_kubeconfig(file)
+        self.namespace = namespace
+
+    def close(self) -> None:
+        """End its connections."""
+        self.client.close()
+
+    # ---- copies
+
+    def copy(
+        self,
+        name: str,
+        *,
+        pods: int = 1,
+        queue: str = "q",
+        priority: int = 0,
+        priority_class: str = "",
+        gated: bool = True,
+        template: Json | None = None,
+        **spec: Any,
+    ) -> Json:
+        """POST a copy of a Workload of the manager: without our mark, finalizers, owners and status. Returns what the
+        API server answers."""
+        content: Json = {
+            "queueName": queue,
+            "priority": priority,
+            "podSets": [{"name": "main", "count": pods, "template": template or template_of()}],
+            "active": True,
+            **spec,
+        }
+        if priority_class:
+            ref = {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": priority_class}
+            content["priorityClassRef"] = ref
+        if gated:
+            content["preemptionGates"] = [{"name": MULTIKUEUE_GATE}]
+        meta = {"name": name, "namespace": self.namespace, "labels": {ORIGIN_LABEL: ORIGIN}}
+        return self.client.create(
+            {"apiVersion": KUEUE, "kind": "Workload", "metadata": meta, "spec": content}
+        )
+
+    def job(
+        self, name: str, workload: str, *, pods: int = 1, template: Json | None = None, **spec: Any
+    ) -> Json:
+        """POST a copy of the manager's Job. Only the annotation names its Workload."""
+        meta = {
+            "name": name,
+            "namespace": self.namespace,
+            "labels": {ORIGIN_LABEL: ORIGIN, QUEUE: "q"},
+            "annotations": {PREBUILT_WORKLOAD_ANNOTATION: workload},
+        }
+        content = {
+            "parallelism": pods,
+            "completions": pods,
+            "suspend": True,
+            "template": template or template_of(),
+            **spec,
+        }
+        return self.client.create({"apiVersion": BATCH, "kind": "Job", "metadata": meta, "spec": content})
+
+    def get(self, name: str) -> Json:
+        """A copy."""
+        return self.client.get(KUEUE, "Workload", name, self.namespace)
+
+    def remove(self, workload: str, job: str = "") -> None:
+        """The Job goes first, in the background. Then the finalizer of the copy is taken off by PUT, and the copy is
+        deleted."""
+        if job:
+            self.client.delete(BATCH, "Job", job, self.namespace)
+        for _ in self._attempts():
+            body = self.get(workload)
+            finalizers = body["metadata"].get("finalizers") or []
+            body["metadata"]["finalizers"] = [each for each in finalizers if each != RESOURCE_IN_USE]
+            if self._put(body):
+                break
+        self.client.delete(KUEUE, "Workload", workload, self.namespace)
+
+    # ---- writes of what is there
+
+    def set_gate(self, name: str, position: str) -> Json:
+        """PUT of the whole status, with the gate and nothing that Kueue does not know."""
+        for _ in self._attempts():
+            body = self.get(name)
+            gates = body.get("status", {}).get("preemptionGates") or ()
+            others = [each for each in gates if each["name"] != MULTIKUEUE_GATE]
+            state = {
+                "name": MULTIKUEUE_GATE,
+                "position": position,
+                "lastTransitionTime": rfc3339(time.time()),
+            }
+            body["status"] = {**known_status(body), "preemptionGates": [*others, state]}
+            if answer := self._put(body, "/status"):
+                return answer
+        raise TimeoutError(f"{name} changes all the time")
+
+    def put_status(self, name: str) -> Json:
+        """PUT of the whole status as it is."""
+        for _ in self._attempts():
+            body = self.get(name)
+            body["status"] = known_status(body)
+            if answer := self._put(body, "/status"):
+                return answer
+        raise TimeoutError(f"{name} changes all the time")
+
+    def set_priority(self, name: str, priority: int) -> Json:
+        """PUT of the object: the manager's spec, with the copy's own gates."""
+        for _ in self._attempts():
+            body = self.get(name)
+            body["spec"]["priority"] = priority
+            if answer := self._put(body):
+                return answer
+        raise TimeoutError(f"{name} changes all the time")
+
+    def deactivate(self, name: str, message: str = "Preempted to accommodate a workload") -> None:
+        """The local Workload was evicted: the condition DeactivationTarget, by an apply with all that the copy has."""
+        condition = {
+            "type": "DeactivationTarget",
+            "status": "True",
+            "reason": EVICTED_ON_MANAGER,
+            "message": f"Evicted on manager: {message}",
+            "lastTransitionTime": rfc3339(time.time()),
+        }
+        for _ in self._attempts():
+            try:
+                self.apply_status(self.get(name), condition)
+            except ApiError as error:
+                if error.status != 409:
+                    raise
+            else:
+                return
+
+    def apply_status(self, seen: Json, *conditions: Json, versioned: bool = True) -> Json:
+        """Apply what the writer's cache has (`seen`), with these conditions in place of its own. Without the version,
+        it is written whatever has come meanwhile."""
+        status = {key: seen["status"][key] for key in APPLIED if key in seen.get("status", {})}
+        types = {each["type"] for each in conditions}
+        kept = [
+            each
+            for each in seen.get("status", {}).get("conditions") or ()
+            if each["type"] in MANAGED and each["type"] not in types
+        ]
+        meta = {"name": seen["metadata"]["name"], "namespace": self.namespace}
+        if versioned:
+            meta["resourceVersion"] = seen["metadata"]["resourceVersion"]
+        status["conditions"] = [*kept, *conditions]
+        body = {"apiVersion": KUEUE, "kind": "Workload", "metadata": meta, "status": copy.deepcopy(status)}
+        path = f"{self._path(meta['name'])}/status?fieldManager={ADMISSION_MANAGER}&force=true"
+        return self.client.request("PATCH", path, body, APPLY)
+
+    # ----
+
+    def _path(self, name: str) -> str:
+        return path_of(KUEUE, "Workload", self.namespace, name)
+
+    def _put(self, body: Json, subresource: str = "") -> Json | None:
+        """PUT on condition of the version that was read; None if there is another one."""
+        try:
+            return self.client.request("PUT", f"{self._path(body['metadata']['name'])}{subresource}", body)
+        except ApiError as error:
+            if error.status != 409:
+                raise
+            return None
+
+    @staticmethod
+    def _attempts() -> range:
+        return range(50)
+
+
+def known_status(body: Json) -> Json:
+    """The status as Kueue decodes it."""
+    return {key: value for key, value in body.get("status", {}).items() if key in STATUS}
+
+
+def template_of(cpu: str = "1", labels: Mapping[str, str] | None = None, **pod: Any) -> Json:
+    """A pod template."""
+    spec = objects.pod("template", cpu=cpu, restartPolicy="Never", **pod)["spec"]
+    return {"metadata": {"labels": dict(labels or {})}, "spec": spec}
