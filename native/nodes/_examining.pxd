@@ -2,6 +2,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from native.nodes._bounds cimport Bound
 from native.nodes._domain cimport Domain, Score
+from native.nodes._floors cimport Floors
 from native.nodes._improving cimport Improver
 from native.nodes._packing cimport Packer
 from native.nodes._placing cimport Placer
@@ -19,6 +20,7 @@ cdef class Examiner:
     cdef Packer packer
     cdef Placer placer
     cdef Improver improver
+    cdef Floors floors  # None: nobody asks for a proof
     cdef int64_t effort, left
     cdef uint8_t[::1] fixed
     cdef int64_t[::1] priorities
@@ -32,6 +34,7 @@ cdef class Examiner:
 
     cdef int examine(self, Py_ssize_t index, Bound* bound) noexcept nogil
     cdef int preempt(self, Bound* bound) noexcept nogil
+    cdef bint is_best(self, Bound* bound) noexcept nogil
     cdef bint fits(self) noexcept nogil
     cdef void reprieve_budgets(self) noexcept nogil
     cdef void cutoff(self, int64_t* answer) noexcept nogil

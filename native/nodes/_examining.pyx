@@ -12,6 +12,7 @@ from libc.stdint cimport int32_t, int64_t
 from native.codes cimport EXHAUSTED, FEASIBLE, FITS, INFEASIBLE, PREEMPTS, SPENT, UNSCHEDULABLE
 from native.nodes._bounds cimport Bound
 from native.nodes._domain cimport Score, less
+from native.nodes._floors cimport Floors
 from native.nodes._improving cimport Improver
 from native.nodes._placing cimport Placer
 
@@ -39,12 +40,13 @@ cdef class Plan:
 cdef class Examiner:
     """Finds the best plan of one domain after the other."""
 
-    def __init__(self, domain, packer, problem, effort):
+    def __init__(self, domain, packer, problem, effort, proves):
         """`effort`: how many nodes and pods it may look at to improve a plan, in each domain."""
         nodes, units, shapes = len(problem.free), len(problem.unit_priority), len(problem.requests)
         self.domain, self.packer, self.effort = domain, packer, effort
         self.placer = Placer(domain, packer, problem)
         self.improver = Improver(domain, problem)
+        self.floors = Floors(domain, problem) if proves else None
         self.fixed = np.zeros(units, np.uint8)
         self.priorities, self.chosen = np.empty(units, np.int64), np.empty(units, np.int32)
         self.work = 0
@@ -65,7 +67,7 @@ cdef class Examiner:
         cdef int64_t cutoff = bound.cutoff
         cdef bint known = bound.status == FEASIBLE
         cdef bint violates = self.domain.would_violate()
-        self.ended = self.lowest = False
+        self.ended = self.lowest = self.improver.has_floor = self.improver.reached = False
         for i in range(self.domain.count):
             self.fixed[self.domain.units[i]] = 0
         for i in range(self.domain.count if violates or not known else 0):
@@ -83,9 +85,10 @@ cdef class Examiner:
         self.packer.steps = 0
         self.attempt(cutoff)
         if self.any_plan and not self.nobody_goes:
-            self.ended = self.left > 0 and self.exact()
+            self.ended = self.left > 0 and (self.is_best(bound) or self.exact())
             if not self.ended:
                 self.improve(bound.cutoff)
+                self.ended = self.improver.reached
         self.work += self.effort - self.left
         if not self.any_plan:
             return EXHAUSTED
@@ -96,6 +99,15 @@ cdef class Examiner:
         return PREEMPTS
 
     # ---- the steps
+
+    cdef bint is_best(self, Bound* bound) noexcept nogil:
+        """Whether it is proven that no plan costs less. If not, the improver knows when one does."""
+        if self.floors is None or bound.status != FEASIBLE:
+            return False
+        if self.best.score.violations > 0 or self.best.score.highest != bound.cutoff:
+            return False
+        self.improver.has_floor = self.floors.find(&self.best.score, &self.improver.floor)
+        return self.improver.has_floor and not less(&self.improver.floor, &self.best.score)
 
     cdef bint fits(self) noexcept nogil:
         """Whether a packing of the preemptor is found. One that is not found counts as none."""

@@ -16,6 +16,10 @@ cdef class Improver(Changes):
     cdef int32_t[:, ::1] best_placed
     cdef Py_ssize_t best_count
 
+    # What every plan costs at least, if that is known, and whether the best one costs no more.
+    cdef Score floor
+    cdef bint has_floor, reached
+
     # The nodes that this step looks at.
     cdef int32_t[::1] looked
     cdef Py_ssize_t looks

@@ -74,7 +74,7 @@ cdef class Improver(Changes):
         self.weigh(ceiling, enough)
         self.needs.ceiling = ceiling
         self.span = max(1, min(ceiling, self.domain.unit_priority[self.domain.units[0]]) - low + 1)
-        while self.left > 0 and self.best.violations > enough:
+        while self.left > 0 and self.best.violations > enough and not self.reached:
             self.step()
         return self.best.violations <= enough
 
@@ -116,6 +116,7 @@ cdef class Improver(Changes):
     cdef void keep(self) noexcept nogil:
         cdef Py_ssize_t i, shape
         self.best, self.best_count = self.now, self.count
+        self.reached = self.has_floor and not less(&self.floor, &self.now)
         for i in range(self.count):
             self.best_victims[i] = self.victims[i]
         for shape in range(self.domain.shapes):

@@ -19,9 +19,12 @@ from native.nodes._examining cimport Examiner, Plan
 from native.nodes._packing cimport Packer
 
 
-def search(problem, int64_t budget, int64_t effort):
-    """Who is evicted, and where the members are placed; native/nodes/problem.py describes both sides."""
-    cdef Search found = Search(problem, budget, effort)
+def search(problem, int64_t budget, int64_t effort, bint proves=False):
+    """Who is evicted, and where the members are placed; native/nodes/problem.py describes both sides.
+
+    `proves`: a plan is looked for no longer once it is proven to be the best. The answer is the same, with less work.
+    """
+    cdef Search found = Search(problem, budget, effort, proves)
     with nogil:
         found.run()
     return found.answer()
@@ -50,11 +53,11 @@ cdef class Search:
     cdef int32_t[::1] statuses
     cdef int64_t[:, ::1] scores
 
-    def __init__(self, problem, budget, effort):
+    def __init__(self, problem, budget, effort, proves):
         domains, nodes, units = len(problem.domains) - 1, len(problem.free), len(problem.unit_priority)
         self.domain = Domain(problem)
         self.packer = Packer(self.domain, budget)
-        self.examiner = Examiner(self.domain, self.packer, problem, effort // max(1, domains))
+        self.examiner = Examiner(self.domain, self.packer, problem, effort // max(1, domains), proves)
         self.bounds = Bounds(self.domain, self.packer)
         self.open = np.zeros(domains, BOUND)
         self.bounded = np.zeros(domains, np.uint8)

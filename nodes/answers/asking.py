@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from api.plans import PreemptionPlanSpec
 from api.requests import PODS
 from nodes.search import decision
+from nodes.search.decision import USUAL, Limits
 from nodes.search.preemptors.preemptor import Preemptor, group_preemptor, pod_preemptor
 from nodes.search.promised import HeldRoom, with_promised
 from nodes.state.columns.flags import KEPT, STAYING, TERMINATING
@@ -29,9 +30,11 @@ def decide_pod(snapshot: Snapshot, namespace: str, name: str, *, strict: bool = 
     return decide_for(snapshot, pod_preemptor(snapshot, namespace, name), strict=strict)
 
 
-def decide_for(snapshot: Snapshot, preemptor: Preemptor, *, strict: bool = False) -> PreemptionPlanSpec:
+def decide_for(
+    snapshot: Snapshot, preemptor: Preemptor, *, limits: Limits = USUAL, strict: bool = False
+) -> PreemptionPlanSpec:
     """The plan for a preemptor that the caller has made, of pods that need not be a group in the cluster."""
-    return decision.decide_for(as_seen_by(snapshot, preemptor), preemptor, strict=strict)
+    return decision.decide_for(as_seen_by(snapshot, preemptor), preemptor, limits=limits, strict=strict)
 
 
 def as_seen_by(snapshot: Snapshot, preemptor: Preemptor) -> Snapshot:

@@ -1,14 +1,15 @@
 """The decisions for all that waits, each as if it were the only one. Those that must be alike share one search.
 
-A search on a large cluster takes up to a quarter of a second. Gangs of one kind, or the pods of several Deployments,
-often ask the same of the same snapshot.
+A search on a large cluster takes up to a quarter of a second if it cannot prove that its plan is the best. Gangs of one
+kind, or the pods of several Deployments, often ask the same of the same snapshot.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from api.progress import Progress, going_through, silent
 from nodes.answers.asking import decide_for
 from nodes.filters.registry import COUNTING_FILTERS, POD_FILTERS
 from nodes.groups.keys import short_name
+from nodes.search.decision import USUAL
 from nodes.search.preemptors.gangs import minimum_of
 from nodes.search.preemptors.preemptor import DecisionError, Preemptor, group_preemptor, preemptor_of_pod
 from nodes.state.columns.flags import GATED, NEVER, TERMINATING
@@ -25,6 +27,9 @@ from nodes.state.snapshot import Snapshot
 __all__ = ["Asked", "waiting"]
 
 Key = tuple[object, ...]
+
+PROVING: Final = replace(USUAL, proves=True)
+"""No answer here says how much work a search took. So it may end once its plan is proven to be the best."""
 
 
 class Asked(NamedTuple):
@@ -116,7 +121,7 @@ class _Searches:
         if (known := self._done.get(key)) is not None:
             return Asked(kind, names, known)
         try:
-            decided = self._done[key] = decide_for(self._snapshot, make())
+            decided = self._done[key] = decide_for(self._snapshot, make(), limits=PROVING)
         except DecisionError as error:
             return Asked(kind, names, f"It cannot be planned: {error}.")
         return Asked(kind, names, decided)

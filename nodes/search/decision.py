@@ -44,6 +44,7 @@ __all__ = [
     "EFFORT",
     "EFFORT_PER_MILLISECOND",
     "MILLISECONDS",
+    "USUAL",
     "Decision",
     "DecisionError",
     "Limits",
@@ -82,6 +83,8 @@ class Limits:
     """Steps of one exact packing."""
     effort: int = EFFORT
     """Work that makes a first plan better."""
+    proves: bool = False
+    """Whether that work ends once the plan is proven to be the best. Only `spec.search` says how much it was."""
 
 
 USUAL: Final = Limits()
@@ -163,12 +166,14 @@ def workload_decision(
     return _decide(asked.snapshot, asked.preemptor, limits, strict=False)
 
 
-def decide_for(snapshot: Snapshot, preemptor: Preemptor, *, strict: bool = False) -> plans.PreemptionPlanSpec:
+def decide_for(
+    snapshot: Snapshot, preemptor: Preemptor, *, limits: Limits = USUAL, strict: bool = False
+) -> plans.PreemptionPlanSpec:
     """The plan for a preemptor that the caller has made, of pods that need not be a group in the cluster.
 
     `strict` as in `group_decision`.
     """
-    return _decide(snapshot, preemptor, USUAL, strict).spec
+    return _decide(snapshot, preemptor, limits, strict).spec
 
 
 def _barred(preemptor: Preemptor, why: str) -> Preemptor:
@@ -274,7 +279,9 @@ def _obeyed(cluster: Cluster, built: Built, found: Solution, limits: Limits, str
     alone = len(cluster.preemptor.required) == 1 and not len(cluster.conditions)
     if found.winner < 0 or alone or not looks_afar(cluster):
         return None
-    obeying = partial(obey, budget=limits.budget, effort=limits.effort, strict=strict)
+    obeying = partial(
+        obey, budget=limits.budget, effort=limits.effort, strict=strict, proves=limits.proves
+    )
     first = obeying(cluster, built, found)
     if first.plan is not None or len(cluster.preemptor.unbound) == cluster.preemptor.needed:
         return first
@@ -282,7 +289,8 @@ def _obeyed(cluster: Cluster, built: Built, found: Solution, limits: Limits, str
     for other in islice(others(cluster, strict=strict), most):
         asking = cluster.asking_with(other)
         built = build(asking, strict=strict)
-        found = bounded(search(built.problem, limits.budget, limits.effort), cluster.preemptor.budgets)
+        found = search(built.problem, limits.budget, limits.effort, limits.proves)
+        found = bounded(found, cluster.preemptor.budgets)
         obeyed = obeying(asking, built, found) if found.winner >= 0 else None
         if obeyed is not None and obeyed.plan is not None:
             return obeyed
@@ -297,16 +305,16 @@ def _search(cluster: Cluster, limits: Limits, strict: bool) -> tuple[Cluster, Bu
     """
     built = build(cluster, strict=strict)
     preemptor = cluster.preemptor
-    answer = cluster, built, bounded(search(built.problem, limits.budget, limits.effort), preemptor.budgets)
+    first = search(built.problem, limits.budget, limits.effort, limits.proves)
+    answer = cluster, built, bounded(first, preemptor.budgets)
     work = answer[2].work
     if _decides(answer[2]) or len(preemptor.unbound) == preemptor.needed:
         return answer
     for other in others(cluster, strict=strict):
         asking = cluster.asking_with(other)
         built = build(asking, strict=strict)
-        found = bounded(
-            search(built.problem, max(1, limits.budget // TRIES), limits.effort), preemptor.budgets
-        )
+        found = search(built.problem, max(1, limits.budget // TRIES), limits.effort, limits.proves)
+        found = bounded(found, preemptor.budgets)
         work += found.work
         if found.winner >= 0:
             return asking, built, replace(found, work=work)

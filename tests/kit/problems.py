@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import dataclasses
+from dataclasses import dataclass
 from random import Random
 from typing import Any, get_args
 
@@ -14,7 +15,7 @@ from api.disruption import ScoreTerm
 from native.nodes.problem import Problem
 from tests.twins.nodes import problem as plain
 
-__all__ = ["Tokens", "assemble", "crowds", "plain_of", "problems"]
+__all__ = ["Tokens", "assemble", "crowds", "fields", "plain_of", "problems"]
 
 Rows = list[list[int]]
 
@@ -37,7 +38,7 @@ class Tokens:
 
 def plain_of(problem: Problem) -> plain.Problem:
     """The same problem in lists."""
-    return plain.Problem(**{field.name: getattr(problem, field.name).tolist() for field in fields(Problem)})
+    return plain.Problem(**{field.name: getattr(problem, field.name).tolist() for field in dataclasses.fields(Problem)})
 
 
 def _ints(values: Any, kind: type[np.integer[Any]] = np.int32) -> NDArray[Any]:
@@ -182,6 +183,35 @@ def crowds(draw: st.DrawFn, nodes_most: int = 16) -> Problem:
         tokens=_some_tokens(dice, tokens, nodes, len(shapes), [[*held] for *_, held in units]),
         terms=[([dice.randint(0, 4) for _ in units], [dice.randint(0, 4) for _ in ends[1:]])]
         * dice.choice((0, 1)),
+    )
+
+
+@st.composite
+def fields(draw: st.DrawFn, nodes_most: int = 30) -> Problem:
+    """Nearly full nodes with single pods of many ages, and a small gang: what most clusters have.
+
+    In some, a few units are on two nodes.
+    """
+    dice = draw(st.randoms(use_true_random=False))
+    nodes, width = dice.randint(4, nodes_most), dice.randint(1, 3)
+    most, pairs = dice.choice((2, 5, 12)), dice.choice((0, 0, 0.03))
+    units: list[tuple[int, int, dict[int, list[int]]]] = []
+    for node in range(nodes * dice.randint(2, 6)):
+        places = {node % nodes, *([dice.randrange(nodes)] if dice.random() < pairs else [])}
+        held = {at: [dice.randint(1, most) for _ in range(width)] for at in places}
+        units.append((dice.choice((0, 0, 0, 5, 9)), dice.randint(0, 60), held))
+    shapes = [
+        ([dice.randint(1, 2 * most) for _ in range(width)], dice.randint(1, 4), [1] * nodes)
+        for _ in range(dice.choice((1, 1, 2)))
+    ]
+    budgets = dice.choice((0, 0, 0, 2))
+    return assemble(
+        domains=[0, nodes] if dice.random() < 0.7 else [0, nodes // 2, nodes],
+        free=[[dice.randint(0, 1) for _ in range(width)] for _ in range(nodes)],
+        shapes=shapes,
+        units=units,
+        allowed=[dice.randint(0, 9) for _ in range(budgets)],
+        draws=[{dice.randrange(budgets): 1} if budgets and dice.random() < 0.5 else {} for _ in units],
     )
 
 

@@ -52,13 +52,23 @@ class Obeyed:
 
 
 def obey(
-    cluster: Cluster, built: Built, found: Solution, *, budget: int, effort: int, strict: bool
+    cluster: Cluster,
+    built: Built,
+    found: Solution,
+    *,
+    budget: int,
+    effort: int,
+    strict: bool,
+    proves: bool = False,
 ) -> Obeyed:
-    """The best plan that all filters take. `found`: by the kernel, without the filters that look at other nodes."""
+    """The best plan that all filters take. `found`: by the kernel, without the filters that look at other nodes.
+
+    `proves`: as in `nodes.search.decision.Limits`.
+    """
     picture = Picture(cluster)
     steps = STEPS * FEW // max(FEW, len(picture) * len(picture.kinds))
     least = EACH * len(cluster.preemptor.required)
-    bounds = Bounds(budget, effort, strict, Steps(max(steps, least)))
+    bounds = Bounds(budget, effort, strict, Steps(max(steps, least)), proves)
     return _Obeying(picture, built, found, bounds).all()
 
 
@@ -120,7 +130,8 @@ class _Obeying:
         admitted = problem.admitted.copy()
         for domain in (*self._refusals, *self._tried):
             admitted[:, problem.domains[domain] : problem.domains[domain + 1]] = 0
-        found = search(replace(problem, admitted=admitted), self._bounds.budget, self._bounds.effort)
+        bounds, problem = self._bounds, replace(problem, admitted=admitted)
+        found = search(problem, bounds.budget, bounds.effort, bounds.proves)
         self._found = bounded(found, self._cluster.preemptor.budgets)
 
     def _give_up(self) -> None:

@@ -49,6 +49,7 @@ class Bounds:
     effort: int
     strict: bool
     steps: Steps
+    proves: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +194,8 @@ class _Seeking:
         within = {pod: masks[cell] for pod, cell in order}
         built = build(cluster, strict=bounds.strict, within=within, going=going)
         effort = bounds.effort // (BETTER if self._small else 3)
-        found = bounded(search(built.problem, bounds.budget, effort), picture.cluster.preemptor.budgets)
+        found = search(built.problem, bounds.budget, effort, bounds.proves)
+        found = bounded(found, picture.cluster.preemptor.budgets)
         if found.winner < 0:
             return
         nodes = required_nodes(built, found)

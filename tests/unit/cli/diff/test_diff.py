@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from api.plans import PreemptionPlanSpec
 from cli.main import reprieve
 from nodes.answers.asking import decide_for
+from nodes.search.decision import Limits
 from nodes.search.preemptors.preemptor import Preemptor
 from nodes.state.snapshot import Snapshot
 from tests.kit.pages import ROOT
@@ -139,9 +140,9 @@ def test_a_node_keeps_the_capacity_that_its_file_leaves_out(tmp_path: Path) -> N
 def test_what_must_be_alike_is_asked_about_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = list[str]()
 
-    def decide(snapshot: Snapshot, preemptor: Preemptor) -> PreemptionPlanSpec:
+    def decide(snapshot: Snapshot, preemptor: Preemptor, *, limits: Limits) -> PreemptionPlanSpec:
         asked.append(preemptor.name)
-        return decide_for(snapshot, preemptor)
+        return decide_for(snapshot, preemptor, limits=limits)
 
     monkeypatch.setattr("nodes.answers.waiting.decide_for", decide)
     pod = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}], "priority": 5}
