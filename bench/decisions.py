@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import math
 import random
-import statistics
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -19,6 +16,8 @@ from rich.table import Table
 
 from api.core import Node, Pod, PodDisruptionBudget
 from api.groups import POD_GROUP_LABEL, PodGroup
+from api.plans import PreemptionPlanSpec
+from bench.timing import cpu_seconds
 from hack.controlplane import objects
 from hack.controlplane.client import Json
 from nodes.search.decision import EFFORT, Limits, decide_group
@@ -112,7 +111,7 @@ def run(console: Console) -> bool:
     before: tuple[int, float] | None = None
     for nodes in GROWING:
         snapshot = _cluster(replace(RACKS, nodes=nodes, racks=nodes // 20))
-        seconds = _median(partial(_decide, snapshot, 0))
+        seconds, _ = cpu_seconds(partial(_decide, snapshot, 0), ROUNDS)
         exponent = "" if before is None else f"{math.log(seconds / before[1], nodes / before[0]):.2f}"
         growing.add_row(str(nodes), str(nodes * RACKS.pods_per_node), f"{seconds:.3f}", exponent)
         before = nodes, seconds
@@ -123,11 +122,10 @@ def run(console: Console) -> bool:
 def _measured(table: Table, case: Case) -> bool:
     """Add the row of the case. Returns whether the outcome is the expected one."""
     snapshot = _cluster(case)
-    sweep = _median(partial(_sweep, snapshot))
-    first = _median(lambda: _decide(snapshot, 0))
-    start = time.process_time()
-    spec = decide_group(snapshot, "default", "hero")
-    whole = time.process_time() - start
+    sweep, _ = cpu_seconds(partial(_sweep, snapshot), ROUNDS)
+    first, _ = cpu_seconds(partial(_decide, snapshot, 0), ROUNDS)
+    whole, spec = cpu_seconds(partial(_decide, snapshot))
+    encoded, _ = cpu_seconds(partial(msgspec.json.encode, spec), ROUNDS)
     table.add_row(
         case.title,
         spec.outcome,
@@ -135,23 +133,14 @@ def _measured(table: Table, case: Case) -> bool:
         str(sum(len(victim.pods) for victim in spec.victims)),
         f"{first:.3f}",
         f"{whole:.3f}",
-        f"{_median(partial(msgspec.json.encode, spec)):.3f}",
+        f"{encoded:.3f}",
         f"{first / sweep:.0f}",
     )
     return spec.outcome == case.outcome
 
 
-def _decide(snapshot: Snapshot, effort: int = EFFORT) -> object:
+def _decide(snapshot: Snapshot, effort: int = EFFORT) -> PreemptionPlanSpec:
     return decide_group(snapshot, "default", "hero", limits=Limits(effort=effort))
-
-
-def _median(act: Callable[[], object]) -> float:
-    times = []
-    for _ in range(ROUNDS):
-        start = time.process_time()
-        act()
-        times.append(time.process_time() - start)
-    return statistics.median(times)
 
 
 def _sweep(snapshot: Snapshot) -> int:

@@ -22,6 +22,7 @@ from rich.table import Table
 from answers.reading.documents import JsonDocument
 from answers.reading.node_objects import NodeObjects
 from bench.baselines import Score, kep, scheduler
+from bench.timing import cpu_seconds
 from native.nodes._victims import search
 from native.nodes.problem import Problem
 from nodes.search.cluster import Cluster, lay_out
@@ -142,9 +143,7 @@ def _shapes(console: Console) -> bool:
     right = True
     for case in _cases("shapes"):
         problem = problem_of(case["objects"], case["for"])
-        start = time.process_time()
-        score = ours(problem, 0)
-        seconds = time.process_time() - start
+        seconds, score = cpu_seconds(partial(ours, problem, 0))
         right &= score is not None
         highest = "no plan" if score is None else str(score[1])
         table.add_row(case["id"], f"{seconds:.2f}", highest, str(case["plainCutoff"]))
