@@ -57,7 +57,7 @@ def manager_options(settings: Mapping[str, object] | None = None, *, replicas: i
         replicas=replicas,
         start_reprieve=False,
         nodes=False,
-        manifests=QUOTA_FOLDERS,
+        manifests=(*QUOTA_FOLDERS, "multikueue"),
         reprieve_settings=settings,
     )
 
