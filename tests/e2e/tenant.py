@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from api.dispatch import DispatchedWorkload, DispatchPlan, DispatchPlanSpec
 from api.meta import ObjectMeta
 from api.plans import (
     PREEMPTOR_KIND,
@@ -36,6 +37,7 @@ __all__ = [
     "allow_everything",
     "forged_plan",
     "forged_quota_plan",
+    "forged_turn",
     "victim_of",
 ]
 
@@ -152,6 +154,16 @@ def forged_plan(attempt: Attempt, name: str, *victims: Victim, member: str = "")
     )
     meta = ObjectMeta(name=name, namespace=attempt.namespace, finalizers=[FINALIZER])
     body: Json = msgspec.to_builtins(PreemptionPlan(metadata=meta, spec=spec))
+    return body
+
+
+def forged_turn(attempt: Attempt, name: str) -> Json:
+    """The turn of a worker cluster to preempt for a Workload of the tenant's."""
+    workload = DispatchedWorkload(attempt.name, "u", "2026-01-01T00:00:00Z", HIGHEST)
+    times = "2026-01-01T00:00:00.000000Z", "2036-01-01T00:00:00.000000Z"
+    spec = DispatchPlanSpec(workload, 1, "east", "LeastDisruption", "because", *times)
+    meta = ObjectMeta(name=name, namespace=attempt.namespace)
+    body: Json = msgspec.to_builtins(DispatchPlan(metadata=meta, spec=spec))
     return body
 
 

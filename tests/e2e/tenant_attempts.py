@@ -11,7 +11,7 @@ from api.plans import ClusterPreemptionPlan, PreemptionPlan
 from controllers.gangs.lifecycle.stored_plan import FINALIZER
 from hack.controlplane import objects
 from hack.controlplane.client import path_of
-from tests.e2e.tenant import HIGHEST, USER, Attempt, forged_plan, forged_quota_plan
+from tests.e2e.tenant import HIGHEST, USER, Attempt, forged_plan, forged_quota_plan, forged_turn
 
 __all__ = ["ATTEMPTS"]
 
@@ -55,6 +55,11 @@ def plan_owned(attempt: Attempt) -> None:
 def plan_of_workloads(attempt: Attempt) -> None:
     """A plan of the quota plane."""
     attempt.create(forged_quota_plan(attempt, "plan-of-workloads"))
+
+
+def turn_created(attempt: Attempt) -> None:
+    """Of a worker cluster, to preempt for a Workload."""
+    attempt.create(forged_turn(attempt, "turn-created"))
 
 
 def plan_status(attempt: Attempt) -> None:
@@ -288,6 +293,7 @@ ATTEMPTS: Final = {
         plan_named_like_ours,
         plan_owned,
         plan_of_workloads,
+        turn_created,
         plan_status,
         plan_changed,
         whole_plan,

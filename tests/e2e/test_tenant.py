@@ -39,6 +39,7 @@ MUST_BE_REFUSED = {
     "plan-named-like-ours": 1,
     "plan-owned": 1,
     "plan-of-workloads": 1,
+    "turn-created": 1,
     "plan-status": 1,
     "plan-changed": 4,
 }

@@ -1,4 +1,4 @@
-"""Kueue's rules for Cohort, ResourceFlavor, LocalQueue and others; ours for PreemptionPlan."""
+"""Kueue's rules for Cohort, ResourceFlavor, LocalQueue and others; ours for PreemptionPlan and DispatchPlan."""
 
 from __future__ import annotations
 
@@ -168,6 +168,21 @@ PLAN: Final[Json] = {
         "reason": "there is room",
     },
 }
+TURN: Final[Json] = {
+    "apiVersion": "reprieve.dev/v1alpha1",
+    "kind": "DispatchPlan",
+    "metadata": {"name": "turn", "namespace": "default"},
+    "spec": {
+        "workload": {"name": "job", "uid": "1", "attempt": "2026-01-01T00:00:00Z", "priority": 0},
+        "number": 1,
+        "cluster": "east",
+        "order": "LeastDisruption",
+        "reason": "it is the only one",
+        "began": "2026-01-01T00:00:05.000000Z",
+        "until": "2026-01-01T00:05:05.000000Z",
+        "clusters": [],
+    },
+}
 OTHERS: Final = (
     of(
         "clusterQueue stays",
@@ -189,6 +204,35 @@ OTHERS: Final = (
         PLAN,
         {"spec/outcome": "Maybe"},
         "spec.outcome NotSupported",
+    ),
+    of(
+        "a turn stays",
+        TURN,
+        {"spec/until": "2026-01-01T01:00:00.000000Z"},
+        "spec Invalid",
+        good={"metadata/labels": {"a": "b"}},
+        creates=False,
+    ),
+    of(
+        "an order",
+        TURN,
+        {"spec/order": "Cheapest"},
+        "spec.order NotSupported",
+        good={"spec/order": "FirstComeFirstServed"},
+    ),
+    of(
+        "a cluster once",
+        named("MultiKueueConfig", clusters=["one", "two"]),
+        {"spec/clusters": ["one", "two", "one"]},
+        "spec.clusters Invalid",
+        good={"spec/clusters": ["two", "one"]},
+    ),
+    of(
+        "quotaManagement",
+        named("MultiKueueConfig", clusters=["one"]),
+        {"spec/quotaManagement": "Shared"},
+        "spec.quotaManagement NotSupported",
+        good={"spec/quotaManagement": "Automated"},
     ),
     of(
         "a cluster is reached in one way",

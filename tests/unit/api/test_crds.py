@@ -16,6 +16,13 @@ from api.crds import definitions, schema_of
 from api.crds.__main__ import FOLDERS, main
 from api.crds.lists import ATOMIC, KEYS
 from api.crds.rules import FIELD_RULES
+from api.dispatch import (
+    DispatchedWorkload,
+    DispatchPlan,
+    DispatchPlanSpec,
+    DispatchPlanStatus,
+    WorkerCluster,
+)
 from api.groups import PodGroup
 from api.meta import Condition, ObjectMeta
 from api.plans import (
@@ -24,6 +31,7 @@ from api.plans import (
     Excluded,
     OtherDomains,
     Placement,
+    PlanCost,
     PreemptionPlan,
     PreemptionPlanSpec,
     PreemptionPlanStatus,
@@ -41,7 +49,7 @@ from tests.kit.full import full
 
 MANIFESTS = Path(__file__).parents[3] / "manifests"
 PLANS = "PreemptionPlan"
-DECISIONS = (PLANS, "ClusterPreemptionPlan")
+DECISIONS = (PLANS, "ClusterPreemptionPlan", "DispatchPlan")
 GROUPS = "PodGroup"
 KINDS_OF_ALL = [definition["spec"]["names"]["kind"] for definition in definitions().values()]
 INT_OR_STRING = "x-kubernetes-int-or-string"
@@ -192,6 +200,23 @@ def test_the_schema_holds_every_field_of_a_stored_plan(plan: PreemptionPlan, abo
     assert list(faults(schema_of(PLANS), msgspec.to_builtins(stored))) == []
 
 
+@pytest.mark.parametrize("cost", [None, PlanCost(10, 30, 2, 4, 600)])
+def test_the_schema_holds_every_field_of_a_turn(cost: PlanCost | None) -> None:
+    times = (f"2026-01-01T00:00:0{second}.000000Z" for second in range(2))
+    spec = DispatchPlanSpec(
+        DispatchedWorkload("w", "u", "2026-01-01T00:00:00Z", -5),
+        2,
+        "east",
+        "LeastDisruption",
+        "because",
+        *times,
+        [WorkerCluster("east", "waits", 0, 1, cost)],
+    )
+    status = DispatchPlanStatus("TimedOut", "", "2026-01-01T00:05:00.000000Z")
+    plan = DispatchPlan(metadata=ObjectMeta(name="x"), spec=spec, status=status)
+    assert list(faults(schema_of("DispatchPlan"), msgspec.to_builtins(plan))) == []
+
+
 def test_a_plan_for_nobody_has_nulls_where_the_schema_allows_them() -> None:
     spec = PreemptionPlanSpec(full_plan().spec.preemptor, "Unschedulable", "full")
     plan = PreemptionPlan(metadata=ObjectMeta(name="x"), spec=spec)
@@ -232,8 +257,9 @@ def test_a_group_round_trips_through_the_schema() -> None:
 
 
 def test_what_may_not_change() -> None:
-    plan_rules = schema_of(PLANS)["properties"]["spec"]["x-kubernetes-validations"]
-    assert [rule["rule"] for rule in plan_rules] == ["self == oldSelf"]
+    for kind in (PLANS, "DispatchPlan"):
+        plan_rules = schema_of(kind)["properties"]["spec"]["x-kubernetes-validations"]
+        assert [rule["rule"] for rule in plan_rules] == ["self == oldSelf"]
     group = schema_of(GROUPS)["properties"]["spec"]
     messages = [rule["message"] for rule in group["x-kubernetes-validations"]]
     immutable = {message.partition(" is ")[0] for message in messages if message.endswith("is immutable")}

@@ -16,6 +16,7 @@ from hack.controlplane.manifests import MANIFESTS, render
 
 CRD = "CustomResourceDefinition"
 NAMESPACE = "reprieve-system"
+NAMESPACES = (NAMESPACE, "reprieve-multikueue")
 ROOT = MANIFESTS.parent
 APPLIED = re.compile(r"^kubectl .* -k (manifests/\S+)", re.MULTILINE)
 CRD_FOLDERS = {
@@ -64,12 +65,12 @@ def test_kustomize_renders_what_kubectl_renders(folder: str) -> None:
 
 
 def is_reprieves(body: Json) -> bool:
-    """Whether the object bears reprieve's name or is in reprieve's namespace."""
+    """Whether the object bears reprieve's name or is in a namespace of reprieve's."""
     metadata = body["metadata"]
     name: str = metadata["name"]
     if body["kind"] == "Namespace":
-        return name == NAMESPACE
-    return metadata.get("namespace") == NAMESPACE or name.partition("-")[0] == "reprieve"
+        return name in NAMESPACES
+    return metadata.get("namespace") in NAMESPACES or name.partition("-")[0] == "reprieve"
 
 
 def users_own(tmp_path: Path, component: str) -> Path:

@@ -59,14 +59,24 @@ def test_no_role_has_all_of_anything() -> None:
     assert [rule for rule in rules if "*" in (*rule["verbs"], *rule["resources"], *rule["apiGroups"])] == []
 
 
-def test_only_the_webhooks_have_rights_to_secrets_and_webhook_configurations() -> None:
+def test_the_manager_reads_secrets_of_its_own_namespace_alone() -> None:
+    roles = [each for each in objects(*ROLES) if each["metadata"]["name"] == "reprieve-multikueue"]
+    with_secrets = [each for each in roles if any("secrets" in rule["resources"] for rule in each["rules"])]
+    assert [(each["kind"], each["metadata"]["namespace"]) for each in with_secrets] == [
+        ("Role", "reprieve-multikueue")
+    ]
+    assert verbs_on("secrets", with_secrets[0]["rules"]) == {"list", "watch"}
+
+
+def test_who_has_rights_to_secrets_and_webhook_configurations() -> None:
     holders: dict[str, set[str]] = {}
     for each in objects(*ROLES):
         for rule in each["rules"]:
             for resource in rule["resources"]:
                 holders.setdefault(resource, set()).add(each["metadata"]["name"])
     for resource in ("secrets", "mutatingwebhookconfigurations", "validatingwebhookconfigurations"):
-        assert holders[resource] == {"reprieve-webhooks-certificates"}
+        others = {"reprieve-multikueue"} if resource == "secrets" else set()
+        assert holders[resource] == {"reprieve-webhooks-certificates", *others}
     named = [
         rule["resourceNames"]
         for rule in rules_of("reprieve-webhooks-certificates")

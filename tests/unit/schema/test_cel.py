@@ -92,6 +92,10 @@ def holds(rule: str, this: dict[str, Any], old: dict[str, Any] | None = None) ->
         ("!(self.other == '' && has(self.name))", {"n": 1}),
         ("self.entries.exists(e, e.n == 1)", {"entries": [{"name": "a"}, {"name": "b", "n": 1}]}),
         ("!self.entries.all(e, e.n == 1)", {"entries": [{"name": "a"}, {"name": "b", "n": 2}]}),
+        ("self.names.exists_one(n, n == 'a')", {"names": ["a", "b"]}),
+        ("!self.names.exists_one(n, n == 'a')", {"names": ["a", "a"]}),
+        ("!self.names.exists_one(n, true)", {"names": []}),
+        ("self.names.all(n, self.names.exists_one(m, m == n))", {"names": ["b", "a"]}),
     ],
 )
 def test_rules_that_hold(rule: str, this: dict[str, Any]) -> None:
@@ -120,6 +124,7 @@ def test_rules_that_hold(rule: str, this: dict[str, Any]) -> None:
         ("self.on < self.on", {"on": True}, "no such overload"),
         ("size(self.n) == 1", {"n": 1}, "no such overload"),
         ("self.name.all(c, true)", {"name": "a"}, "no such overload"),
+        ("self.entries.exists_one(e, e.n == 1)", {"entries": [{"n": 1}, {"name": "b"}]}, "no such key"),
         ("self.name in self.n", {"name": "a", "n": 1}, "no such overload"),
         ("self.n.startsWith('a')", {"n": 1}, "no such overload"),
         ("self.n || false", {"n": 1}, "no such overload"),
