@@ -6,6 +6,7 @@ The texts of a worker are not trusted: they are cut to a length, and what has an
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from hashlib import blake2b
 from sys import intern
 from typing import Any, Final
 
@@ -36,6 +37,8 @@ KEPT: Final = frozenset(
 MESSAGE: Final = 1024
 """The maximum number of characters of a message that is kept."""
 PROPOSED: Final = "Proposed"
+REMEMBERED: Final = 20_000
+"""How many digests are remembered. One takes about 200 bytes."""
 
 
 class _Gate(Struct):
@@ -150,7 +153,7 @@ def copy_of(item: CopyObject) -> Copy:
     meta, status = item.metadata, item.status or _Status()
     try:
         spec = _specs.decode(item.spec)
-        semantics = digest(_object(item.spec))
+        semantics = _digests.of(item.spec)
     except RecursionError:
         raise ValueError("spec: nested too deep") from None
     reference = spec.priority_class_ref
@@ -212,6 +215,28 @@ def cost_of(item: CostObject, seen: int) -> Cost | None:
         intern(preemptor.quota.cluster_queue if preemptor.quota is not None else ""),
         seen,
     )
+
+
+class _Digests:
+    """Digests that were computed lately. Most events change the status only, and the copies of a Workload in all
+    clusters have the same spec."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, bytes] = {}
+        """By a hash of the spec's bytes, the oldest first."""
+
+    def of(self, raw: msgspec.Raw) -> bytes:
+        key = blake2b(memoryview(raw), digest_size=16).digest()
+        found = self._known.get(key)
+        if found is None:
+            found = digest(_object(raw))
+            if len(self._known) >= REMEMBERED:
+                del self._known[next(iter(self._known))]
+            self._known[key] = found
+        return found
+
+
+_digests: Final = _Digests()
 
 
 def _object(raw: msgspec.Raw) -> Mapping[str, Any]:
