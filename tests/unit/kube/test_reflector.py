@@ -108,6 +108,19 @@ async def test_pages_then_events_from_the_lists_version_on() -> None:
     assert watch["allowWatchBookmarks"] == "true"
     assert 300 <= int(watch["timeoutSeconds"]) <= 600
     assert watch["fieldSelector"] == "status.phase!=Failed"
+    assert "labelSelector" not in watch
+
+
+async def test_a_selector_of_labels_is_in_lists_and_in_watches() -> None:
+    script = Script()
+    script.lists = [script.json(page([pod_json("a", 1)], 10))]
+    async with faulty_server(script) as client:
+        store = Store()
+        reflector = Reflector(client, replace(PODS, label_selector="a=b"), store, timing=QUICK)
+        async with beside(reflector.run()):
+            await until(lambda: script.watch_queries)
+    for query in (*script.list_queries, *script.watch_queries):
+        assert (query["labelSelector"], query["fieldSelector"]) == ("a=b", "status.phase!=Failed")
 
 
 async def test_a_connection_reset_in_the_middle_of_an_event_loses_nothing() -> None:

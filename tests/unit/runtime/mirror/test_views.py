@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
+import weakref
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,12 +16,13 @@ from api.core import Pod
 from api.foreign_groups import CoschedulingPodGroup
 from api.meta import ObjectMeta
 from kube.client import ApiError
+from runtime.metrics import forget_views
 from runtime.mirror.objects import Objects
 from runtime.mirror.resources import COSCHEDULING_GROUPS, GROUPS, NODES, PODS, WORKLOADS
 from runtime.mirror.views import REFUSALS, REMEMBERED, View, Views
 from tests.kit.clock import ManualClock
 from tests.kit.objects import group, node, pod
-from tests.kit.views import listed, unconnected
+from tests.kit.views import NoApi, listed, unconnected
 from tests.kit.waiting import beside
 
 
@@ -33,6 +37,13 @@ class Reader(Objects[Pod]):
     @property
     def nodes(self) -> dict[str, str]:
         return {each.metadata.name: each.spec.node_name for each in self}
+
+
+class Named(NoApi):
+    """The client of one of several clusters."""
+
+    def __init__(self, cluster: str) -> None:
+        self.cluster = cluster
 
 
 @pytest.fixture
@@ -369,3 +380,55 @@ async def test_an_optional_kind_that_is_not_served_has_no_age() -> None:
     assert age(view.kind) == 0
     view._reflector.refusal = ApiError(404, "NotFound", "it is not served")
     assert math.isnan(age(view.kind) or 0)
+
+
+async def test_views_that_have_ended_leave_no_metric_and_are_freed() -> None:
+    """The gauges of a worker cluster that is gone would hold everything that was seen of it."""
+    views = unconnected(ManualClock(), Named("gone"))
+    store = Reader()
+    view = views.watch(PODS, store)
+    called: list[int] = []
+    view.on_change(lambda: called.append(1))
+    view.upsert(pod("p", node="n", version=1), listed=False)
+    labels = {"cluster": "gone", "kind": "pods"}
+    assert REGISTRY.get_sample_value("reprieve_mirror_objects", labels) == 1
+    views.close()
+    views.close()
+    await asyncio.sleep(0)
+    assert called == []
+    for name in ("mirror_objects", "mirror_unreadable_objects", "watch_age_seconds"):
+        assert REGISTRY.get_sample_value(f"reprieve_{name}", labels) is None
+    held = weakref.ref(view)
+    del views, view
+    gc.collect()
+    assert held() is None
+    assert REGISTRY.get_sample_value("reprieve_mirror_refused_total", labels) == 0
+    forget_views("gone")
+    assert REGISTRY.get_sample_value("reprieve_mirror_refused_total", labels) is None
+
+
+# ---- selectors of labels
+
+
+def has_no_color(item: Pod) -> bool:
+    return "color" not in (item.metadata.labels or {})
+
+
+COLORED = replace(PODS, field_selector="", label_selector="color", left=has_no_color)
+
+
+async def test_an_object_that_loses_its_label_is_gone(views: Views, store: Reader) -> None:
+    """Also in the answer to our own write, which no selector filters."""
+    view = views.watch(COLORED, store)
+    assert COLORED.query(watch="true") == {"labelSelector": "color", "watch": "true"}
+    seen: list[tuple[str, bool]] = []
+    view.on_object(lambda uid, item: seen.append((uid, item is not None)))
+    view.upsert(pod("p", node="n", version=1, labels={"color": "red"}), listed=True)
+    assert store.nodes == {"p": "n"}
+    view.apply(pod("p", node="n", version=2))
+    assert store.nodes == {}
+    view.upsert(pod("p", node="n", version=1, labels={"color": "red"}), listed=False)
+    assert store.nodes == {}
+    view.upsert(pod("p", node="n", version=3, labels={"color": "red"}), listed=False)
+    assert store.nodes == {"p": "n"}
+    assert [each for _, each in seen] == [True, False, True]
