@@ -1,0 +1,429 @@
+"""Connections to worker clusters: how they begin, what is seen, and what ends them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import pytest
+from aiohttp import web
+from prometheus_client import REGISTRY
+
+from api.backoff import Backoff
+from api.checks import AdmissionCheck, MultiKueueCluster, MultiKueueConfig
+from api.clock import SYSTEM_CLOCK
+from api.meta import ObjectMeta
+from api.multikueue import CONTROLLER_NAME, MANAGER_NAMESPACE, ORIGIN_LABEL, PREBUILT_WORKLOAD_ANNOTATION
+from controllers.multikueue.clusters import clusters as clusters_module
+from controllers.multikueue.clusters import connecting, origin_lease, probe
+from controllers.multikueue.clusters.clusters import Clusters
+from controllers.multikueue.clusters.connecting import Shared
+from controllers.multikueue.clusters.connection import Connection
+from controllers.multikueue.clusters.hooks import Hooks
+from controllers.multikueue.clusters.known import Known
+from controllers.multikueue.clusters.sources import KubeconfigSecret
+from controllers.multikueue.configuration import MultiKueueConfiguration
+from kube.client import ApiClient, ApiError
+from kube.lease import LeaseTimes
+from runtime.mirror.resources import ADMISSION_CHECKS, MULTIKUEUE_CLUSTERS
+from runtime.terms.term import Term
+from tests.kit.apiserver import Api
+from tests.kit.multikueue_kubeconfigs import encoded
+from tests.kit.views import unconnected
+from tests.kit.waiting import beside, until
+from tests.kit.worker_api import WorkerApi, worker_api
+
+Json = dict[str, Any]
+SETTINGS = MultiKueueConfiguration(allowed_networks=["127.0.0.0/8"], worker_lost_timeout_seconds=1.0)
+HERE = "uid-of-kube-system"
+
+
+class Here:
+    """The manager's cluster, as far as it is known, and the connections."""
+
+    def __init__(self, settings: MultiKueueConfiguration = SETTINGS, manager: str = HERE) -> None:
+        self.api = Api()
+        self.known = Known(settings.namespace, unconnected())
+        self.hooks = Hooks()
+        self.term = Term(1, SYSTEM_CLOCK)
+        shared = Shared(settings, manager, self.term, SYSTEM_CLOCK, self.hooks)
+        self.clusters = Clusters(self.known, cast(ApiClient, self.api), shared)
+        self.workloads: list[tuple[str, str]] = []
+        self.changes: list[str] = []
+        self._version = 0
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        with (
+            self.hooks.workloads.told(lambda cluster, key: self.workloads.append((cluster, key))),
+            self.hooks.clusters.told(self.changes.append),
+        ):
+            async with beside(self.clusters.run()):
+                await asyncio.sleep(0)
+                yield
+        await asyncio.sleep(0.05)  # TLS connections close a little later
+
+    def put(self, kind: type[Any], value: Json, path: str = "") -> None:
+        """Create or change an object here."""
+        self._version += 1
+        value["metadata"] |= {"resourceVersion": str(self._version), "uid": value["metadata"]["name"]}
+        if path:
+            self.api.put(f"{path}/x", value)
+        self._view(kind).upsert(msgspec.convert(value, kind), listed=False)
+
+    def remove(self, kind: type[Any], name: str) -> None:
+        namespace = MANAGER_NAMESPACE if kind is KubeconfigSecret else ""
+        self._view(kind).delete(ObjectMeta(name, namespace, name, str(self._version + 1)))
+
+    def secret(self, name: str, text: bytes) -> None:
+        meta = {"name": name, "namespace": MANAGER_NAMESPACE}
+        self.put(KubeconfigSecret, {"metadata": meta, "data": {"kubeconfig": encoded(text)}})
+
+    def cluster(self, name: str, **source: Any) -> None:
+        given = source or {"kubeConfig": {"location": name}}
+        value = {"metadata": {"name": name}, "spec": {"clusterSource": given}}
+        self.put(MultiKueueCluster, value, MULTIKUEUE_CLUSTERS.path)
+
+    def join(self, name: str, worker: WorkerApi) -> None:
+        self.secret(name, worker.kubeconfig())
+        self.cluster(name)
+
+    def of(self, name: str) -> Connection:
+        found = self.clusters.get(name)
+        assert found is not None
+        return found
+
+    async def reaches(self, name: str, reach: str) -> None:
+        await until(lambda: self.of(name).reach == reach)
+
+    def condition(self, name: str, kind: str = "Active", path: str = MULTIKUEUE_CLUSTERS.path) -> Json:
+        status = self.api.of(f"{path}/x").get(name, {}).get("status", {})
+        return next((each for each in status.get("conditions", ()) if each["type"] == kind), {"reason": None})
+
+    async def says(
+        self, name: str, reason: str, kind: str = "Active", path: str = MULTIKUEUE_CLUSTERS.path
+    ) -> Json:
+        await until(lambda: self.condition(name, kind, path)["reason"] == reason)
+        return self.condition(name, kind, path)
+
+    def _view(self, kind: type[Any]) -> Any:
+        return next(view for view in self.known.views if view.resource.type is kind)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times in which a test can wait."""
+    monkeypatch.setattr(origin_lease, "TIMES", LeaseTimes(1.0, 0.5, 0.05))
+    monkeypatch.setattr(origin_lease, "REQUEST_SECONDS", 0.2)
+    monkeypatch.setattr(connecting, "TIMES", LeaseTimes(1.0, 0.5, 0.05))
+    monkeypatch.setattr(connecting, "BACKOFF", Backoff(0.05, 0.1))
+    monkeypatch.setattr(connecting, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(connecting, "FILE_SECONDS", 0.05)
+    monkeypatch.setattr(connecting, "AWAY_SECONDS", 0.5)
+    monkeypatch.setattr(connecting, "PROBE_SECONDS", 0.1)
+    monkeypatch.setattr(clusters_module, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(probe, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(probe, "LOOK_SECONDS", 0.02)
+
+
+@pytest.fixture
+async def workers(tmp_path: Path) -> AsyncIterator[Callable[[str], Any]]:
+    async with AsyncExitStack() as stack:
+
+        async def start(name: str) -> WorkerApi:
+            return await stack.enter_async_context(worker_api(tmp_path / name))
+
+        yield start
+
+
+def labelled(name: str, **parts: Any) -> Json:
+    meta = {"name": name, "namespace": "n", "labels": {ORIGIN_LABEL: "multikueue"}}
+    return {"metadata": meta | parts.pop("metadata", {}), **parts}
+
+
+async def test_what_bears_our_origin_is_seen(workers: Any) -> None:
+    worker, here = await workers("a"), Here()
+    await worker.put("workloads", labelled("w", spec={"priority": 3}))
+    await worker.put("workloads", {"metadata": {"name": "own", "namespace": "n"}})
+    await worker.put("workloads", labelled("other", metadata={"labels": {ORIGIN_LABEL: "another"}}))
+    uses = {"annotations": {PREBUILT_WORKLOAD_ANNOTATION: "w"}}
+    await worker.put("jobs", labelled("j", metadata=uses, status={"active": 1}))
+    here.join("a", worker)
+    async with here.running():
+        await here.reaches("a", "Connected")
+        connection = here.of("a")
+        assert [each.key for each in connection.copies()] == ["n/w"]
+        assert [each.name for each in connection.jobs()] == ["j"]
+        copy, job = connection.copy("n/w"), connection.job("n/w", "x")
+        assert copy is not None
+        assert job is not None
+        assert (copy.priority, job.status.active, connection.why) == (3, 1, "")
+        assert here.workloads == [("a", "n/w")]
+        assert (await here.says("a", "Active"))["message"] == "Connected"
+        assert connection.is_prompt
+        assert connection.honours_gates
+        assert connection.cost("n/w") is None
+        await worker.put("workloads", labelled("v"))
+        await until(lambda: ("a", "n/v") in here.workloads)
+        await worker.remove("workloads", "n", "v")
+        await until(lambda: connection.copy("n/v") is None)
+
+
+async def test_answers_to_our_own_writes_count_at_once(workers: Any) -> None:
+    worker, here = await workers("a"), Here()
+    here.join("a", worker)
+    async with here.running():
+        await here.reaches("a", "Connected")
+        connection = here.of("a")
+        path = "/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads"
+        body = msgspec.json.encode(labelled("w"))
+        answer = await connection.sender.send("copy", "POST", path, body=body)
+        connection.apply_copy(answer)
+        copy = connection.copy("n/w")
+        assert copy is not None
+        await connection.sender.send("copy", "DELETE", f"{path}/w")
+        connection.gone_copy("n/w", copy.uid)
+        assert connection.copy("n/w") is None
+        connection.apply_copy(b"{}")
+        job = await connection.sender.send("job", "POST", "/apis/batch/v1/namespaces/n/jobs", body=body)
+        connection.apply_job(job)
+        found = connection.job("n/none", "w")
+        assert found is not None
+        connection.gone_job("n/w", found.uid)
+        assert connection.job("n/none", "w") is None
+
+
+async def test_a_new_token_needs_no_new_session(workers: Any) -> None:
+    """And no other cluster loses a watch."""
+    one, two, here = await workers("a"), await workers("b"), Here()
+    here.join("a", one)
+    here.join("b", two)
+    async with here.running():
+        await here.reaches("a", "Connected")
+        await here.reaches("b", "Connected")
+        watches = [worker.requests.count("WATCH workloads") for worker in (one, two)]
+        one.tokens = {"new"}
+        here.secret("a", one.kubeconfig(token="new"))
+        client = here.of("a").client
+        await until(lambda: client._line.access.token == "new")  # type: ignore[attr-defined]
+        await client.request("GET", "/apis/batch/v1/jobs")
+        await one.put("workloads", labelled("w"))
+        await until(lambda: here.of("a").copy("n/w") is not None)
+        assert here.of("a").client is client
+        assert [worker.requests.count("WATCH workloads") for worker in (one, two)] == watches
+        assert here.of("a").reach == here.of("b").reach == "Connected"
+
+
+async def test_another_server_is_another_session_and_its_objects_replace_the_old_ones(workers: Any) -> None:
+    one, two, here = await workers("a"), await workers("b"), Here()
+    await one.put("workloads", labelled("w"))
+    await two.put("workloads", labelled("v"))
+    here.join("a", one)
+    async with here.running():
+        await here.reaches("a", "Connected")
+        here.workloads.clear()
+        here.secret("a", two.kubeconfig())
+        await until(lambda: here.of("a").copy("n/v") is not None)
+        assert here.of("a").copy("n/w") is None
+        assert sorted(here.workloads) == [("a", "n/v"), ("a", "n/w")]
+
+
+async def test_a_bad_secret_is_named_and_counts_as_a_loss_in_time(workers: Any) -> None:
+    """13238; and a good one is used at once (10122, 10428)."""
+    worker, here = await workers("a"), Here()
+    here.cluster("a")
+    async with here.running():
+        said = await here.says("a", "BadKubeConfig")
+        assert said["message"].startswith(
+            "load client config failed: Secret reprieve-multikueue/a is not there"
+        )
+        await until(lambda: "; connection attempts: " in here.condition("a")["message"])
+        assert here.of("a").reach == "Away"
+        await here.reaches("a", "Lost")
+        assert "is not there" in here.of("a").why
+        here.secret("a", worker.kubeconfig(exec={"command": "sh"}))
+        assert "exec" in (await here.says("a", "InsecureKubeConfig"))["message"]
+        with pytest.raises(ApiError, match="no session"):
+            _ = here.of("a").sender
+        here.secret("a", worker.kubeconfig())
+        await here.reaches("a", "Connected")
+        await here.says("a", "Active")
+        here.remove(KubeconfigSecret, "a")
+        await here.says("a", "BadKubeConfig")
+        assert here.of("a").reach == "Away"
+
+
+async def test_profiles_are_not_supported() -> None:
+    here = Here()
+    here.cluster("a", clusterProfileRef={"name": "p"})
+    async with here.running():
+        await here.says("a", "MultiKueueClusterProfileFeatureDisabled")
+
+
+async def test_a_silent_cluster_is_away_then_lost_and_comes_back(workers: Any) -> None:
+    one, two, here = await workers("a"), await workers("b"), Here()
+    here.join("a", one)
+    here.join("b", two)
+    await one.put("workloads", labelled("w"))
+    async with here.running():
+        await here.reaches("a", "Connected")
+        await here.reaches("b", "Connected")
+        one.open.clear()
+        await here.reaches("a", "Away")
+        await here.reaches("a", "Lost")
+        said = await here.says("a", "ClientConnectionFailed")
+        assert "; connection attempts: " in said["message"]
+        assert here.of("a").copy("n/w") is not None  # what was seen last
+        assert here.of("b").reach == "Connected"
+        one.open.set()
+        await here.reaches("a", "Connected")
+        await here.says("a", "Active")
+        assert {"a", "b"} == set(here.changes)
+
+
+async def test_a_watch_that_ends_is_no_loss(workers: Any) -> None:
+    """12999."""
+    worker, here = await workers("a"), Here()
+    here.join("a", worker)
+    async with here.running():
+        await here.reaches("a", "Connected")
+        client, lists = here.of("a").client, worker.requests.count("GET workloads")
+        worker.refuse = lambda request: web.Response(status=503) if "watch" in request.query else None
+        await worker.cut()
+        await until(lambda: worker.requests.count("WATCH workloads") >= 3)
+        worker.refuse = lambda _: None
+        await worker.put("workloads", labelled("w"))
+        await until(lambda: here.of("a").copy("n/w") is not None)
+        assert here.of("a").client is client
+        assert here.of("a").reach == "Connected"
+        assert worker.requests.count("GET workloads") == lists
+
+
+async def test_a_second_manager_of_the_origin_is_stopped(workers: Any) -> None:
+    worker, first, second = await workers("a"), Here(), Here(manager="another")
+    first.join("a", worker)
+    second.join("a", worker)
+    async with first.running():
+        await first.reaches("a", "Connected")
+        async with second.running():
+            said = await second.says("a", "OriginInUse")
+            assert HERE in said["message"]
+            assert first.of("a").reach == "Connected"
+            first.remove(MultiKueueCluster, "a")  # gives the origin back
+            await second.reaches("a", "Connected")
+        assert (
+            worker.of("leases")[MANAGER_NAMESPACE, "multikueue-multikueue"]["spec"]["holderIdentity"]
+            == "another"
+        )
+
+
+async def test_another_leader_of_the_manager_goes_on_at_once(workers: Any) -> None:
+    worker = await workers("a")
+    for _ in range(2):
+        here = Here()
+        here.join("a", worker)
+        async with here.running():
+            await here.reaches("a", "Connected")
+    assert worker.of("leases")[MANAGER_NAMESPACE, "multikueue-multikueue"]["spec"]["holderIdentity"] == HERE
+
+
+@pytest.mark.parametrize(
+    ("honours", "has", "reason"),
+    [(True, True, "Honoured"), (False, True, "NotHonoured"), (True, False, "NotServed")],
+)
+async def test_gates_are_tried_at_each_connect(workers: Any, honours: bool, has: bool, reason: str) -> None:
+    worker, here = await workers("a"), Here()
+    worker.honours_gates, worker.has_gates = honours, has
+    left = {"metadata": {"name": "multikueue-multikueue-gates", "namespace": MANAGER_NAMESPACE}}
+    await worker.put("workloads", left)
+    here.join("a", worker)
+    async with here.running():
+        await here.reaches("a", "Connected")
+        await here.says("a", reason, probe.CONDITION)
+        assert here.of("a").honours_gates is (honours and has)
+        worker.honours_gates = worker.has_gates = True
+        await until(lambda: here.of("a").honours_gates)
+        await until(lambda: not worker.of("workloads"))
+        assert list(here.of("a").copies()) == []
+
+
+async def test_missing_rights_are_said(workers: Any) -> None:
+    worker, here = await workers("a"), Here()
+    worker.refuse = lambda request: web.Response(status=403) if "/jobs" in request.path else None
+    here.join("a", worker)
+    async with here.running():
+        await until(lambda: "jobs: HTTP 403 Forbidden" in str(here.condition("a")))
+        assert here.of("a").reach == "Away"
+        worker.refuse = lambda _: None
+        await here.reaches("a", "Connected")
+
+
+async def test_a_cluster_that_is_gone_leaves_nothing(workers: Any) -> None:
+    worker, here = await workers("gone"), Here()
+    here.join("gone", worker)
+
+    def metrics() -> list[str]:
+        return [
+            sample.name
+            for metric in REGISTRY.collect()
+            for sample in metric.samples
+            if sample.labels.get("cluster") == "gone"
+        ]
+
+    async with here.running():
+        await here.reaches("gone", "Connected")
+        assert metrics()
+        here.remove(MultiKueueCluster, "gone")
+        assert here.clusters.get("gone") is None
+        assert list(here.clusters) == []
+        await until(lambda: not metrics())
+        (lease,) = worker.of("leases").values()
+        assert lease["spec"]["holderIdentity"] == ""
+        here.cluster("gone")
+        await here.reaches("gone", "Connected")
+
+
+async def test_checks_follow_configs_and_clusters(workers: Any) -> None:
+    """10122, 10428: in any order."""
+    worker, here = await workers("a"), Here()
+    told: list[str] = []
+    parameters = {"apiGroup": "kueue.x-k8s.io", "kind": "MultiKueueConfig", "name": "all"}
+    async with here.running():
+        with here.hooks.configs.told(told.append):
+            for name, controller in (("c", CONTROLLER_NAME), ("foreign", "example.com/other")):
+                spec = {"controllerName": controller, "parameters": parameters}
+                here.put(AdmissionCheck, {"metadata": {"name": name}, "spec": spec}, ADMISSION_CHECKS.path)
+            await here.says("c", "BadConfig", path=ADMISSION_CHECKS.path)
+            assert here.clusters.config_of("c") is None
+            here.put(MultiKueueConfig, {"metadata": {"name": "all"}, "spec": {"clusters": ["b", "a"]}})
+            assert here.clusters.config_of("c") == ("b", "a")
+            await here.says("c", "NoUsableClusters", path=ADMISSION_CHECKS.path)
+            here.join("a", worker)
+            said = await here.says("c", "SomeActiveClusters", path=ADMISSION_CHECKS.path)
+            assert said["message"] == "Missing clusters: [b]"
+            here.put(MultiKueueConfig, {"metadata": {"name": "all"}, "spec": {"clusters": ["a"]}})
+            await here.says("c", "Active", path=ADMISSION_CHECKS.path)
+            here.remove(MultiKueueCluster, "a")
+            await here.says("c", "NoUsableClusters", path=ADMISSION_CHECKS.path)
+            here.remove(AdmissionCheck, "c")
+            assert here.clusters.config_of("c") is None
+        assert set(told) == {"c", "foreign"}
+        assert here.condition("foreign", path=ADMISSION_CHECKS.path)["reason"] is None
+        assert here.clusters.config_of("foreign") is None
+
+
+async def test_nothing_is_written_after_the_term(workers: Any) -> None:
+    worker, here = await workers("a"), Here()
+    here.join("a", worker)
+    async with here.running():
+        await here.reaches("a", "Connected")
+        here.term.end()
+        before = [each for each in worker.requests if not each.startswith(("GET", "WATCH"))]
+        with pytest.raises(ApiError, match="the term is over"):
+            await here.of("a").sender.send("x", "POST", "/apis/batch/v1/namespaces/n/jobs", body=b"{}")
+        await asyncio.sleep(0.2)
+        assert [each for each in worker.requests if not each.startswith(("GET", "WATCH"))] == before
