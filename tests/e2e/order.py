@@ -58,6 +58,8 @@ SHARING: Final = {
         "check_author",
         "queue_tutorial",
         "queued_jobs",
+        "copied_jobs",
+        "dispatched_jobs",
         "partial_jobs",
         "job_tutorial",
         "queued_groups",

@@ -218,7 +218,7 @@ def test_a_class_that_is_missing_is_named_and_helps_when_it_comes(box: JobSandbo
 def test_a_workload_that_is_not_there_is_named(box: JobSandbox) -> None:
     box.queue("prebuilt", 0)
     box.job("prebuilt", "prebuilt", 2, labels={"kueue.x-k8s.io/prebuilt-workload-name": "mine"})
-    box.until_event("prebuilt", "ErrWorkloadCompose", "Workload mine does not exist")
+    box.until_event("prebuilt", "PrebuiltWorkloadNotFound", "Workload mine does not exist")
 
 
 def test_a_job_that_asks_for_a_topology_says_that_there_is_none(box: JobSandbox) -> None:
