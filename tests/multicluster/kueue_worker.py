@@ -1,0 +1,397 @@
+"""A small quota controller that behaves towards a manager as Kueue's does in a worker cluster (Kueue at ff69552e).
+
+It knows one resource (`cpu`), one flavor, and preemption of lower priorities in the same ClusterQueue. It looks at
+everything again and again, so it needs no cache: `stale` makes its scheduler write what it saw one look earlier.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, Final
+
+from api.kueue import RESOURCE_IN_USE
+from api.multikueue import EVICTED_ON_MANAGER, PREBUILT_WORKLOAD_ANNOTATION
+from api.times import rfc3339
+from hack.controlplane.client import ApiError, Client, Json, path_of
+from tests.e2e.job_sandbox import BATCH
+from tests.e2e.quota_sandbox import KUEUE
+from tests.e2e.support import condition
+
+__all__ = ["KueueWorker"]
+
+APPLY: Final = "application/apply-patch+yaml"
+LOOK_SECONDS: Final = 0.1
+JOB_UID: Final = "kueue.x-k8s.io/job-uid"
+ORPHANED_CODES: Final = (404, 409, 422)
+"""What changed or went meanwhile is looked at again."""
+PENDING: Final = "PendingEvaluation"
+CLEARED: Final = "AdmissionGatedBy cleared, waiting for quota reservation"
+
+
+class KueueWorker:
+    """It works in a thread inside the context."""
+
+    def __init__(self, client: Client, *, honours_gates: bool = True, stale: bool = False) -> None:
+        """`honours_gates`: its feature gate MultiKueueOrchestratedPreemption."""
+        self._client, self._honours_gates, self._stale = client, honours_gates, stale
+        self._before: dict[str, Json] = {}
+        """By UID: each Workload as it was one look ago."""
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="Kueue's worker", daemon=True)
+        self.errors: list[str] = []
+        """What the API server refused, but for conflicts."""
+
+    def __enter__(self) -> KueueWorker:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._end.wait(LOOK_SECONDS):
+            self.look()
+
+    def look(self) -> None:
+        """One look at everything."""
+        workloads = self._client.list(KUEUE, "Workload")
+        jobs = [each for each in self._client.list(BATCH, "Job") if _prebuilt(each)]
+        for job in jobs:
+            with self._tolerant():
+                self._look_at_job(job, _find(workloads, job["metadata"]["namespace"], _prebuilt(job)))
+        for workload in workloads:
+            with self._tolerant():
+                self._look_at(workload, _user(jobs, workload))
+        self._schedule()
+        self._before = {each["metadata"]["uid"]: each for each in workloads}
+
+    @contextlib.contextmanager
+    def _tolerant(self) -> Iterator[None]:
+        try:
+            yield
+        except ApiError as error:
+            if error.status not in ORPHANED_CODES:
+                self.errors.append(str(error))
+
+    # ---- the controller of Workloads
+
+    def _look_at(self, body: Json, job: Json | None) -> None:
+        """The first step that is due; what follows comes with the next look."""
+        if self._honours_gates and (missing := _missing_gates(body)):
+            self._put_status(body, preemptionGates=[*_gates(body), *missing])
+        elif "deletionTimestamp" in body["metadata"]:
+            self._let_go(body, job)
+        elif _is(body, "Finished"):
+            self._take_off_finalizer(body)
+        elif job is not None and (end := _end_of(job)):
+            succeeded = end["type"] == "Complete"
+            reason = "Succeeded" if succeeded else "Failed"
+            self._set(body, _condition("Finished", "True", reason, end.get("message", "")))
+        elif _is(body, "DeactivationTarget") and body["spec"].get("active", True):
+            self._client.patch(KUEUE, "Workload", _name(body), {"spec": {"active": False}}, _namespace(body))
+        elif not body["spec"].get("active", True) and not _is(body, "Evicted"):
+            self._evict(body, f"DeactivatedDueTo{EVICTED_ON_MANAGER}", "The workload is deactivated")
+        elif _is(body, "Evicted") and _is(body, "QuotaReserved") and job is not None and _is_idle(job):
+            self._set(
+                body,
+                _condition("QuotaReserved", "False", PENDING, "The workload was evicted"),
+                _condition("Admitted", "False", "NoReservation", "The workload has no reservation"),
+                admission=None,
+            )
+
+    def _let_go(self, body: Json, job: Json | None) -> None:
+        if job is not None and not job["spec"].get("suspend"):
+            self._client.patch(BATCH, "Job", _name(job), {"spec": {"suspend": True}}, _namespace(job))
+        self._take_off_finalizer(body)
+
+    def _take_off_finalizer(self, body: Json) -> None:
+        finalizers = body["metadata"].get("finalizers") or []
+        if RESOURCE_IN_USE in finalizers:
+            kept = [each for each in finalizers if each != RESOURCE_IN_USE]
+            self._put({**body, "metadata": {**body["metadata"], "finalizers": kept}})
+
+    def _evict(self, body: Json, reason: str, message: str, *others: Json) -> None:
+        closed = [{**each, "position": "Closed", "lastTransitionTime": _now()} for each in _gates(body)]
+        self._set(
+            body,
+            _condition("Evicted", "True", reason, message),
+            *others,
+            *([_condition("BlockedOnPreemptionGates", "False", reason, message)] if closed else []),
+            **({"preemptionGates": closed} if closed else {}),
+        )
+
+    # ---- the controller of Jobs
+
+    def _look_at_job(self, job: Json, workload: Json | None) -> None:
+        if workload is None or "deletionTimestamp" in job["metadata"]:
+            return
+        owners = workload["metadata"].get("ownerReferences") or []
+        if _pods(workload) != job["spec"].get("parallelism", 1):
+            if not _is(workload, "Finished"):
+                message = "The prebuilt workload is out of sync with its user job"
+                self._set(workload, _condition("Finished", "True", "OutOfSync", message))
+        elif not any(each["uid"] == job["metadata"]["uid"] for each in owners):
+            self._adopt(job, workload)
+        elif not _end_of(job):
+            starts = _is(workload, "Admitted") and not _is(workload, "Evicted")
+            if bool(job["spec"].get("suspend")) == starts:
+                self._client.patch(
+                    BATCH, "Job", _name(job), {"spec": {"suspend": not starts}}, _namespace(job)
+                )
+
+    def _adopt(self, job: Json, workload: Json) -> None:
+        meta = workload["metadata"]
+        owner = {
+            "apiVersion": BATCH,
+            "kind": "Job",
+            "name": _name(job),
+            "uid": job["metadata"]["uid"],
+            "controller": True,
+            "blockOwnerDeletion": True,
+        }
+        adopted = {
+            **meta,
+            "ownerReferences": [*(meta.get("ownerReferences") or []), owner],
+            "labels": {**(meta.get("labels") or {}), JOB_UID: job["metadata"]["uid"]},
+            "finalizers": sorted({*(meta.get("finalizers") or []), RESOURCE_IN_USE}),
+        }
+        self._put({**workload, "metadata": adopted})
+
+    # ---- the scheduler
+
+    def _schedule(self) -> None:
+        """Each ClusterQueue on its own, in the order of priority and age."""
+        workloads = [
+            each
+            for each in self._client.list(KUEUE, "Workload")
+            if "deletionTimestamp" not in each["metadata"]
+        ]
+        local = {
+            (_namespace(each), _name(each)): each["spec"]["clusterQueue"]
+            for each in self._client.list(KUEUE, "LocalQueue")
+        }
+        for queue in self._client.list(KUEUE, "ClusterQueue"):
+            name = _name(queue)
+            mine = [
+                each for each in workloads if local.get((_namespace(each), each["spec"]["queueName"])) == name
+            ]
+            mine.sort(key=lambda each: (-_priority(each), each["metadata"]["creationTimestamp"], _name(each)))
+            self._schedule_queue(queue, [each for each in mine if not _is(each, "Finished")])
+
+    def _schedule_queue(self, queue: Json, workloads: list[Json]) -> None:
+        holders = [each for each in workloads if _is(each, "QuotaReserved")]
+        free = _quota(queue) - sum(_cpus(each) for each in holders)
+        going = sum(_cpus(each) for each in holders if _is(each, "Evicted"))
+        for body in workloads:
+            waits = not _is(body, "QuotaReserved") and body["spec"].get("active", True)
+            if not waits:
+                continue
+            needed = _cpus(body)
+            with self._tolerant():
+                if needed <= free:
+                    self._admit(body, queue)
+                    free -= needed
+                elif needed > free + going:
+                    self._want_room(body, holders, needed - free - going)
+
+    def _admit(self, body: Json, queue: Json) -> None:
+        flavor = queue["spec"]["resourceGroups"][0]["flavors"][0]["name"]
+        sets = [
+            {
+                "name": each["name"],
+                "count": each["count"],
+                "flavors": {"cpu": flavor},
+                "resourceUsage": {"cpu": str(_cpus(body))},
+            }
+            for each in body["spec"]["podSets"]
+        ]
+        ended = [
+            _condition(kind, "False", "QuotaReserved", "Previously: it was evicted")
+            for kind in ("Evicted", "Preempted", "BlockedOnPreemptionGates")
+            if condition(body, kind)
+        ]
+        self._apply(
+            body,
+            _condition("QuotaReserved", "True", "QuotaReserved", f"Quota reserved in {_name(queue)}"),
+            _condition("Admitted", "True", "Admitted", f"Admitted by {_name(queue)}"),
+            *ended,
+            admission={"clusterQueue": _name(queue), "podSetAssignments": sets},
+        )
+
+    def _want_room(self, body: Json, holders: list[Json], needed: int) -> None:
+        """Evict lower priorities, if the gates are open; otherwise say that it would."""
+        victims = []
+        for each in sorted(holders, key=_priority):
+            if needed > 0 and _priority(each) < _priority(body) and not _is(each, "Evicted"):
+                victims.append(each)
+                needed -= _cpus(each)
+        if needed > 0:
+            self._wait(body, "WaitingForQuota", "couldn't assign flavors: insufficient unused quota for cpu")
+        elif self._honours_gates and any(each["position"] != "Open" for each in _states(body)):
+            blocked = _condition(
+                "BlockedOnPreemptionGates", "True", "BlockedOnPreemptionGates", "gates are closed"
+            )
+            self._wait(body, PENDING, CLEARED, *([] if _is(body, "BlockedOnPreemptionGates") else [blocked]))
+        else:
+            uid = body["metadata"]["uid"]
+            text = f"Preempted to accommodate a workload (UID: {uid}, JobUID: UNKNOWN) due to prioritization"
+            for each in victims:
+                self._evict(each, "Preempted", text, _condition("Preempted", "True", "InClusterQueue", text))
+
+    def _wait(self, body: Json, reason: str, message: str, *others: Json) -> None:
+        found = condition(body, "QuotaReserved")
+        if others or found is None or (found["reason"], found["message"]) != (reason, message):
+            self._apply(body, _condition("QuotaReserved", "False", reason, message), *others, versioned=False)
+
+    # ---- writes
+
+    def _apply(self, body: Json, *conditions: Json, versioned: bool = True, **status: Any) -> None:
+        """As its scheduler writes: server-side apply with all that its cache has."""
+        seen = self._before.get(body["metadata"]["uid"], body) if self._stale and not versioned else body
+        kept = {
+            key: value
+            for key, value in seen.get("status", {}).items()
+            if key in ("admission", "requeueState", "preemptionGates", "admissionChecks", "clusterName")
+        }
+        types = {each["type"] for each in conditions}
+        others = [
+            each for each in seen.get("status", {}).get("conditions") or () if each["type"] not in types
+        ]
+        meta = {"name": _name(body), "namespace": _namespace(body)}
+        if versioned:
+            meta["resourceVersion"] = body["metadata"]["resourceVersion"]
+        made = {**kept, **status, "conditions": [*others, *conditions]}
+        path = f"{path_of(KUEUE, 'Workload', _namespace(body), _name(body))}/status"
+        self._client.request(
+            "PATCH",
+            f"{path}?fieldManager=kueue-admission&force=true",
+            {"apiVersion": KUEUE, "kind": "Workload", "metadata": meta, "status": made},
+            APPLY,
+        )
+
+    def _set(self, body: Json, *conditions: Json, **status: Any) -> None:
+        types = {each["type"] for each in conditions}
+        others = [
+            each for each in body.get("status", {}).get("conditions") or () if each["type"] not in types
+        ]
+        self._put_status(body, conditions=[*others, *conditions], **status)
+
+    def _put_status(self, body: Json, **status: Any) -> None:
+        made = {
+            key: value for key, value in {**body.get("status", {}), **status}.items() if value is not None
+        }
+        self._put({**body, "status": made}, "/status")
+
+    def _put(self, body: Json, subresource: str = "") -> None:
+        path = path_of(KUEUE, "Workload", _namespace(body), _name(body))
+        self._client.request("PUT", f"{path}{subresource}", body)
+
+
+# ---- what it reads
+
+
+def _name(body: Json) -> str:
+    return str(body["metadata"]["name"])
+
+
+def _namespace(body: Json) -> str:
+    return str(body["metadata"].get("namespace", ""))
+
+
+def _now() -> str:
+    return rfc3339(time.time())
+
+
+def _condition(kind: str, status: str, reason: str, message: str) -> Json:
+    return {
+        "type": kind,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": _now(),
+    }
+
+
+def _is(body: Json, kind: str) -> bool:
+    found = condition(body, kind)
+    return found is not None and found["status"] == "True"
+
+
+def _gates(body: Json) -> list[Json]:
+    return list(body.get("status", {}).get("preemptionGates") or ())
+
+
+def _missing_gates(body: Json) -> list[Json]:
+    """A state, Closed, for each gate of the spec that has none."""
+    there = {each["name"] for each in _gates(body)}
+    return [
+        {"name": each["name"], "position": "Closed", "lastTransitionTime": _now()}
+        for each in body["spec"].get("preemptionGates") or ()
+        if each["name"] not in there
+    ]
+
+
+def _states(body: Json) -> list[Json]:
+    return [*_gates(body), *_missing_gates(body)]
+
+
+def _priority(body: Json) -> int:
+    return int(body["spec"].get("priority") or 0)
+
+
+def _pods(body: Json) -> int:
+    return sum(int(each["count"]) for each in body["spec"]["podSets"])
+
+
+def _cpus(body: Json) -> int:
+    return sum(
+        int(each["count"]) * int(container["resources"]["requests"]["cpu"])
+        for each in body["spec"]["podSets"]
+        for container in each["template"]["spec"]["containers"]
+    )
+
+
+def _quota(queue: Json) -> int:
+    groups = queue["spec"].get("resourceGroups") or ()
+    return sum(
+        int(resource["nominalQuota"])
+        for group in groups
+        for flavor in group["flavors"]
+        for resource in flavor["resources"]
+    )
+
+
+def _prebuilt(job: Json) -> str:
+    """The annotation, else the label."""
+    meta = job["metadata"]
+    named = (meta.get("annotations") or {}).get(PREBUILT_WORKLOAD_ANNOTATION)
+    return str(named or (meta.get("labels") or {}).get(PREBUILT_WORKLOAD_ANNOTATION) or "")
+
+
+def _find(workloads: list[Json], namespace: str, name: str) -> Json | None:
+    return next((each for each in workloads if (_namespace(each), _name(each)) == (namespace, name)), None)
+
+
+def _user(jobs: list[Json], workload: Json) -> Json | None:
+    key = _namespace(workload), _name(workload)
+    return next((each for each in jobs if (_namespace(each), _prebuilt(each)) == key), None)
+
+
+def _end_of(job: Json) -> Json | None:
+    """The condition of its end."""
+    return next(
+        (
+            each
+            for each in job["status"].get("conditions") or ()
+            if each["type"] in ("Complete", "Failed") and each["status"] == "True"
+        ),
+        None,
+    )
+
+
+def _is_idle(job: Json) -> bool:
+    return bool(job["spec"].get("suspend")) and not job["status"].get("active")
