@@ -38,7 +38,9 @@ class Tokens:
 
 def plain_of(problem: Problem) -> plain.Problem:
     """The same problem in lists."""
-    return plain.Problem(**{field.name: getattr(problem, field.name).tolist() for field in dataclasses.fields(Problem)})
+    return plain.Problem(
+        **{field.name: getattr(problem, field.name).tolist() for field in dataclasses.fields(Problem)}
+    )
 
 
 def _ints(values: Any, kind: type[np.integer[Any]] = np.int32) -> NDArray[Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from api.multikueue import DISPATCHED_BY, MULTIKUEUE_GATE, ORIGIN_LABEL, PREBUILT_WORKLOAD_ANNOTATION
 from tests.kit.multicluster.history import MANAGER, Json
@@ -135,11 +136,23 @@ def _untrue(stand: Stand) -> Iterator[str]:
         if state in ("Ready", ""):
             yield f"Workload {_key(each)} has quota and its check is {state or 'missing'}, but it is not Admitted"
         if state == "Pending":
-            yield from (
-                f"the check of {_key(each)} says nothing of {cluster}: {said!r}"
-                for cluster in stand.clusters
-                if cluster not in said
-            )
+            for cluster in stand.clusters:
+                yield from _untrue_line(stand, each, cluster, said)
+
+
+def _untrue_line(stand: Stand, workload: Json, cluster: str, said: str) -> Iterator[str]:
+    """Whether the check's line about a cluster is true, as far as it can be seen there."""
+    uid = workload["metadata"]["uid"]
+    line = next((each for each in said.splitlines() if each.startswith(f"{cluster}: ")), "")
+    text = line.removeprefix(f"{cluster}: ")
+    copy = next(
+        (body for where, body in stand.copies("Workload") if where == cluster and _mark(body)[1] == uid), None
+    )
+    expected = next((holds for prefix, holds in TRUE_IF.items() if text.startswith(prefix)), None)
+    if not text:
+        yield f"the check of {_key(workload)} says nothing of {cluster}: {said!r}"
+    elif expected is None or not expected(copy):
+        yield f"the check of {_key(workload)} says of {cluster}, which is not so: {text!r}"
 
 
 def _turns(stand: Stand, here: Mapping[str, Json]) -> Iterator[str]:
@@ -158,6 +171,19 @@ def _turns(stand: Stand, here: Mapping[str, Json]) -> Iterator[str]:
         waits = not is_true(copy, "QuotaReserved")
         if waits and _is_open(copy) and cluster not in lasting.get(uid, set()):
             yield f"the gate of {_key(copy)} is open in {cluster}, whose turn it is not"
+
+
+TRUE_IF: Final[Mapping[str, Callable[[Json | None], bool]]] = {
+    "not in this attempt": lambda _: True,
+    "another manager has": lambda copy: copy is None,
+    "it does not honour": lambda copy: copy is None,
+    "holds quota": lambda copy: copy is not None and is_true(copy, "QuotaReserved"),
+    "may preempt until": lambda copy: copy is not None and _is_open(copy),
+    "would have to preempt": lambda copy: copy is not None and is_true(copy, "BlockedOnPreemptionGates"),
+    "waits for quota": lambda copy: copy is not None and not is_true(copy, "QuotaReserved"),
+}
+"""By the beginning of a line of the check's message: what must hold of the copy there. Other lines tell of something
+that is under way, and are not true when everything is at rest and connected."""
 
 
 # ---- what they look at

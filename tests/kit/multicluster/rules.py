@@ -28,13 +28,19 @@ MENTIONED: Final = re.compile(r"accommodate a workload \(UID: ([^,]+),")
 
 
 def preempted_beside_an_open_gate(history: History) -> list[str]:
-    """Preemptions for a Workload that began in one cluster while its gate was open in another that is not lost."""
+    """Preemptions for a Workload that began in one cluster while its gate was open in another, and neither is lost.
+
+    What a lost cluster does, nobody can prevent.
+    """
     return [
         f"{preemption} began at {moment.high:.3f} in {cluster}, while the gate is open in {other}"
         for cluster in history.workers
         for key, moment, preemption in _preemptions(history, cluster)
         for other, span in _open_gates(history, key)
-        if other != cluster and span.surely_has(moment) and not _is_lost(history, other, moment)
+        if other != cluster
+        and span.surely_has(moment)
+        and not _is_lost(history, other, moment)
+        and not _is_lost(history, cluster, moment)
     ]
 
 
@@ -52,6 +58,7 @@ def two_gates(history: History) -> list[str]:
             and not _is_by_hand(history, earlier.event)
             and earlier.surely_has(span.begin)
             and not _is_lost(history, other, span.begin)
+            and not _is_lost(history, cluster, span.begin)
         ]
     return wrong
 

@@ -11,6 +11,7 @@ from tests.kit.multicluster.history import MANAGER, Event, History, Json
 __all__ = [
     "ATTEMPT",
     "KEY",
+    "OPEN",
     "Forger",
     "condition",
     "copy_of",
@@ -24,6 +25,9 @@ __all__ = [
 KEY = "ns/w"
 UID = "uid-w"
 ATTEMPT = "2026-01-01T00:00:00Z"
+OPEN = "alpha: may preempt until 2026-01-01T00:05:00Z"
+SAID = f"No cluster has it yet.\n{OPEN}\nbeta: waits for quota: too much is asked"
+"""The check's message while it is alpha's turn."""
 
 
 def condition(kind: str, status: str = "True", reason: str = "R", message: str = "because") -> Json:
@@ -42,9 +46,7 @@ def body(kind: str, name: str, uid: str, **meta: Any) -> Json:
     return {"kind": kind, "metadata": {"namespace": "ns", "name": name, "uid": uid, **meta}, "spec": {}}
 
 
-def workload(
-    *conditions: Json, check: str = "Pending", said: str = "alpha: waits, beta: waits", **status: Any
-) -> Json:
+def workload(*conditions: Json, check: str = "Pending", said: str = SAID, **status: Any) -> Json:
     """The manager's Workload. It has quota unless a condition says something else."""
     made = body("Workload", "w", UID, ownerReferences=[{"kind": "Job", "uid": "uid-j"}])
     types = {each["type"] for each in conditions}

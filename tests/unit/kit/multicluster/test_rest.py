@@ -7,6 +7,7 @@ import pytest
 from tests.kit.multicluster.history import MANAGER, Json
 from tests.kit.multicluster.rest import Stand, unrest
 from tests.unit.kit.multicluster.forged import (
+    OPEN,
     condition,
     copy_of,
     dispatch_plan,
@@ -18,6 +19,7 @@ from tests.unit.kit.multicluster.forged import (
 
 ADMITTED = condition("Admitted")
 QUOTA = condition("QuotaReserved")
+BLOCKED = condition("BlockedOnPreemptionGates")
 NO_QUOTA = condition("QuotaReserved", "False")
 Clusters = dict[str, list[Json]]
 
@@ -75,8 +77,8 @@ def test_a_copy_of_a_former_attempt() -> None:
 
 
 def test_a_copy_without_a_mark() -> None:
-    [text] = found({**waits(), "beta": [copy_of(mark="")]})
-    assert "(no mark)" in text
+    texts = found({**waits(), "beta": [copy_of(mark="")]})
+    assert texts[0] == "Workload ns/w is left in beta: its Workload (no mark) is gone"
 
 
 def test_a_copy_that_is_not_deleted_after_another_was_chosen() -> None:
@@ -110,7 +112,9 @@ def test_quota_without_a_job() -> None:
 
 def test_a_copy_is_admitted_and_nobody_chose_it() -> None:
     clusters = {**waits(), "beta": [copy_of(QUOTA, ADMITTED), job_copy(suspend=True)]}
-    assert found(clusters) == ["Workload ns/w is Admitted in beta, and the manager chose "]
+    texts = found(clusters)
+    assert texts[0] == "Workload ns/w is Admitted in beta, and the manager chose "
+    assert "which is not so" in texts[1]
 
 
 def test_an_admitted_copy_without_its_job() -> None:
@@ -133,8 +137,30 @@ def test_a_wait_without_a_reason() -> None:
 
 def test_a_reason_that_leaves_out_a_cluster() -> None:
     clusters = waits()
-    clusters[MANAGER][0] = workload(said="alpha: waits for its turn")
-    assert found(clusters) == ["the check of ns/w says nothing of beta: 'alpha: waits for its turn'"]
+    clusters[MANAGER][0] = workload(said=OPEN)
+    assert found(clusters) == [f"the check of ns/w says nothing of beta: {OPEN!r}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "copy", "is_true"),
+    [
+        ("not in this attempt: LocalQueue q does not exist", None, True),
+        ("waits for quota: not enough", copy_of(), True),
+        ("waits for quota: not enough", copy_of(QUOTA), False),
+        ("holds quota, and waits for its own admission checks", copy_of(QUOTA), True),
+        ("holds quota, and waits for its own admission checks", copy_of(), False),
+        ("would have to preempt, and waits for its turn", copy_of(BLOCKED), True),
+        ("would have to preempt, and waits for its turn", copy_of(), False),
+        ("may preempt until 2026-01-01T00:05:00Z", copy_of(), False),
+        ("the copy is about to be made", None, False),
+        ("not connected: timed out", copy_of(), False),
+    ],
+)
+def test_a_reason_is_true(text: str, copy: Json | None, is_true: bool) -> None:
+    clusters = {**waits(), "beta": [] if copy is None else [copy]}
+    clusters[MANAGER][0] = workload(said=f"{OPEN}\nbeta: {text}")
+    wrong = [f"the check of ns/w says of beta, which is not so: {text!r}"]
+    assert found(clusters) == ([] if is_true else wrong)
 
 
 def test_a_check_that_is_ready_and_nothing_follows() -> None:

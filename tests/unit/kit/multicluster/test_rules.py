@@ -107,6 +107,18 @@ def test_the_gate_of_a_lost_cluster_holds_nobody_up() -> None:
         assert judged(made.history) == expected
 
 
+def test_what_a_lost_cluster_does_nobody_can_prevent() -> None:
+    """Its gate was open when it was cut off, and it preempts while the gate of the next one is open."""
+    made = Forger(lost_after=6, settle=2)
+    made.history.faults.append(Fault("cut", "alpha", 1, 20))
+    made.put(0, "alpha", copy_of())
+    made.put(0, "beta", copy_of(uid="uid-other"))
+    made.turn(0.5, "alpha")
+    made.turn(8, "beta", 2, "uid-other")
+    made.put(9, "alpha", plan())
+    assert judged(made.history) == set()
+
+
 def test_all_gates_at_once() -> None:
     made = Forger()
     made.put(0, "alpha", copy_of())
