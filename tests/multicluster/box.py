@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from api.multikueue import CONTROLLER_NAME, ORIGIN_LABEL
-from hack.controlplane.client import ApiError, Json
+from hack.controlplane.client import ApiError, Json, path_of
 from hack.controlplane.fleet import CHECK
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.job_sandbox import BATCH, JobSandbox
@@ -17,9 +17,10 @@ from tests.e2e.support import REPRIEVE, condition, wait_for
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.multicluster.trio import CLUSTERS, MANAGER, WORKERS, Trio
 
-__all__ = ["Box", "Place"]
+__all__ = ["QUEUE", "Box", "Place"]
 
 QUEUE: Final = "q"
+"""The name of the LocalQueue in every cluster."""
 WITHIN: Final[Json] = {"withinClusterQueue": "LowerPriority"}
 PRIORITY_CLASS: Final = "kueue.x-k8s.io/priority-class"
 NAMESPACED: Final = (
@@ -59,6 +60,12 @@ class Place(JobSandbox):
         """Whether the Job is there, and is suspended."""
         found = self.find_job(job)
         return found is not None and bool(found["spec"].get("suspend"))
+
+    def set_quota(self, queue: str, cpus: int) -> None:
+        """The ClusterQueue has another nominal quota."""
+        groups = self.client.get(KUEUE, "ClusterQueue", self.of(queue))["spec"]["resourceGroups"]
+        groups[0]["flavors"][0]["resources"][0]["nominalQuota"] = cpus
+        self.patch_spec("ClusterQueue", self.of(queue), {"resourceGroups": groups})
 
     def story(self) -> str:
         """All Workloads, Jobs and pods, a line for each."""
@@ -139,6 +146,11 @@ class Box:
         checks = {"admissionChecks": [{"name": name}]}
         self.manager.patch_spec("ClusterQueue", self.manager.of(QUEUE), {"admissionChecksStrategy": checks})
         return name
+
+    def delete_orphaning(self, job: str) -> None:
+        """Delete a Job of the manager with `--cascade=orphan`."""
+        options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Orphan"}
+        self.manager.client.request("DELETE", path_of(BATCH, "Job", self.name, job), options)
 
     def fill(self, cluster: str, name: str, pods: int, *, priority: int = 0) -> str:
         """A Job of the worker's own users, which runs. Its Workload has the priority."""

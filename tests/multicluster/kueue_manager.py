@@ -25,7 +25,7 @@ from hack.controlplane.fleet import Fleet, kubeconfig_of
 from tests.e2e.job_sandbox import BATCH
 from tests.e2e.quota_sandbox import KUEUE
 
-__all__ = ["KueueManager", "known_status"]
+__all__ = ["KueueManager", "apply_status", "known_status", "template_of"]
 
 APPLY: Final = "application/apply-patch+yaml"
 ADMISSION_MANAGER: Final = "kueue-admission"
@@ -197,30 +197,12 @@ class KueueManager:
         }
         for _ in self._attempts():
             try:
-                self.apply_status(self.get(name), condition)
+                apply_status(self.client, self.get(name), condition)
             except ApiError as error:
                 if error.status != 409:
                     raise
             else:
                 return
-
-    def apply_status(self, seen: Json, *conditions: Json, versioned: bool = True) -> Json:
-        """Apply what the writer's cache has (`seen`), with these conditions in place of its own. Without the version,
-        it is written whatever has come meanwhile."""
-        status = {key: seen["status"][key] for key in APPLIED if key in seen.get("status", {})}
-        types = {each["type"] for each in conditions}
-        kept = [
-            each
-            for each in seen.get("status", {}).get("conditions") or ()
-            if each["type"] in MANAGED and each["type"] not in types
-        ]
-        meta = {"name": seen["metadata"]["name"], "namespace": self.namespace}
-        if versioned:
-            meta["resourceVersion"] = seen["metadata"]["resourceVersion"]
-        status["conditions"] = [*kept, *conditions]
-        body = {"apiVersion": KUEUE, "kind": "Workload", "metadata": meta, "status": copy.deepcopy(status)}
-        path = f"{self._path(meta['name'])}/status?fieldManager={ADMISSION_MANAGER}&force=true"
-        return self.client.request("PATCH", path, body, APPLY)
 
     # ----
 
@@ -239,6 +221,25 @@ class KueueManager:
     @staticmethod
     def _attempts() -> range:
         return range(50)
+
+
+def apply_status(client: Client, seen: Json, *conditions: Json, versioned: bool = True) -> Json:
+    """Apply what the writer's cache has (`seen`), with these conditions in place of its own. Without the version, it is
+    written whatever has come meanwhile, as Kueue's scheduler does."""
+    status = {key: seen["status"][key] for key in APPLIED if key in seen.get("status", {})}
+    types = {each["type"] for each in conditions}
+    kept = [
+        each
+        for each in seen.get("status", {}).get("conditions") or ()
+        if each["type"] in MANAGED and each["type"] not in types
+    ]
+    meta = {"name": seen["metadata"]["name"], "namespace": seen["metadata"]["namespace"]}
+    if versioned:
+        meta["resourceVersion"] = seen["metadata"]["resourceVersion"]
+    status["conditions"] = [*kept, *conditions]
+    body = {"apiVersion": KUEUE, "kind": "Workload", "metadata": meta, "status": copy.deepcopy(status)}
+    path = f"{path_of(KUEUE, 'Workload', meta['namespace'], meta['name'])}/status"
+    return client.request("PATCH", f"{path}?fieldManager={ADMISSION_MANAGER}&force=true", body, APPLY)
 
 
 def known_status(body: Json) -> Json:

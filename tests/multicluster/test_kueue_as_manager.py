@@ -13,7 +13,7 @@ from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.support import condition, wait_for
 from tests.multicluster.box import Box, Place
 from tests.multicluster.conftest import Boxes
-from tests.multicluster.kueue_manager import KueueManager, known_status, template_of
+from tests.multicluster.kueue_manager import KueueManager, apply_status, known_status, template_of
 from tests.multicluster.recorder import Recorder
 from tests.multicluster.trio import Trio
 
@@ -148,7 +148,7 @@ def test_a_gate_that_a_stale_apply_closes_can_be_opened_again(stages: Callable[.
     stage.until("high", "BlockedOnPreemptionGates")
     seen = stage.kueue.get("high")
     stage.kueue.set_gate("high", "Open")
-    stage.kueue.apply_status(seen, versioned=False)
+    apply_status(stage.kueue.client, seen, versioned=False)
     stage.kueue.set_gate("high", "Open")
     stage.until("high", "Admitted")
     stage.until("low", "Preempted")
