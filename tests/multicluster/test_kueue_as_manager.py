@@ -15,7 +15,7 @@ from tests.multicluster.box import Box, Place
 from tests.multicluster.conftest import Boxes
 from tests.multicluster.kueue_manager import KueueManager, apply_status, known_status, template_of
 from tests.multicluster.recorder import Recorder
-from tests.multicluster.trio import Trio
+from tests.multicluster.trio import MANAGER, Trio
 
 WORKER = "alpha"
 
@@ -61,10 +61,17 @@ class Stage:
         wait_for(lambda: not left(), what=lambda: f"left: {left()}\n{self.box.story()}")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def without_our_manager(whole_trio: Trio) -> Iterator[None]:
+    """For all tests of this file."""
+    whole_trio.absent.add(MANAGER)
+    yield
+    whole_trio.absent.clear()
+
+
 @pytest.fixture
 def stages(trio: Trio, boxes: Boxes, tmp_path: Path) -> Iterator[Callable[..., Stage]]:
-    """`stages("name", alpha=2)`: a box, and Kueue's manager over its alpha. Our own manager does not run."""
-    trio.stop("manager")
+    """`stages("name", alpha=2)`: a box, and Kueue's manager over its alpha."""
     ends: list[Callable[[], None]] = []
 
     def make(name: str, **cpus: int) -> Stage:

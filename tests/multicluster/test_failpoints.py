@@ -1,0 +1,116 @@
+"""The manager killed between its writes: the end is that of a run in which nobody died, and no time begins anew."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import pytest
+
+from tests.e2e.support import POLL_SECONDS, REPRIEVE
+from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.multicluster.history import MANAGER
+from tests.kit.multicluster.rules import RULES
+from tests.multicluster.box import Box
+from tests.multicluster.conftest import Boxes
+from tests.multicluster.recorder import Recorder
+from tests.multicluster.trio import Trio
+
+WRITES: Final = ("copy", "dry_run", "job", "deletion", "gate", "turn", "mirror")
+PLACES: Final = [f"multikueue.{when}_{write}" for write in WRITES for when in ("before", "after")]
+ALL: Final = [*PLACES, "multikueue.before_deactivation", "quota.before_write", "quota.after_write"]
+"""The choice, the check that is Ready, and the end are writes of the quota plane: the manager dies at each of them."""
+FEW: Final = [
+    "multikueue.after_copy",
+    "multikueue.before_job",
+    "multikueue.after_turn",
+    "multikueue.before_mirror",
+]
+"""Those that run without REPRIEVE_ALL_FAILPOINTS."""
+DEATHS: Final = {"quota.before_write": 8, "quota.after_write": 8}
+"""How often the manager dies at a place; once, if it is not here."""
+
+
+class Story:
+    """Both workers are full. `high` preempts in one of them, runs, and ends; `stopped` runs and is deactivated."""
+
+    def __init__(self, box: Box) -> None:
+        self.box = box
+        for name in box.workers:
+            box.fill(name, "low", 2)
+        box.job("high", 2, priority=5)
+        box.job("stopped", 1)
+        self.high, self.stopped = box.workload_of("high"), box.workload_of("stopped")
+        manager = box.manager
+        self._steps: list[tuple[Callable[[], bool], Callable[[], object]]] = [
+            (lambda: manager.is_true(self.stopped, "Admitted"), self._deactivate),
+            (lambda: manager.is_true(self.high, "Admitted") and self._runs("high", 2), self._end_pods),
+            (lambda: manager.is_true(self.high, "Finished"), lambda: None),
+            (
+                lambda: manager.conditions(self.stopped).get("QuotaReserved", ("",))[0] == "False",
+                lambda: None,
+            ),
+            (lambda: not any(place.copies() for place in box.workers.values()), lambda: None),
+        ]
+        """What is waited for, and what follows."""
+
+    def go_on(self) -> bool:
+        """Do what is due. Returns whether all is done."""
+        if self._steps and self._steps[0][0]():
+            self._steps.pop(0)[1]()
+        return not self._steps
+
+    def _runs(self, job: str, pods: int) -> bool:
+        return any(
+            [each["status"]["phase"] for each in place.pods(job)] == ["Running"] * pods
+            for place in self.box.workers.values()
+        )
+
+    def _deactivate(self) -> None:
+        self.box.manager.patch_spec("Workload", self.stopped, {"active": False}, namespaced=True)
+
+    def _end_pods(self) -> None:
+        for place in self.box.workers.values():
+            place.end_pods("high")
+
+
+@pytest.fixture
+def recorder(trio: Trio) -> Iterator[Recorder]:
+    """Of what happens from now on."""
+    made = Recorder(trio)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("place", ALL if os.environ.get("REPRIEVE_ALL_FAILPOINTS") else FEW)
+def test_the_manager_dies_and_the_end_is_the_same(
+    trio: Trio, boxes: Boxes, recorder: Recorder, place: str
+) -> None:
+    """SIGKILL at nomination, copy, dry run, choice, deletion, Job, Ready, DispatchPlan, gate, mirror and finish. The
+    turn has the default time, so a second one would mean that its time has begun anew."""
+    trio.restart_manager(singleClusterPreemptionTimeoutSeconds=300, workerLostTimeoutSeconds=60)
+    box = boxes("dies", alpha=3, beta=3)
+    trio.stop(MANAGER)
+    trio.start(MANAGER, failpoints=f"{place}=kill", wait=False)
+    story = Story(box)
+    deaths, deadline = 0, time.monotonic() + PATIENCE_SECONDS
+    while not story.go_on():
+        if not trio.process(MANAGER).running:
+            deaths += 1
+            again = deaths < DEATHS.get(place, 1)
+            trio.start(MANAGER, failpoints=f"{place}=kill" if again else "", wait=False)
+        if time.monotonic() > deadline:
+            pytest.fail(
+                f"it does not end after {deaths} deaths\n{box.story()}\n{recorder.history().story(box.name)}"
+            )
+        time.sleep(POLL_SECONDS)
+    assert deaths == DEATHS.get(place, 1)
+    history = recorder.history()
+    wrong = [text for rule in RULES for text in rule(history)]
+    assert not wrong, f"{wrong}\n{history.story(box.name)}"
+    turns = box.manager.client.list(REPRIEVE, "DispatchPlan", box.name)
+    assert [each["spec"]["workload"]["name"] for each in turns] == [story.high], history.story(box.name)
+    assert box.manager.conditions(story.high)["Finished"] == ("True", "Succeeded")
+    assert box.manager.get(story.stopped)["spec"]["active"] is False
