@@ -12,7 +12,7 @@ KERNELS := $(wildcard native/*.pxd native/*/*.pyx native/*/*.pxd schema/*.pyx)
 # The tests start Python more than a hundred times, so what is imported is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build demo test lint test-unit test-e2e bench bench-quality fuzz fidelity alerts stress load crds docs lock binaries clean
+.PHONY: help build demo test lint test-unit test-e2e bench test-multicluster bench-quality fuzz fidelity alerts stress load crds docs lock binaries clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,13 @@ test-e2e: build ## The tests on a control plane of their own, or on the cluster 
 
 test: lint binaries ## All checks and all tests
 	$(BIN)/pytest $(PARALLEL)
+
+MULTICLUSTER_HISTORIES ?= 200
+MULTICLUSTER_SEED ?= 0
+
+# Two processes, each with a trio of control planes: the tests mostly wait.
+test-multicluster: build binaries ## A manager and two workers: random histories with faults, and a manager that dies between all of its writes (MULTICLUSTER_HISTORIES=200, MULTICLUSTER_SEED=0)
+	REPRIEVE_HISTORIES=$(MULTICLUSTER_HISTORIES) REPRIEVE_SEED=$(MULTICLUSTER_SEED) REPRIEVE_ALL_FAILPOINTS=1 $(BIN)/pytest --numprocesses 2 tests/multicluster
 
 FUZZ_SECONDS ?= 600
 

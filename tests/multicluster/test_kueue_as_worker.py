@@ -1,0 +1,188 @@
+"""Kueue's workers, played by their writes, under our manager."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from api.multikueue import DISPATCHED_BY
+from tests.e2e.quota_sandbox import KUEUE
+from tests.e2e.support import REPRIEVE, wait_for
+from tests.kit.multicluster.rules import RULES
+from tests.multicluster.box import Box
+from tests.multicluster.conftest import Boxes
+from tests.multicluster.kueue_worker import KueueWorker
+from tests.multicluster.recorder import Recorder
+from tests.multicluster.trio import WORKERS, Trio
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_our_workers(whole_trio: Trio) -> Iterator[None]:
+    """For all tests of this file."""
+    whole_trio.absent.update(WORKERS)
+    yield
+    whole_trio.absent.clear()
+
+
+class Played:
+    """A box whose workers are played, and all that happens."""
+
+    def __init__(self, box: Box, workers: dict[str, KueueWorker], recorder: Recorder) -> None:
+        self.box, self.workers, self.recorder = box, workers, recorder
+
+    def judge(self) -> None:
+        """No rule was violated, and the players were refused nothing."""
+        history = self.recorder.history()
+        wrong = [text for rule in RULES for text in rule(history)]
+        wrong += [text for worker in self.workers.values() for text in worker.errors]
+        assert not wrong, f"{wrong}\n{history.story(self.box.name)}"
+
+
+@pytest.fixture
+def played(trio: Trio, boxes: Boxes) -> Iterator[Callable[..., Played]]:
+    """`played("name", alpha=2, stale=True)`: see KueueWorker."""
+    with ExitStack() as stack:
+
+        def make(name: str, *, honours_gates: bool = True, stale: bool = False, **cpus: int) -> Played:
+            recorder = Recorder(trio)
+            stack.callback(recorder.close)
+            workers = {
+                worker: stack.enter_context(
+                    KueueWorker(trio.client(worker), honours_gates=honours_gates, stale=stale)
+                )
+                for worker in WORKERS
+            }
+            return Played(boxes(name, **cpus), workers, recorder)
+
+        yield make
+
+
+def fill(box: Box, name: str, pods: int, priority: int = 0) -> None:
+    """A Workload without a Job takes quota of a worker."""
+    place = box.places[name]
+    place.workload(f"low-{name}", "q", 1, pods=pods, priority=priority)
+    box.until(f"low-{name}", "Admitted", cluster=name)
+
+
+def evicted(box: Box) -> list[str]:
+    """The workers in which somebody was preempted."""
+    return [name for name, place in box.workers.items() if place.is_true(f"low-{name}", "Preempted")]
+
+
+def test_a_job_runs_in_a_cluster_and_ends(played: Callable[..., Played]) -> None:
+    """Its copy is made once, and everything goes after the end."""
+    made = played("runs")
+    box = made.box
+    box.job("job", 2)
+    workload = box.workload_of("job")
+    cluster = box.until_admitted(workload)
+    place = box.places[cluster]
+    place.until_running("job", 2)
+    assert place.get(workload)["metadata"]["annotations"][DISPATCHED_BY]
+    place.end_pods("job")
+    box.until(workload, "Finished", reason="Succeeded")
+    box.until_no_copy(workload)
+    made.judge()
+    added = [each for each in made.recorder.history().of("Workload", *WORKERS) if each.what == "ADDED"]
+    assert len([each for each in added if each.key == f"{box.name}/{workload}"]) == len(WORKERS)
+
+
+@pytest.mark.parametrize("stale", [False, True], ids=["fresh", "stale"])
+def test_one_cluster_preempts_and_the_other_does_not(played: Callable[..., Played], stale: bool) -> None:
+    """PendingEvaluation hides the closed gate (15547), and costs are unknown. Also where the scheduler applies older
+    gates over the one that was opened."""
+    made = played("preempts", stale=stale, alpha=2, beta=2)
+    box = made.box
+    for name in WORKERS:
+        fill(box, name, 2)
+    box.job("job", 2, priority=5)
+    workload = box.workload_of("job")
+    wait_for(lambda: evicted(box), what=box.story)
+    [first] = evicted(box)
+    box.places[first].end(f"low-{first}")
+    assert box.until_admitted(workload) == first
+    assert evicted(box) == [first]
+    [plan] = box.manager.client.list(REPRIEVE, "DispatchPlan", box.name)
+    assert plan["spec"]["cluster"] == first
+    assert all("cost" not in each or each["cost"] is None for each in plan["spec"]["clusters"])
+    made.judge()
+
+
+def test_what_the_manager_evicts_is_deactivated_there(played: Callable[..., Played]) -> None:
+    """DeactivationTarget, and its quota here goes back when nothing runs there (7350)."""
+    made = played("evicted")
+    box = made.box
+    box.job("job", 2)
+    workload = box.workload_of("job")
+    cluster = box.until_admitted(workload)
+    box.places[cluster].until_running("job", 2)
+    box.manager.patch_spec("Workload", workload, {"active": False}, namespaced=True)
+    box.until(workload, "QuotaReserved", "False")
+    assert box.places[cluster].pods("job") == []
+    box.until_no_copy(workload)
+    reasons = {
+        condition["reason"]
+        for each in made.recorder.history().of("Workload", cluster)
+        if each.key == f"{box.name}/{workload}"
+        for condition in each.body.get("status", {}).get("conditions", ())
+        if condition["type"] == "Evicted"
+    }
+    assert reasons == {"DeactivatedDueToEvictedOnManagerCluster"}
+    made.judge()
+
+
+def test_one_cluster_at_a_time_also_with_workers_that_know_no_gates(played: Callable[..., Played]) -> None:
+    """There the copy is the gate."""
+    made = played("old", honours_gates=False, alpha=2, beta=2)
+    box = made.box
+    for name in WORKERS:
+        fill(box, name, 2)
+    box.job("job", 2, priority=5)
+    workload = box.workload_of("job")
+    wait_for(lambda: evicted(box), what=box.story)
+    [first] = evicted(box)
+    assert [name for name, place in box.workers.items() if place.find(workload)] == [first]
+    box.places[first].end(f"low-{first}")
+    assert box.until_admitted(workload) == first
+    made.judge()
+
+
+def test_the_class_of_a_worker_changes_no_priority(played: Callable[..., Played]) -> None:
+    """13929. Nothing that a worker adds to its copy makes the manager write it again."""
+    made = played("classes")
+    box = made.box
+    name = box.priority(5)
+    for place in box.workers.values():
+        body = {"apiVersion": KUEUE, "kind": "WorkloadPriorityClass", "value": 7, "metadata": {"name": name}}
+        place.client.create(body)
+    box.job("job", 2, priority=5)
+    workload = box.workload_of("job")
+    cluster = box.until_admitted(workload)
+    box.places[cluster].until_running("job", 2)
+    assert box.places[cluster].get(workload)["spec"]["priority"] == 5
+    for place in box.workers.values():
+        place.client.delete(KUEUE, "WorkloadPriorityClass", name)
+    made.judge()
+
+
+def test_a_job_that_the_worker_calls_out_of_sync_is_sent_again(played: Callable[..., Played]) -> None:
+    """13047: it is no end."""
+    made = played("out-of-sync")
+    box = made.box
+    box.job("job", 2)
+    workload = box.workload_of("job")
+    cluster = box.until_admitted(workload)
+    box.places[cluster].until_running("job", 2)
+    first = box.places[cluster].get(workload)["metadata"]["uid"]
+    box.places[cluster].patch_job("job", {"spec": {"parallelism": 1}})
+
+    def again() -> bool:
+        copies = [place.find(workload) for place in box.workers.values()]
+        found = box.manager.is_true(workload, "Admitted")
+        return found and first not in [each["metadata"]["uid"] for each in copies if each]
+
+    wait_for(again, what=lambda: f"{box.story()}\n{made.recorder.history().story(box.name)}")
+    assert not box.manager.is_true(workload, "Finished")
+    made.judge()
