@@ -20,7 +20,7 @@ from api.foreign_owners import (
 from api.meta import OwnerReference, controller_reference
 from nodes.state.columns.flags import TERMINATING
 from nodes.state.groups.allowances import SCALED, Allowance, BudgetedPod, Scales, allowance, is_counted
-from nodes.state.groups.uncounted import READY, health_of
+from nodes.state.groups.exempt import READY, health_of
 from nodes.state.pods.pods import ENDED
 from nodes.state.snapshot import Snapshot
 from nodes.state.tables import Tables
@@ -51,7 +51,7 @@ def as_changed(thing: Any) -> Any:
 
 
 def _written(budget: PodDisruptionBudget, found: Allowance) -> PodDisruptionBudgetStatus:
-    """The status that the controller would write. It writes no numbers of pods where it cannot count them."""
+    """The status that the controller would write. If it cannot count pods, it changes only what is allowed."""
     before = budget.status or PodDisruptionBudgetStatus()
     if not found.counted and not found.unknown:
         return replace(before, disruptions_allowed=found.allowed)

@@ -93,7 +93,7 @@ def _budgets(number: int, seed: int) -> Counts:
         counts = run(number, seed, Path(folder))
     print(
         f"budgets: {counts.budgets}; {counts.allowing} allow a disruption; {counts.unknown} are not known without an "
-        f"owner; {counts.evictions} evictions, {counts.uncounted} of them allowed although a budget is used up; "
+        f"owner; {counts.evictions} evictions, {counts.exempt} of them of pods that are exempt from their budget; "
         f"{len(counts.differences)} differ from a real cluster's"
     )
     for each in counts.differences[:SHOWN]:

@@ -66,8 +66,8 @@ class Counts:
     """Budgets that we do not know. Each has a pod whose owner does not exist."""
     evictions: int = 0
     """Evictions that the API server was asked about."""
-    uncounted: int = 0
-    """Pods that the API server would evict although their budget allows no disruption."""
+    exempt: int = 0
+    """Pods that the API server would evict although a budget that selects them allows no disruption."""
     differences: list[str] = field(default_factory=list)
 
 
@@ -329,7 +329,7 @@ def _compare_evictions(client: Client, namespaces: Sequence[str], counts: Counts
         theirs = list(pool.map(partial(_would_evict, client), ours))
     for (pod, verdict), (goes, said) in zip(ours.items(), theirs, strict=True):
         counts.evictions += 1
-        counts.uncounted += goes and verdict.spent
+        counts.exempt += goes and verdict.spent
         if goes != verdict.goes:
             counts.differences.append(f"eviction of {'/'.join(pod)}: we say {verdict}, they {said or goes}")
 

@@ -48,8 +48,8 @@ def under(snapshot: Snapshot, policy: BudgetPolicy) -> Snapshot:
 def _never_evicted(snapshot: Snapshot) -> Bools:
     """[P], pods of units that exceed a budget alone, and pods of several budgets, which the API server never evicts."""
     runs = snapshot.pod_live & (snapshot.pod_node >= 0) & (snapshot.pod_flags & TERMINATING == 0)
-    if snapshot.pod_uncounted is not None:
-        runs &= ~snapshot.pod_uncounted
+    if snapshot.pod_exempt is not None:
+        runs &= ~snapshot.pod_exempt
     several = np.array([len(rows) > 1 for rows in snapshot.label_budgets], np.bool_)
     allowed = np.array([each.allowed if each is not None else 0 for each in snapshot.budgets], np.int64)
     row = _budget_of(snapshot)
@@ -107,7 +107,7 @@ def may_be_stopped(preemptor: Preemptor, spec: PreemptionPlanSpec) -> bool:
 def name_stopping(spec: PreemptionPlanSpec, snapshot: Snapshot, would: PreemptionPlanSpec) -> None:
     """Name the budgets that stop the preemptor. `would`: its plan if they were only preferred.
 
-    `snapshot`: with the pods that do not count.
+    `snapshot`: with the pods that are exempt.
     """
     budgets = _stopping(snapshot, would)
     if budgets:
@@ -135,7 +135,7 @@ def _stopping(snapshot: Snapshot, would: PreemptionPlanSpec) -> list[plans.Stopp
 
 
 def _counts(snapshot: Snapshot, pod: int) -> bool:
-    return snapshot.pod_uncounted is None or not snapshot.pod_uncounted[pod]
+    return snapshot.pod_exempt is None or not snapshot.pod_exempt[pod]
 
 
 def _allowed(snapshot: Snapshot, row: int) -> int:

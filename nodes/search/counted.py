@@ -1,7 +1,7 @@
 """Which pods count against budgets, for a preemptor of some BudgetPolicy (`api.disruption`).
 
-Prefer: all of them, as in kube-scheduler's preemption. Respect: those that the API server counts when it evicts them
-(`nodes.state.groups.uncounted`). Ignore: none.
+Prefer: all pods, as in kube-scheduler's preemption. Respect: those that are not exempt, as in the Eviction API
+(`nodes.state.groups.exempt`). Ignore: none.
 
 See docs/decisions/0094.
 """
@@ -16,7 +16,7 @@ import numpy as np
 
 from api.disruption import BudgetPolicy
 from nodes.state.columns.flags import SEVERAL, UNSELECTED
-from nodes.state.groups.uncounted import UNCOUNTED
+from nodes.state.groups.exempt import EXEMPT
 from nodes.state.snapshot import Snapshot
 
 __all__ = ["budgets_of", "counting"]
@@ -32,21 +32,23 @@ def counting(snapshot: Snapshot, policy: BudgetPolicy) -> Snapshot:
         )
     if policy == "Prefer" or not any(snapshot.budgets):
         return snapshot
-    # UNSELECTED and SEVERAL are the last places: no single budget lets those pods go.
-    lets = np.zeros(len(snapshot.budgets) - min(UNSELECTED, SEVERAL), np.intp)
-    lets[: len(snapshot.budgets)] = [each is not None and each.lets_unready_go for each in snapshot.budgets]
+    # UNSELECTED and SEVERAL index the last places: pods without a budget, or with several, stay False there.
+    unready = np.zeros(len(snapshot.budgets) - min(UNSELECTED, SEVERAL), np.intp)
+    unready[: len(snapshot.budgets)] = [
+        each is not None and each.exempts_unready for each in snapshot.budgets
+    ]
     return replace(
         snapshot,
-        pod_uncounted=UNCOUNTED[snapshot.pod_health, lets[snapshot.label_budget][snapshot.pod_labels]],
+        pod_exempt=EXEMPT[snapshot.pod_health, unready[snapshot.label_budget][snapshot.pod_labels]],
     )
 
 
 def budgets_of(snapshot: Snapshot, rows: Iterable[int]) -> dict[int, int]:
     """How many of these pods count against each budget, by row of the budget."""
     matching: Counter[int] = Counter()
-    uncounted = snapshot.pod_uncounted
+    exempt = snapshot.pod_exempt
     for row in rows:
-        if uncounted is not None and uncounted[row]:
+        if exempt is not None and exempt[row]:
             continue
         name = snapshot.pod_names[row]
         for budget in snapshot.label_budgets[int(snapshot.pod_labels[row])]:

@@ -288,7 +288,7 @@ def _everywhere(going: Rows, nodes: int, token: int) -> Int64s:
 def _budgets(snapshot: Snapshot, units: Units) -> dict[str, NDArray[np.signedinteger]]:
     """How many pods of each unit count against which budget.
 
-    Pods in the budget's disruptedPods do not count, nor does who is `uncounted`.
+    Pods in the budget's disruptedPods do not count, and pods that are exempt do not.
     """
     allowed = np.array([budget.allowed if budget else 0 for budget in snapshot.budgets], np.int64)
     labels, only = snapshot.pod_labels, snapshot.label_budget
@@ -296,8 +296,8 @@ def _budgets(snapshot: Snapshot, units: Units) -> dict[str, NDArray[np.signedint
         nobody, nothing = np.zeros(len(units) + 1, np.int32), np.zeros(0, np.int32)
         return {"unit_budgets": nobody, "budget": nothing, "budget_pods": nothing, "allowed": allowed}
     if (only != SEVERAL).all() and not any(each is not None and each.disrupted for each in snapshot.budgets):
-        if snapshot.pod_uncounted is not None:  # they have labels that no budget selects
-            labels = np.where(snapshot.pod_uncounted, len(only), labels).astype(np.int32, copy=False)
+        if snapshot.pod_exempt is not None:  # as if no budget selected them
+            labels = np.where(snapshot.pod_exempt, len(only), labels).astype(np.int32, copy=False)
             only = np.append(only, np.int32(UNSELECTED))
         return {**budgets_of(units.first, units.pods, labels, only), "allowed": allowed}
     return {**_drawn(snapshot, units), "allowed": allowed}
@@ -323,8 +323,8 @@ def _draws(snapshot: Snapshot, units: Units) -> tuple[Int64s, Int64s]:
     counts = np.array([len(rows) for rows in selecting], np.int64)
     labels = snapshot.pod_labels[units.pods]
     each = counts[labels]
-    if snapshot.pod_uncounted is not None:
-        each = np.where(snapshot.pod_uncounted[units.pods], 0, each)
+    if snapshot.pod_exempt is not None:
+        each = np.where(snapshot.pod_exempt[units.pods], 0, each)
     inside = np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)
     row = flat[np.repeat(_running(counts)[labels], each) + inside]
     unit = np.repeat(np.repeat(np.arange(len(units)), units.size), each)

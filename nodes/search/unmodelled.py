@@ -103,8 +103,8 @@ def _unknown_budgets(cluster: Cluster, gone: list[int]) -> Iterator[str]:
     pods = snapshot.pod_live & (snapshot.pod_node >= 0) & (snapshot.pod_flags & (TERMINATING | KEPT) == 0)
     pods &= snapshot.pod_priority < preemptor.priority
     pods[gone] = True
-    if snapshot.pod_uncounted is not None:
-        pods &= ~snapshot.pod_uncounted
+    if snapshot.pod_exempt is not None:
+        pods &= ~snapshot.pod_exempt
     selecting = {
         row for labels in set(snapshot.pod_labels[pods].tolist()) for row in snapshot.label_budgets[labels]
     }

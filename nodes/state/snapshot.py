@@ -108,7 +108,7 @@ class Snapshot:
     """The pod's own disruption cost (`api.disruption`), or UNSAID."""
     pod_flags: Flags
     pod_health: Flags
-    """READY and PENDING of `nodes.state.groups.uncounted`."""
+    """READY and PENDING of `nodes.state.groups.exempt`."""
 
     schedulers: list[str]
 
@@ -145,8 +145,8 @@ class Snapshot:
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Labels by namespace. A namespace that nobody has shown is not in it."""
 
-    pod_uncounted: Bools | None = None
-    """[P], the pods that count against no budget, for a preemptor that respects budgets; None: all count."""
+    pod_exempt: Bools | None = None
+    """[P], the pods that count against no budget, for a preemptor that respects budgets. None: all pods count."""
 
     pod_claims: Mapping[int, tuple[ClaimUse, ...]] = field(default_factory=dict)
     """The claims of the pods that have any. The table never changes this mapping after a snapshot has it."""

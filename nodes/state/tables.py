@@ -317,8 +317,8 @@ class Tables:
 
     @property
     def budget_changes(self) -> int:
-        """Grows when something may help whom budgets have stopped: see `BudgetTable.changes` and `PodHealth.let_go`."""
-        return self.budgets.changes + self.pods.health.let_go
+        """Grows when something may help a gang that budgets stop: `BudgetTable.changes` and `PodHealth.exempted`."""
+        return self.budgets.changes + self.pods.health.exempted
 
     @property
     def last_change(self) -> int:

@@ -111,7 +111,7 @@ def as_selected(objects: list[Object]) -> list[Object]:
 
 @settings(max_examples=examples(300), deadline=None)
 @given(protected(), st.sampled_from((0, EFFORT)))
-def test_who_is_not_counted_is_as_if_no_budget_selected_it(objects: list[Object], effort: int) -> None:
+def test_exempt_pods_are_as_if_no_budget_selected_them(objects: list[Object], effort: int) -> None:
     plain = plan_for(as_selected(objects), "d/hero", effort=effort, costs=RESPECT)
     assert plan_for(objects, "d/hero", effort=effort, costs=RESPECT) == plain
 

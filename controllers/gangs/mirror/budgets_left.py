@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from api.words import counted
-from nodes.state.groups.uncounted import is_uncounted
+from nodes.state.groups.exempt import is_exempt
 from nodes.state.tables import Tables
 
 __all__ = ["exceeded"]
@@ -18,12 +18,13 @@ __all__ = ["exceeded"]
 def exceeded(tables: Tables, pods: Iterable[str], namespace: str) -> str:
     """Which budget does not allow the eviction of these pods (UIDs); empty if all do. In words for this namespace.
 
-    Leave out pods that are gone or terminate. A pod of several budgets is never allowed: the API server evicts none.
+    Leave out pods that are gone or terminate. Exempt pods do not count. No other pod of several budgets is
+    allowed: the API server evicts none.
     """
     tables.label_sets.match_again()
     draws: Counter[int] = Counter()
     for uid in pods:
-        if (pod := tables.pod(uid)) is None or _is_uncounted(tables, pod):
+        if (pod := tables.pod(uid)) is None or _is_exempt(tables, pod):
             continue
         rows = tables.label_sets.selected_by[tables.pods.labels.array.item(pod)]
         if len(rows) > 1:
@@ -39,6 +40,6 @@ def exceeded(tables: Tables, pods: Iterable[str], namespace: str) -> str:
     return ""
 
 
-def _is_uncounted(tables: Tables, pod: int) -> bool:
-    lets = tables.label_sets.let_unready_go(tables.pods.labels.array.item(pod))
-    return is_uncounted(tables.pods.health.column.array.item(pod), lets_unready_go=lets)
+def _is_exempt(tables: Tables, pod: int) -> bool:
+    unready = tables.label_sets.exempts_unready(tables.pods.labels.array.item(pod))
+    return is_exempt(tables.pods.health.column.array.item(pod), exempts_unready=unready)

@@ -58,7 +58,7 @@ class Allowance:
     unknown: str = ""
     """The owner whose scale is not known, so that the rest is not known either; empty if all is known."""
     counted: bool = True
-    """False if the controller cannot count: it changes only what is allowed. Or if something is unknown."""
+    """False if the controller cannot count the pods, or if it is not known what it would count."""
 
 
 class Uncounted(Exception):

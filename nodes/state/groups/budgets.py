@@ -22,7 +22,7 @@ from api.meta import LabelSelector
 from api.selectors import matches
 from nodes.state.columns.columns import Column, Columns, Register, Rows
 from nodes.state.columns.flags import SEVERAL, UNSELECTED
-from nodes.state.groups.uncounted import lets_unready_go
+from nodes.state.groups.exempt import exempts_unready
 
 __all__ = ["BudgetRow", "BudgetTable", "LabelSets"]
 
@@ -39,8 +39,8 @@ class BudgetRow:
     disrupted: frozenset[str]
     unknown: str = ""
     """What nobody has shown, so that `allowed` is not known: an owner; empty if it is known. Live it always is."""
-    lets_unready_go: bool = False
-    """Whether the API server evicts pods that run and are not Ready without counting them."""
+    exempts_unready: bool = False
+    """See `nodes.state.groups.exempt`."""
 
 
 class _Filed(NamedTuple):
@@ -77,7 +77,7 @@ class BudgetTable:
         key = (meta.namespace, meta.name)
         row = self._by_name.get(key)
         disrupted = frozenset(status.disrupted_pods or ())
-        new = BudgetRow(*key, status.disruptions_allowed or 0, disrupted, unknown, lets_unready_go(budget))
+        new = BudgetRow(*key, status.disruptions_allowed or 0, disrupted, unknown, exempts_unready(budget))
         before = self.rows[row] if row is not None else None
         if row is None:
             row = self._by_name[key] = self._numbers.take()
@@ -187,11 +187,11 @@ class LabelSets:
             if not rows:
                 del self._by_namespace[held[0]]
 
-    def let_unready_go(self, row: int) -> bool:
-        """Whether the only budget that selects these labels lets pods go that are not Ready."""
+    def exempts_unready(self, row: int) -> bool:
+        """Whether pods with these labels are exempt from their only budget while they run and are not Ready."""
         selecting = self.selected_by[row]
         budget = self._budgets.rows[selecting[0]] if len(selecting) == 1 else None
-        return budget is not None and budget.lets_unready_go
+        return budget is not None and budget.exempts_unready
 
     def match_again(self) -> None:
         """Bring `selected_by` up to date with the budgets' selectors."""

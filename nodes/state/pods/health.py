@@ -10,7 +10,7 @@ from api.core import PodStatus
 from nodes.state.columns.columns import Column
 from nodes.state.columns.flags import TERMINATING
 from nodes.state.groups.budgets import LabelSets
-from nodes.state.groups.uncounted import health_of, is_uncounted
+from nodes.state.groups.exempt import health_of, is_exempt
 from nodes.state.pods.pod_facts import NOWHERE, Change, Facts
 
 __all__ = ["PodHealth"]
@@ -24,22 +24,22 @@ class PodHealth:
     def __init__(self, labels: LabelSets) -> None:
         self._labels = labels
         self.column = Column(np.uint8)
-        """READY and PENDING of `nodes.state.groups.uncounted`."""
-        self.let_go = 0
-        """Grows when the API server would evict a pod without counting it that it counted before."""
+        """READY and PENDING of `nodes.state.groups.exempt`."""
+        self.exempted = 0
+        """Grows when a pod becomes exempt from the budgets that select it."""
 
     def note(self, row: int, facts: Facts, status: PodStatus) -> Change:
-        """Follow the health of a pod. It decides something if the API server now counts the pod, or no longer does."""
+        """Follow the health of a pod. A change matters if the pod becomes exempt from its budgets, or no longer is."""
         health, before = health_of(status), self.column.cells[row]
         if health == before:
             return NOTHING
         self.column.cells[row] = health
         if facts.node == NOWHERE or facts.flags & TERMINATING or not self._labels.selected_by[facts.labels]:
             return NOTHING
-        lets = self._labels.let_unready_go(facts.labels)
-        did, does = (is_uncounted(each, lets_unready_go=lets) for each in (before, health))
-        self.let_go += does and not did
-        return NOTHING if did == does else Change.DECISION
+        unready = self._labels.exempts_unready(facts.labels)
+        was, now = (is_exempt(each, exempts_unready=unready) for each in (before, health))
+        self.exempted += now and not was
+        return NOTHING if was == now else Change.DECISION
 
     def forget(self, row: int) -> None:
         """The pod is gone."""

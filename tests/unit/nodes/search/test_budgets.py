@@ -11,6 +11,8 @@ from api.disruption import BUDGETS_ANNOTATION, BudgetPolicy
 from api.groups import PodGroup
 from api.plans import StoppingBudget
 from nodes.answers.asking import decide_pod
+from nodes.search.decision import decide_group
+from nodes.search.survivors import survivors
 from nodes.state.costs import CostRules
 from tests.kit.objects import budget, gang, member, node, pod, tables
 from tests.unit.nodes.search.support import NS, decide, names
@@ -94,10 +96,10 @@ def test_a_pod_of_two_budgets_stays() -> None:
         ({"healthy": 1, "desired": 2}, {"phase": "Pending"}, True),
     ],
 )
-def test_who_respects_budgets_counts_as_the_eviction_api_does(
+def test_budgets_that_are_respected_count_as_in_the_eviction_api(
     budget_says: dict[str, Any], victim_is: dict[str, Any], goes: bool
 ) -> None:
-    """kube-scheduler's preemption looks at no pod's health, and so does who only prefers to keep budgets."""
+    """kube-scheduler's preemption does not look at the health of pods, and so the policy Prefer does not."""
     running = victim("v", labels=WEB, **{"phase": "Running", **victim_is})
     cluster = [gang(minimum=1), member(), node("n0"), web(**budget_says), running]
     plan = decide(*cluster, costs=RESPECT)
@@ -110,7 +112,7 @@ def test_who_respects_budgets_counts_as_the_eviction_api_does(
     assert (names(preferring), preferring.pod_disruption_budget_violations) == (["v"], 1)
 
 
-def test_pods_that_are_not_counted_leave_the_allowance_to_others() -> None:
+def test_exempt_pods_leave_the_allowance_to_others() -> None:
     cluster = [gang(minimum=2), member(0), member(1), node("n0"), node("n1"), web(1, policy="AlwaysAllow")]
     ready, broken = victim("a", "n0", labels=WEB, ready=True), victim("b", "n1", labels=WEB, ready=False)
     assert names(decide(*cluster, ready, broken, costs=RESPECT)) == ["a", "b"]
@@ -137,6 +139,24 @@ def test_a_pending_pod_of_two_budgets_may_go() -> None:
     cluster = [gang(minimum=1), member(), node("n0"), web(policy="AlwaysAllow"), web(5, "also")]
     assert decide(*cluster, victim("v", labels=WEB, ready=False), costs=RESPECT).outcome == "Unschedulable"
     assert names(decide(*cluster, victim("v", labels=WEB, phase="Pending"), costs=RESPECT)) == ["v"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "why"),
+    [
+        ("Prefer", "still fits; evicting it would break budget default/web (allows 0)"),
+        ("Respect", "still fits beside the preemptor"),
+        ("Ignore", "still fits beside the preemptor"),
+    ],
+)
+def test_a_budget_is_no_reason_to_stay_for_pods_that_do_not_count(policy: BudgetPolicy, why: str) -> None:
+    cluster = [gang(minimum=1), member(), node("n0"), node("n1"), web(policy="AlwaysAllow")]
+    stays = victim("stays", "n1", labels=WEB, ready=False, started="2026-01-01T00:00:00Z")
+    goes = victim("goes", started="2026-01-02T00:00:00Z")
+    snapshot = tables(*cluster, goes, stays, costs=CostRules(budgets=policy)).snapshot()
+    plan = decide_group(snapshot, NS, "gang")
+    assert names(plan) == ["goes"]
+    assert [unit.why for unit in survivors(snapshot, plan).units] == [why]
 
 
 def test_budgets_do_not_stop_what_would_not_fit_without_them() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from api.core import Pod
-from nodes.state.groups.uncounted import PENDING, READY
+from nodes.state.groups.exempt import PENDING, READY
 from nodes.state.pods.pod_facts import Change
 from nodes.state.tables import Tables
 from tests.kit.objects import budget, node, pod, tables
@@ -40,11 +40,11 @@ def test_a_pod_that_no_budget_selects_may_have_any_health() -> None:
     assert found.snapshot().pod_health.tolist() == [READY]
 
 
-def test_what_the_api_server_no_longer_counts_may_help() -> None:
+def test_a_pod_that_becomes_exempt_may_help() -> None:
     found = guarded(web(ready=True), policy="AlwaysAllow")
     assert followed(found, web(ready=False)) == (DECISION, 1, 1)
     assert followed(found, web(ready=False)) == (NOTHING, 0, 0)
-    assert followed(found, web(ready=True)) == (DECISION, 1, 0), "it decides something, and helps nobody"
+    assert followed(found, web(ready=True)) == (DECISION, 1, 0), "it matters to decisions, and helps no gang"
     assert followed(found, web(ready=True, phase="Pending")) == (DECISION, 1, 1)
     assert found.snapshot().pod_health.tolist() == [READY | PENDING]
 
@@ -57,7 +57,7 @@ def test_a_budget_that_counts_all_pods_that_run_sees_no_difference() -> None:
     assert followed(found, web(ready=True)) == (DECISION, 1, 0)
 
 
-def test_two_budgets_let_only_a_pending_pod_go() -> None:
+def test_only_a_pending_pod_is_exempt_from_two_budgets() -> None:
     found = guarded(web(ready=True), policy="AlwaysAllow")
     found.upsert_budget(budget("also", selector={}, policy="AlwaysAllow"))
     found.snapshot()
@@ -85,7 +85,7 @@ def test_a_snapshot_keeps_it() -> None:
     assert (before.pod_health.tolist(), found.snapshot().pod_health.tolist()) == ([READY], [0])
 
 
-def test_what_a_budget_lets_go_is_a_change_of_the_budget() -> None:
+def test_a_budget_that_exempts_other_pods_has_changed() -> None:
     found = guarded(healthy=2, desired=2)
     before = found.budget_changes
     assert found.upsert_budget(budget("b", selector={"matchLabels": WEB}, healthy=3, desired=2)) is NOTHING

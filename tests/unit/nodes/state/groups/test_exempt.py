@@ -1,16 +1,16 @@
-"""The rule of the Eviction API: which pods it evicts without counting them against their budget."""
+"""The rule of the Eviction API: which pods are exempt from their budgets."""
 
 from __future__ import annotations
 
 import pytest
 
-from nodes.state.groups.uncounted import (
+from nodes.state.groups.exempt import (
+    EXEMPT,
     PENDING,
     READY,
-    UNCOUNTED,
+    exempts_unready,
     health_of,
-    is_uncounted,
-    lets_unready_go,
+    is_exempt,
 )
 from tests.kit.objects import budget, pod
 
@@ -34,7 +34,7 @@ def test_what_a_budget_sees_of_a_pod(phase: str, ready: bool | None, health: int
 
 
 @pytest.mark.parametrize(
-    ("policy", "healthy", "desired", "lets"),
+    ("policy", "healthy", "desired", "unready"),
     [
         ("AlwaysAllow", 0, 3, True),
         ("AlwaysAllow", 0, 0, True),
@@ -43,24 +43,24 @@ def test_what_a_budget_sees_of_a_pod(phase: str, ready: bool | None, health: int
         (None, 2, 3, False),
         (None, 3, 3, True),
         (None, 4, 3, True),
-        # A budget that needs nobody healthy counts all: the API server says so in code, not in words.
+        # A budget that needs no healthy pod counts all pods. The code of the API server says so, its documents do not.
         (None, 1, 0, False),
     ],
 )
-def test_which_budgets_let_pods_go_that_are_not_ready(
-    policy: str | None, healthy: int, desired: int, lets: bool
+def test_from_which_budgets_pods_are_exempt_that_are_not_ready(
+    policy: str | None, healthy: int, desired: int, unready: bool
 ) -> None:
     found = budget("b", policy=policy, healthy=healthy, desired=desired)
-    assert lets_unready_go(found) is lets
+    assert exempts_unready(found) is unready
     found.status = None
-    assert lets_unready_go(found) is (policy == "AlwaysAllow")
+    assert exempts_unready(found) is (policy == "AlwaysAllow")
 
 
-def test_a_pending_pod_is_never_counted_and_a_ready_one_always() -> None:
-    for lets in (False, True):
-        assert is_uncounted(PENDING, lets_unready_go=lets)
-        assert is_uncounted(PENDING | READY, lets_unready_go=lets)
-        assert not is_uncounted(READY, lets_unready_go=lets)
-        assert is_uncounted(0, lets_unready_go=lets) is lets
+def test_a_pending_pod_is_always_exempt_and_a_ready_one_never() -> None:
+    for unready in (False, True):
+        assert is_exempt(PENDING, exempts_unready=unready)
+        assert is_exempt(PENDING | READY, exempts_unready=unready)
+        assert not is_exempt(READY, exempts_unready=unready)
+        assert is_exempt(0, exempts_unready=unready) is unready
         for health in range(4):
-            assert bool(UNCOUNTED[health, int(lets)]) == is_uncounted(health, lets_unready_go=lets)
+            assert bool(EXEMPT[health, int(unready)]) == is_exempt(health, exempts_unready=unready)
