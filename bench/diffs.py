@@ -9,6 +9,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any, Final, NamedTuple
 
@@ -28,6 +29,7 @@ NODES: Final = int(os.environ.get("SIZE") or 2000)
 PODS_PER_NODE: Final = 20
 WAITING: Final = 500
 MEMBERS: Final = 4
+YEAR: Final = datetime(2026, 1, 1, tzinfo=UTC)
 AIM: Final = 30.0
 """Seconds for the answer, reading aside."""
 
@@ -39,12 +41,19 @@ class Crowd(NamedTuple):
     gangs: bool
     shapes: int
     """How many of the 500 differ in what they request. All have labels of their own."""
+    added: str = "32"
+    """The CPUs of the node that is added. All that waits fits on it alone, or nothing if they are few."""
+    uneven: bool = False
+    """Whether the pods that run have requests and ages of their own."""
 
 
 CROWDS: Final = (
     Crowd("pods, each of its own shape", gangs=False, shapes=WAITING),
     Crowd("pods of 20 shapes", gangs=False, shapes=20),
     Crowd("gangs of 20 shapes", gangs=True, shapes=20),
+    Crowd("gangs that all differ", gangs=True, shapes=WAITING),
+    Crowd("the same, and the node is too small", gangs=True, shapes=WAITING, added="1"),
+    Crowd("the same, pods of all sizes and ages", gangs=True, shapes=WAITING, added="1", uneven=True),
 )
 
 
@@ -56,7 +65,7 @@ def run(console: Console) -> bool:
     )
     for crowd in CROWDS:
         changed = Changed("team")
-        changed.add(JsonDocument(json.dumps(_node("extra")).encode()), "the change")
+        changed.add(JsonDocument(json.dumps(_node("extra", crowd.added)).encode()), "the change")
         worlds, began = NowAndThen(0, changed), time.perf_counter()
         for number, body in enumerate(_objects(crowd)):
             worlds.add(JsonDocument(json.dumps(body).encode()), f"object {number}")
@@ -78,7 +87,9 @@ def _objects(crowd: Crowd) -> Iterator[Json]:
         yield _node(f"n{number}")
     for number in range(NODES * PODS_PER_NODE):
         spec = {"nodeName": f"n{number % NODES}", "priority": random.choice((0, 10, 20, 50, 100, 1000))}
-        yield _pod(f"p{number}", {"app": f"a{number % 50}"}, 1600, spec)
+        milli = random.randint(1200, 2000) if crowd.uneven else 1600
+        since = random.randrange(10**7) if crowd.uneven else 0
+        yield _pod(f"p{number}", {"app": f"a{number % 50}"}, milli, spec, since)
     for number in range(WAITING):
         milli = 4000 + number % crowd.shapes * 8
         if not crowd.gangs:
@@ -95,12 +106,13 @@ def _objects(crowd: Crowd) -> Iterator[Json]:
             yield _pod(f"w{number}-{member}", labels, milli, {"priority": 60})
 
 
-def _node(name: str) -> Json:
-    status = {"allocatable": {"cpu": "32", "memory": "256Gi", "pods": "110"}}
+def _node(name: str, processors: str = "32") -> Json:
+    status = {"allocatable": {"cpu": processors, "memory": "256Gi", "pods": "110"}}
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": status}
 
 
-def _pod(name: str, labels: Json, milli: int, spec: Json) -> Json:
+def _pod(name: str, labels: Json, milli: int, spec: Json, since: int = 0) -> Json:
+    """`since`: seconds after the start of the year, when it started."""
     requests = {"cpu": f"{milli}m", "memory": "8Gi"}
     return {
         "apiVersion": "v1",
@@ -109,6 +121,6 @@ def _pod(name: str, labels: Json, milli: int, spec: Json) -> Json:
         "spec": {"containers": [{"name": "c", "image": "i", "resources": {"requests": requests}}], **spec},
         "status": {
             "phase": "Running" if "nodeName" in spec else "Pending",
-            "startTime": "2026-01-01T00:00:00Z",
+            "startTime": (YEAR + timedelta(seconds=since)).strftime("%Y-%m-%dT%H:%M:%SZ"),
         },
     }

@@ -6,7 +6,7 @@ It counts for plans without violations, up to the lowest cut-off. A plan's price
 cost. For each node and number of members: the cheapest units that leave the room. A table over the nodes has
 the least sum for all members. A unit on several nodes costs its part on each of them, so its whole price is
 never exceeded: of such units the floor is seldom reached. Only the room counts: what members forbid one another, and budgets, can make a plan dearer, never
-cheaper. See docs/decisions/0094.
+cheaper. See docs/decisions/0095.
 """
 
 import numpy as np

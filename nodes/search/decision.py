@@ -279,9 +279,7 @@ def _obeyed(cluster: Cluster, built: Built, found: Solution, limits: Limits, str
     alone = len(cluster.preemptor.required) == 1 and not len(cluster.conditions)
     if found.winner < 0 or alone or not looks_afar(cluster):
         return None
-    obeying = partial(
-        obey, budget=limits.budget, effort=limits.effort, strict=strict, proves=limits.proves
-    )
+    obeying = partial(obey, budget=limits.budget, effort=limits.effort, strict=strict, proves=limits.proves)
     first = obeying(cluster, built, found)
     if first.plan is not None or len(cluster.preemptor.unbound) == cluster.preemptor.needed:
         return first

@@ -137,3 +137,13 @@ def test_gangs_of_many_shapes_need_no_exact_packing(searching: Search) -> None:
 def test_domains_without_nodes_and_clusters_without_units(searching: Search) -> None:
     found = searching(assemble([0, 0, 1], [[3]], [([4], 1, [1])], []), 100, 100)
     assert (found.outcomes, found.winner) == ([UNSCHEDULABLE, UNSCHEDULABLE], -1)
+
+
+def test_a_search_that_proves_ends_at_the_best_plan() -> None:
+    """Two members on each of two nodes cost five units a node. A search that does not know that goes on to look."""
+    units = [(0, age, {node: [16]}) for node in range(40) for age in range(5)]
+    problem = assemble([0, 40], [[0]] * 40, [([40], 4, [1] * 40)], units)
+    plain, proven = search(problem, 1000, 10**6), search(problem, 1000, 10**6, proves=True)
+    assert (len(proven.victims), proven.victims, proven.placed) == (10, plain.victims, plain.placed)
+    assert (plain.ended, proven.ended) == (False, True)
+    assert plain.work > 10**6 > 20 * proven.work
