@@ -41,10 +41,13 @@ __all__ = [
     "Volume",
     "VolumeMount",
     "MIRROR_POD_ANNOTATION",
+    "NAMESPACE_NAME_LABEL",
 ]
 
 MIRROR_POD_ANNOTATION: Final = "kubernetes.io/config.mirror"
 """The kubelet sets this annotation on the API server's copy of a static pod."""
+NAMESPACE_NAME_LABEL: Final = "kubernetes.io/metadata.name"
+"""The API server sets this label on each namespace. Its value is the name."""
 
 Quantities = dict[str, str | int | float | None]
 """Quantities by resource name. Manifests may write numbers. Null is zero, as in apimachinery."""

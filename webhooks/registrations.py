@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import yaml
 
+from api.core import NAMESPACE_NAME_LABEL
 from api.disruption import COST_ANNOTATION
 from api.groups import POD_GROUP_LABEL
 from api.integration import QUEUE_NAME_LABEL
@@ -243,7 +244,7 @@ def _webhook(purpose: str, registration: Registration, rule: RuleWithOperations)
         "failurePolicy": "Fail" if registration.required else "Ignore",
     }
     if registration.namespaced:
-        excluded = {"key": "kubernetes.io/metadata.name", "operator": "NotIn"}
+        excluded = {"key": NAMESPACE_NAME_LABEL, "operator": "NotIn"}
         webhook["namespaceSelector"] = {
             "matchExpressions": [{**excluded, "values": list(EXCLUDED_NAMESPACES)}]
         }

@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 from msgspec import field
 
+from api.core import NAMESPACE_NAME_LABEL
 from api.meta import LabelSelector, LabelSelectorRequirement
 from api.selectors import check_selector
 from api.validation import FieldError
@@ -14,7 +15,6 @@ from serving.sections import Section
 __all__ = ["Framework", "JobsConfiguration", "check_jobs"]
 
 Framework = Literal["batch/job", "reprieve.dev/podgroup"]
-NAME_LABEL: Final = "kubernetes.io/metadata.name"
 NOT_MANAGED: Final = ["kube-system", "reprieve-system"]
 
 
@@ -45,7 +45,9 @@ class NamespaceRequirement(Section):
 
 
 def _managed() -> NamespaceSelector:
-    return NamespaceSelector(match_expressions=[NamespaceRequirement(NAME_LABEL, "NotIn", list(NOT_MANAGED))])
+    return NamespaceSelector(
+        match_expressions=[NamespaceRequirement(NAMESPACE_NAME_LABEL, "NotIn", list(NOT_MANAGED))]
+    )
 
 
 class JobsConfiguration(Section):

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import msgspec
 
+from api.core import NAMESPACE_NAME_LABEL
 from api.meta import LabelSelector
 from api.selectors import selects
-from quota.cycle.admissible import NAME_LABEL
 from quota.state.snapshot import Queue, QuotaSnapshot
 
 __all__ = ["Namespaces", "taking"]
@@ -29,7 +29,7 @@ def taking(
     if namespace in namespaces or selector is None:  # without a selector it takes no namespace
         return snapshot, ()
     by_name, others = _part(selector, named=True), _part(selector, named=False)
-    if not selects(by_name, {NAME_LABEL: namespace}):
+    if not selects(by_name, {NAMESPACE_NAME_LABEL: namespace}):
         return snapshot, ()
     spec = msgspec.structs.replace(queue.spec, namespace_selector=LabelSelector())
     world = replace(snapshot, queues={**snapshot.queues, queue.name: replace(queue, spec=spec)})
@@ -42,6 +42,6 @@ def _part(selector: LabelSelector, *, named: bool) -> LabelSelector:
     """The requirements about the name of a namespace, or the others."""
     labels, expressions = selector.match_labels or {}, selector.match_expressions or ()
     return LabelSelector(
-        match_labels={key: value for key, value in labels.items() if (key == NAME_LABEL) == named},
-        match_expressions=[each for each in expressions if (each.key == NAME_LABEL) == named],
+        match_labels={key: value for key, value in labels.items() if (key == NAMESPACE_NAME_LABEL) == named},
+        match_expressions=[each for each in expressions if (each.key == NAMESPACE_NAME_LABEL) == named],
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
+from api.core import NAMESPACE_NAME_LABEL
 from api.meta import LabelSelector
 from api.selectors import matches
 from api.workloads import QUOTA_RESERVED, Workload
@@ -14,9 +14,7 @@ from quota.state.amounts import QuotaError
 from quota.state.snapshot import Queue, QuotaSnapshot
 from quota.state.workloads import is_true
 
-__all__ = ["NAME_LABEL", "admissible_in", "inadmissible"]
-
-NAME_LABEL: Final = "kubernetes.io/metadata.name"
+__all__ = ["admissible_in", "inadmissible"]
 
 
 def admissible_in(
@@ -64,4 +62,4 @@ def inadmissible(
 def _selects(
     selector: LabelSelector | None, namespace: str, namespaces: Mapping[str, Mapping[str, str]]
 ) -> bool:
-    return matches(selector, {NAME_LABEL: namespace, **namespaces.get(namespace, {})})
+    return matches(selector, {NAMESPACE_NAME_LABEL: namespace, **namespaces.get(namespace, {})})

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from api.core import (
+    NAMESPACE_NAME_LABEL,
     RBD,
     ContainerPort,
     Namespace,
@@ -47,7 +48,6 @@ from schema.defaults.amounts import with_container_requests, with_pod_requests
 
 __all__ = ["ROWS", "Default"]
 
-NAME_LABEL: Final = "kubernetes.io/metadata.name"
 CONTAINER: Final = "Container"
 
 
@@ -108,7 +108,7 @@ def _host_ports(spec: PodSpec) -> None:
 def _name_label(namespace: Namespace) -> None:
     name = namespace.metadata.name
     if name:
-        namespace.metadata.labels = {**(namespace.metadata.labels or {}), NAME_LABEL: name}
+        namespace.metadata.labels = {**(namespace.metadata.labels or {}), NAMESPACE_NAME_LABEL: name}
 
 
 def _allocatable(node: Node) -> None:
@@ -215,8 +215,8 @@ ROWS: Final = (
         _allocatable,
     ),
     Default(
-        "Namespace", f'metadata.labels["{NAME_LABEL}"]', "its name", "core/v1/defaults.go SetDefaults_Namespace",
-        Namespace, _name_label,
+        "Namespace", f'metadata.labels["{NAMESPACE_NAME_LABEL}"]', "its name",
+        "core/v1/defaults.go SetDefaults_Namespace", Namespace, _name_label,
     ),
     Default(
         "LimitRange", "spec.limits[*].default, defaultRequest",

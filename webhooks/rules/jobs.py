@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from api.core import NAMESPACE_NAME_LABEL
 from api.integration import (
     COMPLETIONS_EQUAL_PARALLELISM_ANNOTATION,
     DEFAULT_LOCAL_QUEUE,
@@ -35,8 +36,6 @@ from webhooks.rules.request import Object, Request
 
 __all__ = ["default", "queue_causes", "validate"]
 
-NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
-"""The API server puts it on each namespace."""
 MOST_SECONDS: Final = 2**31 - 1
 LEAST: Final = MIN_PARALLELISM_ANNOTATION
 FOLLOWS: Final = COMPLETIONS_EQUAL_PARALLELISM_ANNOTATION
@@ -82,7 +81,7 @@ def _is_selected(request: Request) -> bool:
     """Whether Jobs of this namespace are managed that name no queue."""
     name, queues = _namespace(request), request.settings.queues
     known = request.facts.namespace_labels(name)
-    labels = {NAMESPACE_LABEL: name} if known is None or known is UNKNOWN else known
+    labels = {NAMESPACE_NAME_LABEL: name} if known is None or known is UNKNOWN else known
     return queues is not None and selects(queues.namespaces, labels)
 
 
