@@ -31,8 +31,8 @@ from nodes.search.preemptors.preemptor import DecisionError, Preemptor, group_pr
 from nodes.search.preemptors.supposed import SupposedPods, WorkloadName, supposed
 from nodes.search.problem import Built, build
 from nodes.search.room import Room
+from nodes.search.spreading.cells import Cells, looks_afar
 from nodes.search.spreading.obeying import Obeyed, obey
-from nodes.search.spreading.picture import Picture, looks_afar
 from nodes.search.spreading.seeking import Obeying, required_nodes
 from nodes.search.spreading.waves import waves
 from nodes.search.unmodelled import not_modelled
@@ -242,7 +242,7 @@ def _with_victims(cluster: Cluster, limits: Limits, strict: bool) -> Decision:
     cluster, built, found = _search(cluster, limits, strict)
     obeyed = _obeyed(cluster, built, found, limits, strict)
     if obeyed is not None:
-        found, cluster = obeyed.found, obeyed.picture.cluster
+        found, cluster = obeyed.found, obeyed.cells.cluster
         built = obeyed.built
     refusals = obeyed.refusals if obeyed is not None else None
     comparison = compare(cluster, built, found, limits.budget, refusals)
@@ -253,7 +253,7 @@ def _with_victims(cluster: Cluster, limits: Limits, strict: bool) -> Decision:
             spec.mismatch = differs.reason
             spec.reason = f"nothing may be evicted for it: {differs.text}; {spec.reason}"
     elif obeyed is not None and obeyed.plan is not None:
-        spec = _placed(obeyed.plan, obeyed.picture)
+        spec = _placed(obeyed.plan, obeyed.cells)
     else:
         placed = list(required_nodes(built, found).items())
         spec = _placed(Obeying(cluster, built, found, placed), None)
@@ -326,10 +326,10 @@ def _decides(found: Solution) -> bool:
     return found.winner >= 0 or EXHAUSTED in found.outcomes
 
 
-def _placed(plan: Obeying, picture: Picture | None) -> plans.PreemptionPlanSpec:
+def _placed(plan: Obeying, cells: Cells | None) -> plans.PreemptionPlanSpec:
     """The plan of the winning domain. The later members come last and get what is left.
 
-    `picture`: the members that look at other nodes; None if there are none.
+    `cells`: the members that look at other nodes; None if there are none.
     """
     cluster, built, found = plan.cluster, plan.built, plan.found
     snapshot, layout = cluster.snapshot, cluster.layout
@@ -341,8 +341,8 @@ def _placed(plan: Obeying, picture: Picture | None) -> plans.PreemptionPlanSpec:
     preempts = found.outcomes[found.winner] == PREEMPTS
     spec = spec_for(cluster.preemptor, "Preempts" if preempts else "Fits", "it fits without evictions")
     spec.domain = plans.Domain(layout.topology_key, layout.values[found.winner])
-    order = plan.placed if picture is not None else []
-    numbers = waves(picture, picture.counts(gone), [*order, *later]) if picture is not None else []
+    order = plan.placed if cells is not None else []
+    numbers = waves(cells, cells.counts(gone), [*order, *later]) if cells is not None else []
     if not any(numbers):
         order = [(pod, required[pod]) for pod in cluster.preemptor.required]
     needed = placements(snapshot, order, beyond_min_count=False)

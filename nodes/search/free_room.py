@@ -12,7 +12,7 @@ from nodes.search.plan_parts import in_waves, placements, spec_for
 from nodes.search.preemptors.preemptor import Preemptor
 from nodes.search.reasons import unavailable
 from nodes.search.room import Room
-from nodes.search.spreading.picture import Picture, looks_afar
+from nodes.search.spreading.cells import Cells, looks_afar
 from nodes.search.spreading.waves import waves
 from nodes.search.unmodelled import not_modelled
 
@@ -32,8 +32,8 @@ def without_victims(cluster: Cluster) -> plans.PreemptionPlanSpec:
             spec.domain = plans.Domain(layout.topology_key, value)
             spec.placements = placements(cluster.snapshot, placed, beyond_min_count=True)
             if looks_afar(cluster):
-                picture = Picture(cluster)
-                spec.placements = in_waves(spec.placements, waves(picture, picture.counts(), placed))
+                cells = Cells(cluster)
+                spec.placements = in_waves(spec.placements, waves(cells, cells.counts(), placed))
             spec.domains = [plans.DomainResult(value, "Fits", spec.reason, _nobody(cluster, terms[domain]))]
             spec.not_modelled = not_modelled(cluster, [pod for pod, _ in placed], [], dict(placed))
             return spec

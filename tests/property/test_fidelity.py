@@ -131,7 +131,7 @@ def test_members_that_look_at_other_nodes_are_taken_in_waves_and_no_order_is_mis
 
 
 def test_a_plan_without_waves_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decision, "waves", lambda _picture, _counts, placed: [0] * len(placed))
+    monkeypatch.setattr(decision, "waves", lambda _cells, _counts, placed: [0] * len(placed))
     assert _judged(150).plans.wrong
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodes.filters.counting import MANY, Share
-from nodes.search.spreading.picture import Kind, Picture
+from nodes.search.spreading.cells import Cells, Kind
 
 __all__ = ["Range", "Shortfall", "shortfall"]
 
@@ -50,21 +50,21 @@ class Shortfall:
     """How many members the share's shortest place can get at the most."""
 
 
-def shortfall(picture: Picture, where: Range) -> Shortfall | None:
+def shortfall(cells: Cells, where: Range) -> Shortfall | None:
     """Why the members that are left cannot all be placed; None if that is not known."""
-    most = _beside_tokens(picture, where)
+    most = _beside_tokens(cells, where)
     if (short := _short(most, where.left)) >= 0:
-        return Shortfall(_token_names(picture, picture.kinds[short]) if where.room[short].sum() else ())
+        return Shortfall(_token_names(cells, cells.kinds[short]) if where.room[short].sum() else ())
     for _ in range(ROUNDS):
         before = int(most.sum())
-        most = most * _reached(picture, where, most)
+        most = most * _reached(cells, where, most)
         if (short := _short(most, where.left)) >= 0:
-            return Shortfall(_condition_names(picture.kinds[short]))
-        for kinds, share in _shares(picture, where, most):
+            return Shortfall(_condition_names(cells.kinds[short]))
+        for kinds, share in _shares(cells, where, most):
             found, most = _within_share(where, most, kinds, share)
             if found is not None:
                 return found
-        if (apart := _gathered(picture, where, most)) is not None:
+        if (apart := _gathered(cells, where, most)) is not None:
             return apart
         if int(most.sum()) == before:
             break
@@ -81,47 +81,47 @@ def _condition_names(kind: Kind) -> tuple[str, ...]:
     return tuple(name for each, _ in kind.conditions for name in each.names)
 
 
-def _token_names(picture: Picture, kind: Kind) -> tuple[str, ...]:
+def _token_names(cells: Cells, kind: Kind) -> tuple[str, ...]:
     concerned = np.flatnonzero(kind.brought | kind.forbidden).tolist()
-    return tuple(dict.fromkeys(picture.token_name(token) for token in concerned))
+    return tuple(dict.fromkeys(cells.token_name(token) for token in concerned))
 
 
-def _beside_tokens(picture: Picture, where: Range) -> Int64s:
+def _beside_tokens(cells: Cells, where: Range) -> Int64s:
     """[K, C], how many members of each kind fit beside those that are placed, by the tokens that these hold."""
     most = np.minimum(where.room, where.left[:, None])
-    for number, kind in enumerate(picture.kinds):
+    for number, kind in enumerate(cells.kinds):
         blocked = (kind.forbidden[:, None] & where.held) | (kind.brought[:, None] & where.barred)
         most[number, blocked.any(axis=0)] = 0
     return most
 
 
-def _reached(picture: Picture, where: Range, most: Int64s) -> Bools:
+def _reached(cells: Cells, where: Range, most: Int64s) -> Bools:
     """[K, C], the cells where a member of each kind could ever come: those of other members that come first count."""
     reached = np.zeros(most.shape, np.bool_)
     while True:
-        coming = (most * reached).T @ _brings(picture)
+        coming = (most * reached).T @ _brings(cells)
         before = int(reached.sum())
-        for number, kind in enumerate(picture.kinds):
+        for number, kind in enumerate(cells.kinds):
             possible = most[number] > 0
             for condition, columns in kind.conditions:
                 possible &= condition.reaches(
-                    picture.nodes, where.fewest[:, columns], where.most[:, columns], coming[:, columns]
+                    cells.nodes, where.fewest[:, columns], where.most[:, columns], coming[:, columns]
                 )
             reached[number] = possible
         if int(reached.sum()) == before:
             return reached
 
 
-def _shares(picture: Picture, where: Range, most: Int64s) -> Iterator[tuple[list[int], Share]]:
+def _shares(cells: Cells, where: Range, most: Int64s) -> Iterator[tuple[list[int], Share]]:
     """Each bound, and the kinds that it bounds together."""
-    coming = most.T @ _brings(picture)
+    coming = most.T @ _brings(cells)
     together: dict[tuple[int, bytes, bytes], tuple[list[int], Share]] = {}
-    for number, kind in enumerate(picture.kinds):
+    for number, kind in enumerate(cells.kinds):
         if not where.left[number]:
             continue
         for condition, columns in kind.conditions:
             bounds = condition.shares(
-                picture.nodes, where.fewest[:, columns], where.most[:, columns], coming[:, columns]
+                cells.nodes, where.fewest[:, columns], where.most[:, columns], coming[:, columns]
             )
             for share in bounds:
                 key = (columns[share.counter], share.places.tobytes(), share.most.tobytes())
@@ -129,15 +129,15 @@ def _shares(picture: Picture, where: Range, most: Int64s) -> Iterator[tuple[list
                 if number not in kinds:  # two constraints may be equal
                     kinds.append(number)
     yield from together.values()
-    for token, places in enumerate(picture.token_places):
+    for token, places in enumerate(cells.token_places):
         apart = [
             number
-            for number, kind in enumerate(picture.kinds)
+            for number, kind in enumerate(cells.kinds)
             if kind.brought[token] and kind.forbidden[token] and where.left[number]
         ]
         if apart:
             one = np.append(np.ones(int(places.max(initial=-1)) + 1, np.int64), MANY)
-            yield apart, Share("", places, one, 0, -1, picture.token_name(token))
+            yield apart, Share("", places, one, 0, -1, cells.token_name(token))
 
 
 def _within_share(
@@ -155,16 +155,16 @@ def _within_share(
     return Shortfall((share.name,), share, added), most
 
 
-def _gathered(picture: Picture, where: Range, most: Int64s) -> Shortfall | None:
+def _gathered(cells: Cells, where: Range, most: Int64s) -> Shortfall | None:
     """Why members that all have to be in one place are too many for each of them; None if they are not."""
-    for kind in picture.kinds:
+    for kind in cells.kinds:
         for condition, columns in kind.conditions:
-            if not condition.gathers(picture.nodes, where.most[:, columns]):
+            if not condition.gathers(cells.nodes, where.most[:, columns]):
                 continue
-            kinds = _only_gathering(picture, where, condition.keys, columns)
+            kinds = _only_gathering(cells, where, condition.keys, columns)
             wanted = int(where.left[kinds].sum())
             for key, name in zip(condition.keys, condition.names, strict=True):
-                places = picture.nodes.places(key)
+                places = cells.nodes.places(key)
                 sums = np.bincount(places + 1, weights=most[kinds].sum(axis=0), minlength=2)[1:]
                 largest = int(np.argmax(sums))
                 if int(sums[largest]) < wanted:
@@ -173,19 +173,19 @@ def _gathered(picture: Picture, where: Range, most: Int64s) -> Shortfall | None:
     return None
 
 
-def _only_gathering(picture: Picture, where: Range, keys: Sequence[str], columns: list[int]) -> list[int]:
+def _only_gathering(cells: Cells, where: Range, keys: Sequence[str], columns: list[int]) -> list[int]:
     """The kinds that are counted, if they all ask for the same: nobody else can be the first one in another place."""
     (column,) = columns
     counted = [
-        number for number, each in enumerate(picture.kinds) if where.left[number] and each.brings[column]
+        number for number, each in enumerate(cells.kinds) if where.left[number] and each.brings[column]
     ]
     same = all(
-        any(columns == other and keys == each.keys for each, other in picture.kinds[number].conditions)
+        any(columns == other and keys == each.keys for each, other in cells.kinds[number].conditions)
         for number in counted
     )
     return counted if same else []
 
 
-def _brings(picture: Picture) -> Int64s:
-    found: Int64s = np.array([kind.brings for kind in picture.kinds], np.int64)
+def _brings(cells: Cells) -> Int64s:
+    found: Int64s = np.array([kind.brings for kind in cells.kinds], np.int64)
     return found

@@ -18,7 +18,7 @@ from nodes.search.problem import Built
 from nodes.search.room import Room
 from nodes.search.spreading.alone import Alone
 from nodes.search.spreading.bounds import Range, shortfall
-from nodes.search.spreading.picture import Picture
+from nodes.search.spreading.cells import Cells
 from nodes.search.spreading.refusals import Refusal, Refusals
 from nodes.search.spreading.seeking import Bounds, Obeying, cost, in_order, required_nodes, seek
 from nodes.search.spreading.sequences import Steps, at_once
@@ -46,7 +46,7 @@ class Obeyed:
     """The domains in which the filters refuse every plan."""
     plan: Obeying | None
     """The best plan; None if there is none."""
-    picture: Picture
+    cells: Cells
     built: Built
     """The problem of the search in all domains."""
 
@@ -65,19 +65,19 @@ def obey(
 
     `proves`: as in `nodes.search.decision.Limits`.
     """
-    picture = Picture(cluster)
-    steps = STEPS * FEW // max(FEW, len(picture) * len(picture.kinds))
+    cells = Cells(cluster)
+    steps = STEPS * FEW // max(FEW, len(cells) * len(cells.kinds))
     least = EACH * len(cluster.preemptor.required)
     bounds = Bounds(budget, effort, strict, Steps(max(steps, least)), proves)
-    return _Obeying(picture, built, found, bounds).all()
+    return _Obeying(cells, built, found, bounds).all()
 
 
 class _Obeying:
-    def __init__(self, picture: Picture, built: Built, found: Solution, bounds: Bounds) -> None:
-        self._cluster, self._built, self._bounds = picture.cluster, built, bounds
+    def __init__(self, cells: Cells, built: Built, found: Solution, bounds: Bounds) -> None:
+        self._cluster, self._built, self._bounds = cells.cluster, built, bounds
         self._first, self._found = found, found
-        self._picture = picture
-        self._refusals = Refusals(self._picture)
+        self._cells = cells
+        self._refusals = Refusals(self._cells)
         self._tried: dict[int, Obeying] = {}
         self._best: int | None = None
         self._bounded: set[int] = set()
@@ -110,12 +110,12 @@ class _Obeying:
         found = self._found
         nodes = required_nodes(self._built, found)
         gone = [pod for unit in found.victims for pod in self._built.units.members(unit)]
-        placed = in_order(self._picture, nodes, gone)
+        placed = in_order(self._cells, nodes, gone)
         plain = Obeying(self._cluster, self._built, found, placed or [])
         answer = (
             plain
             if placed is not None
-            else seek(self._picture, plain, domain, cost(found, domain), self._bounds)
+            else seek(self._cells, plain, domain, cost(found, domain), self._bounds)
         )
         if isinstance(answer, Refusal):
             self._refusals[domain] = answer
@@ -157,9 +157,9 @@ class _Obeying:
         found = replace(self._first, outcomes=outcomes, scores=scores, bounded=limited)
         if self._best is None:
             found = replace(found, winner=-1, victims=[], placed=[])
-            return Obeyed(found, self._refusals, None, self._picture, self._built)
+            return Obeyed(found, self._refusals, None, self._cells, self._built)
         plan = self._tried[self._best]
-        return Obeyed(replace(found, winner=self._best), self._refusals, plan, self._picture, self._built)
+        return Obeyed(replace(found, winner=self._best), self._refusals, plan, self._cells, self._built)
 
     # ---- what is refused without a search
 
@@ -199,26 +199,26 @@ class _Obeying:
             if domain in self._tried or domain in self._refusals:
                 continue
             where = self._range(domain)
-            short = shortfall(self._picture, where)
+            short = shortfall(self._cells, where)
             if short is not None:
-                fitting = at_once(self._picture, where.most, where.room, where.left)
+                fitting = at_once(self._cells, where.most, where.room, where.left)
                 self._refusals[domain] = Refusal(True, short, fitting)
 
     def _range(self, domain: int) -> Range:
         """Where members may come in the domain, whoever is evicted there."""
         whole = self._whole
-        return replace(whole, room=np.where(self._picture.domain == domain, whole.room, 0))
+        return replace(whole, room=np.where(self._cells.domain == domain, whole.room, 0))
 
     @cached_property
     def _whole(self) -> Range:
         """Where members may come in any domain."""
-        picture, everybody = self._picture, self._built.everybody
-        none = np.zeros((len(picture.wide), len(picture)), np.bool_)
+        cells, everybody = self._cells, self._built.everybody
+        none = np.zeros((len(cells.wide), len(cells)), np.bool_)
         return Range(
-            picture.counts(everybody.tolist()),
-            picture.counts(),
-            picture.needed,
-            picture.capacity(Room(self._cluster, everybody)),
+            cells.counts(everybody.tolist()),
+            cells.counts(),
+            cells.needed,
+            cells.capacity(Room(self._cluster, everybody)),
             none,
             none,
         )

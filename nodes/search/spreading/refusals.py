@@ -8,7 +8,7 @@ import numpy as np
 
 from native.codes import EXHAUSTED, UNSCHEDULABLE
 from nodes.search.spreading.bounds import Shortfall
-from nodes.search.spreading.picture import Picture
+from nodes.search.spreading.cells import Cells
 
 __all__ = ["Refusal", "Refusals"]
 
@@ -32,13 +32,13 @@ class Refusal:
 class Refusals(dict[int, Refusal]):
     """By domain."""
 
-    def __init__(self, picture: Picture) -> None:
+    def __init__(self, cells: Cells) -> None:
         super().__init__()
-        self._picture = picture
+        self._cells = cells
 
     def why(self, domain: int) -> tuple[int, str]:
         """How many of the required members fit, and why not all of them."""
-        preemptor = self._picture.cluster.preemptor
+        preemptor = self._cells.cluster.preemptor
         refusal = self[domain]
         if preemptor.kind == "Pod":
             return 0, self._of_pod(domain)
@@ -60,7 +60,7 @@ class Refusals(dict[int, Refusal]):
             return f"no placement and no order obeys {names}"
         if short.share is None or short.share.shortest < 0:
             return names
-        share, nodes = short.share, self._picture.nodes
+        share, nodes = short.share, self._cells.nodes
         cell = int(np.flatnonzero(share.places == share.shortest)[0])
         room = f"room for {short.added}" if short.added else "no room"
         return f"{names}: {nodes.value(share.key, cell)} has {room}"
@@ -68,16 +68,16 @@ class Refusals(dict[int, Refusal]):
     def _names(self, short: Shortfall | None) -> list[str]:
         if short is not None and short.names:
             return list(short.names)
-        picture = self._picture
-        required = set(picture.cluster.preemptor.required)
-        kinds = [kind for kind in picture.kinds if required.intersection(kind.members)]
+        cells = self._cells
+        required = set(cells.cluster.preemptor.required)
+        kinds = [kind for kind in cells.kinds if required.intersection(kind.members)]
         names = [name for kind in kinds for each, _ in kind.conditions for name in each.names]
         tokens = np.flatnonzero(np.logical_or.reduce([kind.forbidden for kind in kinds]))
-        return list(dict.fromkeys([*names, *(picture.token_name(token) for token in tokens.tolist())]))
+        return list(dict.fromkeys([*names, *(cells.token_name(token) for token in tokens.tolist())]))
 
     def _of_pod(self, domain: int) -> str:
         """What the conditions of the only pod count on the only node."""
-        cluster = self._picture.cluster
+        cluster = self._cells.cluster
         pod, node = cluster.preemptor.required[0], int(cluster.layout.of(domain)[0])
         conditions = cluster.conditions
         for gone in ((), conditions.counted[self._lower(node)]):
@@ -90,7 +90,7 @@ class Refusals(dict[int, Refusal]):
 
     def _lower(self, node: int) -> np.ndarray:
         """Which of the counted pods run on the node with a lower priority."""
-        cluster = self._picture.cluster
+        cluster = self._cells.cluster
         snapshot, counted = cluster.snapshot, cluster.conditions.counted
         lower: np.ndarray = (snapshot.pod_priority[counted] < cluster.preemptor.priority) & (
             snapshot.pod_node[counted] == node

@@ -17,7 +17,7 @@ from nodes.search.cluster import Cluster
 from nodes.search.problem import Built, build
 from nodes.search.room import Room
 from nodes.search.spreading.bounds import Range, Shortfall, shortfall
-from nodes.search.spreading.picture import Picture
+from nodes.search.spreading.cells import Cells
 from nodes.search.spreading.refusals import Refusal
 from nodes.search.spreading.sequences import Sequence, Sequences, Steps, at_once
 from nodes.search.spreading.victims import Choices
@@ -82,41 +82,41 @@ def required_nodes(built: Built, found: Solution) -> dict[int, int]:
     return nodes
 
 
-def in_order(picture: Picture, placed: Mapping[int, int], gone: list[int]) -> Placed | None:
+def in_order(cells: Cells, placed: Mapping[int, int], gone: list[int]) -> Placed | None:
     """The members (node by pod) in an order in which every filter takes each of them; None if none is found.
 
     `gone`: the pods of the victims.
     """
-    dealt = picture.dealt(placed.items())
+    dealt = cells.dealt(placed.items())
     steps = Steps(ORDERED * len(placed))
-    sequences = Sequences(picture, picture.counts(gone), dealt, dealt.sum(axis=1), dealt, steps)
+    sequences = Sequences(cells, cells.counts(gone), dealt, dealt.sum(axis=1), dealt, steps)
     if sequences.why_none() is not None:
         return None
     for sequence, _ in sequences:
-        return _pods(picture, sequence, placed)
+        return _pods(cells, sequence, placed)
     return None
 
 
 def seek(
-    picture: Picture, plain: Obeying, domain: int, least: tuple[bool, list[int]], bounds: Bounds
+    cells: Cells, plain: Obeying, domain: int, least: tuple[bool, list[int]], bounds: Bounds
 ) -> Obeying | Refusal:
     """The cheapest plan that is found in the domain. `plain` is the one that a filter has refused, without order, and
     `least` what every plan there costs at least."""
-    return _Seeking(picture, plain, domain, bounds).plan(least)
+    return _Seeking(cells, plain, domain, bounds).plan(least)
 
 
 class _Seeking:
-    def __init__(self, picture: Picture, plain: Obeying, domain: int, bounds: Bounds) -> None:
-        self._picture, self._bounds = picture, bounds
+    def __init__(self, cells: Cells, plain: Obeying, domain: int, bounds: Bounds) -> None:
+        self._cells, self._bounds = cells, bounds
         self._domain = domain
-        cluster = picture.cluster
+        cluster = cells.cluster
         self._narrow = cluster.only(domain, np.zeros(0, np.int64))
         self._built = build(self._narrow, strict=bounds.strict)
         gone = [pod for unit in plain.found.victims for pod in plain.built.units.members(unit)]
-        self._choices = Choices(picture, self._built, gone)
-        self._wanted = picture.dealt(required_nodes(plain.built, plain.found).items())
-        self._needed = picture.needed
-        self._inside = picture.domain == domain
+        self._choices = Choices(cells, self._built, gone)
+        self._wanted = cells.dealt(required_nodes(plain.built, plain.found).items())
+        self._needed = cells.needed
+        self._inside = cells.domain == domain
         self._roomy = self._capacity(np.array(gone, np.int64))
         self._best: Obeying | None = None
         self._tries, self._ended = 0, self._choices.complete
@@ -126,18 +126,18 @@ class _Seeking:
 
     def plan(self, least: tuple[bool, list[int]]) -> Obeying | Refusal:
         """The plan, or why there is none."""
-        picture, choices = self._picture, self._choices
-        everybody, none = self._built.everybody, np.zeros((len(picture.wide), len(picture)), np.bool_)
+        cells, choices = self._cells, self._choices
+        everybody, none = self._built.everybody, np.zeros((len(cells.wide), len(cells)), np.bool_)
         whole = Range(
-            picture.counts(choices.pods.tolist()),
-            picture.counts(),
+            cells.counts(choices.pods.tolist()),
+            cells.counts(),
             self._needed,
             self._capacity(everybody),
             none,
             none,
         )
-        if (short := shortfall(picture, whole)) is not None:
-            return Refusal(True, short, at_once(picture, whole.most, whole.room, self._needed))
+        if (short := shortfall(cells, whole)) is not None:
+            return Refusal(True, short, at_once(cells, whole.most, whole.room, self._needed))
         for going in choices:
             self._choose(going, least)
             if self._is_done(least) or (self._best is not None and not self._small):
@@ -149,14 +149,14 @@ class _Seeking:
         """Try to deal the members with these units gone, and the others that count staying."""
         staying = np.setdiff1d(self._choices.pods, np.array(going, np.int64))
         room = self._capacity(np.setdiff1d(self._built.everybody, staying))
-        counts = self._picture.counts(going)
-        cluster = self._picture.cluster.only(self._domain, staying)
+        counts = self._cells.counts(going)
+        cluster = self._cells.cluster.only(self._domain, staying)
         seen: set[bytes] = set()
         for place, prefer in enumerate(self._preferences(room)):
-            sequences = Sequences(self._picture, counts, room, self._needed, prefer, self._bounds.steps)
+            sequences = Sequences(self._cells, counts, room, self._needed, prefer, self._bounds.steps)
             if not place and (short := sequences.why_none()) is not None:
                 self._short = self._short or short
-                self._fitting = max(self._fitting, at_once(self._picture, counts, room, self._needed))
+                self._fitting = max(self._fitting, at_once(self._cells, counts, room, self._needed))
                 return
             for sequence, dealt in sequences:
                 if dealt.tobytes() in seen:
@@ -177,25 +177,25 @@ class _Seeking:
         return self._wanted * 2**20 + np.minimum(self._roomy, 2**20), self._roomy, room
 
     def _capacity(self, gone: Int64s) -> Int64s:
-        capacity = self._picture.capacity(Room(self._picture.cluster, gone))
+        capacity = self._cells.capacity(Room(self._cells.cluster, gone))
         capacity[:, ~self._inside] = 0
         return capacity
 
     def _pack(self, cluster: Cluster, going: list[int], sequence: Sequence) -> None:
         """Let the kernel place the members inside of their cells, and keep the plan if it is the best one."""
         self._tries += 1
-        picture, bounds = self._picture, self._bounds
+        cells, bounds = self._cells, self._bounds
         waiting = {
-            number: [pod for pod in picture.cluster.preemptor.required if picture.kind_of[pod] == number]
+            number: [pod for pod in cells.cluster.preemptor.required if cells.kind_of[pod] == number]
             for number in {number for number, _ in sequence}
         }
         order = [(waiting[number].pop(0), cell) for number, cell in sequence]
-        masks = {cell: picture.of == cell for _, cell in order}
+        masks = {cell: cells.of == cell for _, cell in order}
         within = {pod: masks[cell] for pod, cell in order}
         built = build(cluster, strict=bounds.strict, within=within, going=going)
         effort = bounds.effort // (BETTER if self._small else 3)
         found = search(built.problem, bounds.budget, effort, bounds.proves)
-        found = bounded(found, picture.cluster.preemptor.budgets)
+        found = bounded(found, cells.cluster.preemptor.budgets)
         if found.winner < 0:
             return
         nodes = required_nodes(built, found)
@@ -213,8 +213,8 @@ class _Seeking:
         return self._tries >= most
 
 
-def _pods(picture: Picture, sequence: Sequence, placed: Mapping[int, int]) -> Placed:
+def _pods(cells: Cells, sequence: Sequence, placed: Mapping[int, int]) -> Placed:
     waiting: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for pod, node in reversed(list(placed.items())):
-        waiting.setdefault((picture.kind_of[pod], int(picture.of[node])), []).append((pod, node))
+        waiting.setdefault((cells.kind_of[pod], int(cells.of[node])), []).append((pod, node))
     return [waiting[move].pop() for move in sequence]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodes.search.spreading.bounds import Range, Shortfall, shortfall
-from nodes.search.spreading.picture import Picture
+from nodes.search.spreading.cells import Cells
 
 __all__ = ["Sequence", "Sequences", "Steps", "at_once"]
 
@@ -35,9 +35,9 @@ class Steps:
         return self.left >= 0
 
 
-def at_once(picture: Picture, counts: Int64s, room: Int64s, needed: Int64s) -> int:
+def at_once(cells: Cells, counts: Int64s, room: Int64s, needed: Int64s) -> int:
     """How many members one attempt places together, where not all of them can run. Arguments as for `Sequences`."""
-    sequences = Sequences(picture, counts, room, needed, room, Steps(GREEDY))
+    sequences = Sequences(cells, counts, room, needed, room, Steps(GREEDY))
     next(iter(sequences), None)
     return sequences.deepest
 
@@ -46,16 +46,16 @@ class Sequences:
     """All ways to deal members to cells for which there is an order. It looks at each state once."""
 
     def __init__(
-        self, picture: Picture, counts: Int64s, room: Int64s, needed: Int64s, prefer: Int64s, steps: Steps
+        self, cells: Cells, counts: Int64s, room: Int64s, needed: Int64s, prefer: Int64s, steps: Steps
     ) -> None:
         """`counts` [C, Q] before the first member; `room` [K, C], how many of each kind fit; `needed` [K], how many are
         to be placed; `prefer` [K, C]: cells with more come first, less what is placed there."""
-        self._picture, self._steps = picture, steps
+        self._cells, self._steps = cells, steps
         self._counts, self._left = counts.copy(), needed.copy()
         self._room, self._prefer = room, prefer
         self._placed = np.zeros(room.shape, np.int64)
-        cells = len(picture)
-        self._held, self._barred = np.zeros((2, len(picture.wide), cells), np.int64)
+        size = len(cells)
+        self._held, self._barred = np.zeros((2, len(cells.wide), size), np.int64)
         self.ended = True
         """Whether the search has come to its end, if it has."""
         self.deepest = 0
@@ -63,7 +63,7 @@ class Sequences:
 
     def why_none(self) -> Shortfall | None:
         """Why there is none, from the bounds alone; None if that is not known."""
-        return shortfall(self._picture, self._range)
+        return shortfall(self._cells, self._range)
 
     def __iter__(self) -> Iterator[tuple[Sequence, Int64s]]:
         """The sequences, and how many members of each kind they put into each cell [K, C]."""
@@ -95,7 +95,7 @@ class Sequences:
             self.deepest = max(self.deepest, len(path))
             if not self._left.any():
                 yield list(path), self._placed.copy()
-            if not self._left.any() or (has_failed and shortfall(self._picture, self._range) is not None):
+            if not self._left.any() or (has_failed and shortfall(self._cells, self._range) is not None):
                 self._put(*path.pop(), -1)
                 continue
             moves.append(self._moves())
@@ -113,41 +113,41 @@ class Sequences:
 
     def _moves(self) -> Iterator[tuple[int, int]]:
         """What may come next, the best first. Kinds without conditions come first: the others can come after them."""
-        kinds = self._picture.kinds
+        kinds = self._cells.kinds
         for number in sorted(range(len(kinds)), key=lambda number: bool(kinds[number].conditions)):
             if not self._left[number]:
                 continue
-            cells = np.flatnonzero(self._takes(number))
-            if not len(cells):
+            taking = np.flatnonzero(self._takes(number))
+            if not len(taking):
                 continue
-            value = self._prefer[number, cells] - self._placed[:, cells].sum(axis=0)
+            value = self._prefer[number, taking] - self._placed[:, taking].sum(axis=0)
             best = int(np.argmax(value))
-            yield number, int(cells[best])
+            yield number, int(taking[best])
             for place in np.argsort(-value, kind="stable").tolist():
                 if place != best:
-                    yield number, int(cells[place])
+                    yield number, int(taking[place])
 
     def _takes(self, number: int) -> Bools:
         """[C], the cells that take the next member of the kind."""
-        kind, picture = self._picture.kinds[number], self._picture
+        kind, cells = self._cells.kinds[number], self._cells
         takes: Bools = self._placed[number] < self._room[number]
-        if len(picture.wide):
+        if len(cells.wide):
             blocked = (kind.forbidden[:, None] & (self._held > 0)) | (
                 kind.brought[:, None] & (self._barred > 0)
             )
             takes &= ~blocked.any(axis=0)
         for condition, columns in kind.conditions:
-            takes &= condition.admits(picture.nodes, self._counts[:, columns])
+            takes &= condition.admits(cells.nodes, self._counts[:, columns])
         return takes
 
     def _put(self, number: int, cell: int, members: int) -> None:
         """Put the member there (1), or take it away again (-1)."""
-        kind, picture = self._picture.kinds[number], self._picture
+        kind, cells = self._cells.kinds[number], self._cells
         self._placed[number, cell] += members
         self._left[number] -= members
         self._counts[cell] += members * kind.brings
         for token in np.flatnonzero(kind.brought | kind.forbidden).tolist():
-            places = picture.token_places[token]
+            places = cells.token_places[token]
             same = places == places[cell] if places[cell] >= 0 else np.zeros(len(places), np.bool_)
             self._held[token, same] += members * kind.brought[token]
             self._barred[token, same] += members * kind.forbidden[token]

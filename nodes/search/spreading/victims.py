@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodes.search.problem import Built
-from nodes.search.spreading.picture import Picture
+from nodes.search.spreading.cells import Cells
 
 __all__ = ["Choices"]
 
@@ -26,9 +26,9 @@ MANY: Final = 50
 class Choices:
     """The units of a problem that have a pod which some condition counts. Each of them goes, or it stays."""
 
-    def __init__(self, picture: Picture, built: Built, planned: Collection[int]) -> None:
+    def __init__(self, cells: Cells, built: Built, planned: Collection[int]) -> None:
         """`planned`: pods of the victims of a plan that a filter has refused."""
-        units, counted = built.units, set(picture.cluster.conditions.counted.tolist())
+        units, counted = built.units, set(cells.cluster.conditions.counted.tolist())
         pods = [pod for pod in units.pods.tolist() if pod in counted]
         self._units = [units.members(unit) for unit in units.of_pods(pods).tolist()]
         self._planned = frozenset(planned)

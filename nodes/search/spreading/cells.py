@@ -14,7 +14,7 @@ from nodes.search.cluster import Cluster
 from nodes.search.problem import shapes_of
 from nodes.search.room import MANY, Room, count_fits
 
-__all__ = ["Kind", "Picture", "looks_afar"]
+__all__ = ["Kind", "Cells", "looks_afar"]
 
 Bools = NDArray[np.bool_]
 Rows = NDArray[np.intp]
@@ -37,8 +37,8 @@ class Kind:
     """[W], the wide tokens that a member forbids."""
 
 
-class Picture:
-    """K kinds of unbound members and C cells. A wide token is one of W that keep pods on different nodes apart.
+class Cells:
+    """C cells, and K kinds of unbound members. A wide token is one of W that keep pods on different nodes apart.
 
     A cell is the nodes of one domain of the preemptor (or of none) with equal values of all topology keys that matter,
     and on which pods count alike.
@@ -105,8 +105,8 @@ class Picture:
 
     def capacity(self, room: Room) -> Int64s:
         """[K, C], how many members of each kind alone fit into each cell of a domain."""
-        tokens, cells = self.cluster.tokens, len(self)
-        found = np.zeros((len(self.kinds), cells), np.int64)
+        tokens, size = self.cluster.tokens, len(self)
+        found = np.zeros((len(self.kinds), size), np.int64)
         for number, kind in enumerate(self.kinds):
             pod = kind.members[0]
             fits = count_fits(room.free, self.cluster.request(pod), min(MANY, len(kind.members)))
@@ -114,7 +114,7 @@ class Picture:
             alone[self.wide] = False
             fits = np.minimum(fits, 1) if alone.any() else fits
             fits = fits * (self.cluster.mask(pod) & room.unblocked(pod))
-            found[number] = np.bincount(self.of, weights=fits, minlength=cells).astype(np.int64)
+            found[number] = np.bincount(self.of, weights=fits, minlength=size).astype(np.int64)
         found[:, self.domain < 0] = 0
         return found
 
