@@ -26,6 +26,7 @@ class MultiKueueConfiguration(Section):
     LeastDisruption: the gate opens first where the preemption costs least. FirstComeFirstServed: where the signal was
     seen first. nonPreemptingWindowSeconds: how long the first gate waits for a cluster that needs no preemption; 0: not
     at all. singleClusterPreemptionTimeoutSeconds: how long one cluster's gate stays open before the next one opens.
+    planRetentionSeconds: how long DispatchPlans stay after their attempt.
     giveUpSeconds: a Workload that no cluster takes for this time gives its quota back; null: it never does.
     namespace: of the Secrets with kubeconfigs. folder: of kubeconfig files; null: no cluster can name a file.
     allowedNetworks: loopback, link-local and metadata addresses that requests may go to, such as 127.0.0.0/8.
@@ -38,6 +39,7 @@ class MultiKueueConfiguration(Section):
     non_preempting_window_seconds: Annotated[float, Meta(ge=0, le=86400)] = 5
     single_cluster_preemption_timeout_seconds: Timeout = 300
     give_up_seconds: Seconds | None = None
+    plan_retention_seconds: Seconds = 86400
     namespace: Annotated[str, Meta(min_length=1)] = MANAGER_NAMESPACE
     folder: FilePath | None = None
     allowed_networks: list[str] = field(default_factory=list)

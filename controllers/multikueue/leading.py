@@ -19,6 +19,7 @@ from controllers.multikueue.acting.identity import Identity, life_settings
 from controllers.multikueue.acting.mirrors import Mirrors
 from controllers.multikueue.acting.originals import Originals
 from controllers.multikueue.acting.places import Place
+from controllers.multikueue.acting.retiring import retire
 from controllers.multikueue.acting.telling import Telling
 from controllers.multikueue.acting.there import ActsThere
 from controllers.multikueue.clusters.clusters import Clusters
@@ -58,7 +59,7 @@ class Leading:
         self._settings, self._mirrors, self._clock, self._identity = settings, mirrors, clock, identity
         self._client = client
         self._reporter = DispatchReporter(reports)
-        sender = Sender(client, fence=term)
+        sender = self._sender = Sender(client, fence=term)
         self._once = Sender(client, attempts=1, fence=term)
         self._recorder = EventRecorder(sender, clock=clock)
         self._telling = Telling(self._recorder, clock)
@@ -110,6 +111,10 @@ class Leading:
             tasks.create_task(self._deciding.run(self._start), name="decisions of the manager")
             interval = self._settings.gc_interval_seconds
             tasks.create_task(collect(self._clusters, self._deciding.changed, interval), name="orphans")
+            kept = self._settings.plan_retention_seconds
+            tasks.create_task(
+                retire(self._mirrors, self._sender, kept, self._clock), name="DispatchPlans that are over"
+            )
 
     async def close(self) -> None:
         """Nothing acts any longer."""

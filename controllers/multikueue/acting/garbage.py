@@ -5,14 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-import structlog
-
 from controllers.multikueue.clusters.clusters import Clusters
 from kube.breath import Breath
 
 __all__ = ["collect"]
-
-log = structlog.get_logger(__name__)
 
 
 async def collect(clusters: Clusters, changed: Callable[[str], None], seconds: float) -> None:
