@@ -110,7 +110,8 @@ class Leading:
             tasks.create_task(here.run(), name="acts here")
             tasks.create_task(self._deciding.run(self._start), name="decisions of the manager")
             interval = self._settings.gc_interval_seconds
-            tasks.create_task(collect(self._clusters, self._deciding.changed, interval), name="orphans")
+            orphans = collect(self._clusters, self._mirrors.workloads, self._deciding.changed, interval)
+            tasks.create_task(orphans, name="orphans")
             kept = self._settings.plan_retention_seconds
             tasks.create_task(
                 retire(self._mirrors, self._sender, kept, self._clock), name="DispatchPlans that are over"

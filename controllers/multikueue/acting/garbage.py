@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from api.workloads import Workload
 from controllers.multikueue.clusters.clusters import Clusters
 from kube.breath import Breath
+from quota.state.workloads import key_of
 
 __all__ = ["collect"]
 
 
-async def collect(clusters: Clusters, changed: Callable[[str], None], seconds: float) -> None:
+async def collect(
+    clusters: Clusters, workloads: Iterable[Workload], changed: Callable[[str], None], seconds: float
+) -> None:
     """Have every Workload decided about that has something in a cluster, every `seconds`, until cancelled.
 
     What belongs to no present attempt is deleted by that decision. `changed` gets keys (`namespace/name`).
+    `workloads`: those here. One whose cluster has no MultiKueueCluster is lost by time alone.
     """
     while True:
         await asyncio.sleep(seconds)
         breath = Breath()
+        for workload in list(workloads):
+            if workload.status.cluster_name:
+                changed(key_of(workload))
         for cluster in list(clusters):
             if cluster.reach != "Connected":
                 continue

@@ -61,9 +61,14 @@ class Gathering:
             clusters=clusters,
             others=others,
             turns=self._mirrors.turns.of(uid, attempt),
-            former_turns=self._mirrors.turns.open_of_others(uid, attempt),
+            former_turns=self._former_turns(key, uid, attempt),
             fenced=self._fenced(clusters),
         )
+
+    def _former_turns(self, key: str, uid: str, attempt: str) -> tuple[str, ...]:
+        namespace, _, name = key.partition("/")
+        turns = self._mirrors.turns
+        return turns.open_of_others(uid, attempt) if uid else turns.open_of_gone(namespace, name)
 
     def _check_of(self, workload: Workload) -> str:
         """The MultiKueue check of the Workload. A ClusterQueue cannot have two."""

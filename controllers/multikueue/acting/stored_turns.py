@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Hashable, Iterator
+from typing import NamedTuple, TypeVar
 
 from api.dispatch import DispatchPlan
 from api.times import parse_rfc3339
@@ -11,6 +11,7 @@ from controllers.multikueue.life.seen import Turn
 
 __all__ = ["StoredTurns", "TurnKey"]
 
+K = TypeVar("K", bound=Hashable)
 TurnKey = tuple[str, str]
 """(namespace, name)"""
 
@@ -29,6 +30,8 @@ class StoredTurns:
         self._stored: dict[TurnKey, _Stored] = {}
         self._of: dict[str, set[TurnKey]] = {}
         """By the UID of the Workload."""
+        self._named: dict[TurnKey, set[TurnKey]] = {}
+        """By namespace and name of the Workload."""
 
     def upsert(self, item: DispatchPlan) -> bool:
         """See `Store`. Raises ValueError for times that cannot be read."""
@@ -37,6 +40,7 @@ class StoredTurns:
         self._forget(key)
         self._stored[key] = stored
         self._of.setdefault(stored.uid, set()).add(key)
+        self._named.setdefault(_workload_of(item), set()).add(key)
         return True
 
     def delete(self, namespace: str, name: str) -> bool:
@@ -57,6 +61,11 @@ class StoredTurns:
             sorted(each.turn.name for each in found if each.attempt != attempt and not each.turn.is_over)
         )
 
+    def open_of_gone(self, namespace: str, name: str) -> tuple[str, ...]:
+        """Names of those that do not say what became of them, sorted, for a Workload that does not exist."""
+        found = [self._stored[key] for key in self._named.get((namespace, name), ())]
+        return tuple(sorted(each.turn.name for each in found if not each.turn.is_over))
+
     def plan(self, namespace: str, name: str) -> DispatchPlan | None:
         """The stored object."""
         stored = self._stored.get((namespace, name))
@@ -70,11 +79,20 @@ class StoredTurns:
         stored = self._stored.pop(key, None)
         if stored is None:
             return False
-        keys = self._of[stored.uid]
-        keys.discard(key)
-        if not keys:
-            del self._of[stored.uid]
+        _take(self._of, stored.uid, key)
+        _take(self._named, _workload_of(stored.plan), key)
         return True
+
+
+def _take(index: dict[K, set[TurnKey]], at: K, key: TurnKey) -> None:
+    keys = index[at]
+    keys.discard(key)
+    if not keys:
+        del index[at]
+
+
+def _workload_of(plan: DispatchPlan) -> TurnKey:
+    return plan.metadata.namespace, plan.spec.workload.name
 
 
 def _turn(plan: DispatchPlan) -> Turn:
