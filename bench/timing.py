@@ -21,9 +21,11 @@ def cpu_seconds(act: Callable[[], T], rounds: int = 1) -> tuple[float, T]:
     long as some decisions take.
     """
     gc.collect()
-    times = []
+    times: list[float] = []
+    results: list[T] = []
     for _ in range(rounds):
         start = time.process_time()
         result = act()
         times.append(time.process_time() - start)
-    return statistics.median(times), result
+        results = [result]
+    return statistics.median(times), results[0]
