@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Final, Literal, Protocol, TypeAlias, TypeVar
 
+from api.checks import AdmissionCheck
 from api.core import PriorityClass
 from api.groups import PodGroup
-from api.kueue import LocalQueue
+from api.kueue import ClusterQueue, LocalQueue
 from api.priority import SYSTEM_CLASSES, global_default
+from quota.state.activity import manager_checks
 
 __all__ = ["NO_FACTS", "UNKNOWN", "Answer", "Facts", "KnownFacts", "NotSynced", "Unknown"]
 
@@ -46,6 +48,10 @@ class Facts(Protocol):
     def local_queue(self, namespace: str, name: str) -> Answer[LocalQueue]:
         """The LocalQueue of that name."""
 
+    def dispatches(self, namespace: str, queue: str) -> bool | Literal[Unknown.UNKNOWN]:
+        """Whether a manager sends the Workloads of that LocalQueue to other clusters: its ClusterQueue has a check of
+        MultiKueue."""
+
     def namespace_labels(self, name: str) -> Answer[Mapping[str, str]]:
         """The labels of the namespace."""
 
@@ -59,12 +65,16 @@ class KnownFacts:
         groups: Iterable[PodGroup] = (),
         queues: Iterable[LocalQueue] = (),
         namespaces: Mapping[str, Mapping[str, str]] | None = None,
+        cluster_queues: Iterable[ClusterQueue] = (),
+        checks: Iterable[AdmissionCheck] = (),
     ) -> None:
         """`namespaces`: labels by name."""
         self._classes = {**SYSTEM_CLASSES, **{each.metadata.name: each for each in classes}}
         self._groups = {(each.metadata.namespace, each.metadata.name): each for each in groups}
         self._queues = {(each.metadata.namespace, each.metadata.name): each for each in queues}
         self._namespaces = dict(namespaces or {})
+        self._cluster_queues = {each.metadata.name: each for each in cluster_queues}
+        self._checks = {each.metadata.name: each for each in checks}
 
     def priority_class(self, name: str) -> PriorityClass | None:
         """See `Facts`."""
@@ -81,6 +91,12 @@ class KnownFacts:
     def local_queue(self, namespace: str, name: str) -> LocalQueue | None:
         """See `Facts`."""
         return self._queues.get((namespace, name))
+
+    def dispatches(self, namespace: str, queue: str) -> bool:
+        """See `Facts`."""
+        local = self._queues.get((namespace, queue))
+        known = self._cluster_queues.get(local.spec.cluster_queue) if local is not None else None
+        return known is not None and bool(manager_checks(known.spec, self._checks))
 
     def namespace_labels(self, name: str) -> Mapping[str, str] | None:
         """See `Facts`."""
@@ -101,6 +117,10 @@ class _NoFacts:
         return UNKNOWN
 
     def local_queue(self, namespace: str, name: str) -> Answer[LocalQueue]:
+        """Never known."""
+        return UNKNOWN
+
+    def dispatches(self, namespace: str, queue: str) -> Literal[Unknown.UNKNOWN]:
         """Never known."""
         return UNKNOWN
 

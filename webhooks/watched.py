@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
+from api.checks import AdmissionCheck
 from api.core import Namespace, PriorityClass
 from api.groups import PodGroup
-from api.kueue import LocalQueue
+from api.kueue import ClusterQueue, LocalQueue
 from api.priority import SYSTEM_CLASSES, global_default
+from quota.state.activity import manager_checks
 from runtime.mirror.objects import Objects
-from runtime.mirror.resources import GROUPS, LOCAL_QUEUES, NAMESPACES, PRIORITY_CLASSES
+from runtime.mirror.resources import (
+    ADMISSION_CHECKS,
+    CLUSTER_QUEUES,
+    GROUPS,
+    LOCAL_QUEUES,
+    NAMESPACES,
+    PRIORITY_CLASSES,
+)
 from runtime.mirror.views import View, Views
-from webhooks.facts import UNKNOWN, Answer
+from webhooks.facts import UNKNOWN, Answer, Unknown
 
 __all__ = ["WatchedFacts"]
 
@@ -21,7 +30,8 @@ class WatchedFacts:
     """`Facts` of a cluster. Nothing is known of a resource until it has been listed."""
 
     def __init__(self, views: Views, *, queues: bool = False) -> None:
-        """`queues`: whether LocalQueues and namespaces are watched, too. Without that they are never known."""
+        """`queues`: whether queues, their checks and namespaces are watched, too. Without that they are never
+        known."""
         self._classes: Objects[PriorityClass] = Objects()
         self._groups: Objects[PodGroup] = Objects()
         self._classes_view = views.watch(PRIORITY_CLASSES, self._classes)
@@ -30,6 +40,10 @@ class WatchedFacts:
         self._namespaces: Objects[Namespace] = Objects()
         self._queues_view = views.watch(LOCAL_QUEUES, self._queues) if queues else None
         self._namespaces_view = views.watch(NAMESPACES, self._namespaces) if queues else None
+        self._cluster_queues: Objects[ClusterQueue] = Objects()
+        self._checks: Objects[AdmissionCheck] = Objects()
+        self._cluster_queues_view = views.watch(CLUSTER_QUEUES, self._cluster_queues) if queues else None
+        self._checks_view = views.watch(ADMISSION_CHECKS, self._checks) if queues else None
 
     def on_class(self, hook: Callable[[], None]) -> None:
         """Call `hook` after PriorityClasses have changed, once for many changes."""
@@ -45,6 +59,8 @@ class WatchedFacts:
             self._groups_view,
             self._queues_view,
             self._namespaces_view,
+            self._cluster_queues_view,
+            self._checks_view,
         )
         for view in views:
             if view is not None and not view.synced and not view.is_absent:
@@ -70,6 +86,16 @@ class WatchedFacts:
         if self._queues_view is None or not self._queues_view.synced:
             return UNKNOWN
         return self._queues.get(namespace, name)
+
+    def dispatches(self, namespace: str, queue: str) -> bool | Literal[Unknown.UNKNOWN]:
+        """See `Facts`."""
+        for view in (self._queues_view, self._cluster_queues_view, self._checks_view):
+            if view is None or not view.synced:
+                return UNKNOWN
+        local = self._queues.get(namespace, queue)
+        known = self._cluster_queues.get("", local.spec.cluster_queue) if local is not None else None
+        checks = {each.metadata.name: each for each in self._checks}
+        return known is not None and bool(manager_checks(known.spec, checks))
 
     def namespace_labels(self, name: str) -> Answer[Mapping[str, str]]:
         """See `Facts`."""

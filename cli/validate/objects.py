@@ -146,6 +146,10 @@ class Objects(Reader):
         """Never known: Jobs are not among the kinds that are judged."""
         return UNKNOWN
 
+    def dispatches(self, namespace: str, queue: str) -> Literal[Unknown.UNKNOWN]:
+        """Never known."""
+        return UNKNOWN
+
     def namespace_labels(self, name: str) -> Literal[Unknown.UNKNOWN]:
         """Never known."""
         return UNKNOWN

@@ -1,4 +1,5 @@
-"""Jobs (batch/v1) in queues. A new one gets the namespace's default queue, and is suspended until it has quota.
+"""Jobs (batch/v1) in queues. A new one gets the namespace's default queue, and is suspended until it has quota. Where a
+manager sends the Workloads of its queue to other clusters, Kubernetes does not run it here.
 
 The rules are those of Kueue's webhook for Jobs (pkg/controller/jobs/job, pkg/controller/jobframework), with the
 differences that docs/kueue-differences.md names. What is stored already stays: the Job's controller must be able to
@@ -8,7 +9,7 @@ suspend a Job that came while the webhook was down.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from api.core import NAMESPACE_NAME_LABEL
 from api.integration import (
@@ -22,7 +23,7 @@ from api.integration import (
     QUEUE_NAME_LABEL,
 )
 from api.jobs import JOB_CONTROLLER, pods_at_once
-from api.multikueue import PREBUILT_WORKLOAD_ANNOTATION
+from api.multikueue import CONTROLLER_NAME, PREBUILT_WORKLOAD_ANNOTATION
 from api.partial_jobs import boolean, completions_follow
 from api.selectors import selects
 from api.syntax import subdomain_faults, whole_number
@@ -43,7 +44,8 @@ IMMUTABLE: Final = "cannot change"
 
 
 def default(request: Request) -> Object:
-    """The Job with the label of the default queue, and suspended. Other Jobs stay as they are.
+    """The Job with the label of the default queue, suspended, and managed by whoever runs it. Other Jobs stay as they
+    are.
 
     A fact that is not known counts as absent: no Job waits for us.
     """
@@ -53,10 +55,11 @@ def default(request: Request) -> Object:
         return job
     if queues is None or JOB_FRAMEWORK not in queues.frameworks:
         return job
-    if text(spec, "managedBy") not in ("", JOB_CONTROLLER):
+    manager = text(spec, "managedBy")
+    if manager not in ("", JOB_CONTROLLER, CONTROLLER_NAME):
         return job
     labels = entries(child(job, "metadata"), "labels")
-    if not labels.get(QUEUE_NAME_LABEL) and _is_selected(request):
+    if not labels.get(QUEUE_NAME_LABEL) and manager != CONTROLLER_NAME and _is_selected(request):
         if _has_default_queue(request):
             metadata = child(job, "metadata")
             labels = {**labels, QUEUE_NAME_LABEL: DEFAULT_LOCAL_QUEUE}
@@ -65,7 +68,12 @@ def default(request: Request) -> Object:
             return job
     elif not labels.get(QUEUE_NAME_LABEL):
         return job
-    return job if spec.get("suspend") is True else {**job, "spec": {**spec, "suspend": True}}
+    added: dict[str, Any] = {} if spec.get("suspend") is True else {"suspend": True}
+    if request.facts.dispatches(_namespace(request), labels.get(QUEUE_NAME_LABEL, "")) is True:
+        added |= {} if manager == CONTROLLER_NAME else {"managedBy": CONTROLLER_NAME}
+    elif manager == CONTROLLER_NAME:
+        return job
+    return {**job, "spec": {**spec, **added}} if added else job
 
 
 def _namespace(request: Request) -> str:

@@ -6,9 +6,10 @@ from typing import Any, Final
 
 import aiohttp
 
+from api.checks import AdmissionCheck
 from api.core import Namespace, PriorityClass
 from api.groups import PodGroup
-from api.kueue import LocalQueue
+from api.kueue import ClusterQueue, LocalQueue
 from hack.controlplane.objects import pod_group
 from runtime.mirror.views import Views
 from tests.kit.clock import ManualClock
@@ -27,10 +28,13 @@ JSON: Final = {"Content-Type": "application/json"}
 CLASSES: Final = KnownFacts([priority_class("high", 1000)])
 
 
+Watched = PriorityClass | PodGroup | LocalQueue | ClusterQueue | AdmissionCheck | Namespace
 PLURALS: Final[dict[type, str]] = {
     PriorityClass: "priorityclasses",
     PodGroup: "podgroups",
     LocalQueue: "localqueues",
+    ClusterQueue: "clusterqueues",
+    AdmissionCheck: "admissionchecks",
     Namespace: "namespaces",
 }
 
@@ -60,7 +64,7 @@ def followed(*, queues: bool = False) -> tuple[WatchedFacts, Views]:
     return WatchedFacts(views, queues=queues), views
 
 
-def learn(views: Views, *objects: PriorityClass | PodGroup | LocalQueue | Namespace) -> None:
+def learn(views: Views, *objects: Watched) -> None:
     """As a watch tells of them."""
     by_kind = {view.kind: view for view in views}
     for each in objects:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from api.checks import AdmissionCheck, AdmissionCheckSpec
 from api.core import Namespace, PriorityClass
 from api.groups import PodGroup, PodGroupSchedulingPolicy, PodGroupSpec
-from api.kueue import LocalQueue, LocalQueueSpec
+from api.kueue import (
+    AdmissionChecksStrategy,
+    AdmissionCheckStrategyRule,
+    ClusterQueue,
+    ClusterQueueSpec,
+    LocalQueue,
+    LocalQueueSpec,
+)
 from api.meta import ObjectMeta
 from kube.client import ApiError
 from tests.kit.objects import priority_class
@@ -59,6 +67,25 @@ async def test_without_the_crd_of_groups_other_kinds_are_judged() -> None:
 QUEUE = LocalQueue(
     metadata=ObjectMeta(name="default", namespace="team"), spec=LocalQueueSpec(cluster_queue="cq")
 )
+
+
+async def test_where_workloads_go_is_known_once_queues_and_checks_are() -> None:
+    facts, views = followed()
+    listed(views)
+    assert facts.dispatches("team", "default") is UNKNOWN
+    facts, views = followed(queues=True)
+    for each in views:
+        assert facts.dispatches("team", "default") is UNKNOWN
+        each.replaced(set(), "1")
+    assert facts.dispatches("team", "default") is False
+    rules = AdmissionChecksStrategy([AdmissionCheckStrategyRule("mk")])
+    spec = ClusterQueueSpec(admission_checks_strategy=rules)
+    learn(views, QUEUE, ClusterQueue(metadata=ObjectMeta(name="cq"), spec=spec))
+    assert facts.dispatches("team", "default") is False
+    check = AdmissionCheckSpec("kueue.x-k8s.io/multikueue")
+    learn(views, AdmissionCheck(metadata=ObjectMeta(name="mk"), spec=check))
+    assert facts.dispatches("team", "default") is True
+    assert facts.dispatches("team", "other") is False
 
 
 async def test_queues_and_namespaces_are_known_only_where_they_are_watched() -> None:

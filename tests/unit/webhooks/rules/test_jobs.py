@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from api.kueue import LocalQueue, LocalQueueSpec
+from api.checks import AdmissionCheck, AdmissionCheckSpec
+from api.kueue import (
+    AdmissionChecksStrategy,
+    AdmissionCheckStrategyRule,
+    ClusterQueue,
+    ClusterQueueSpec,
+    LocalQueue,
+    LocalQueueSpec,
+)
 from api.meta import LabelSelector, ObjectMeta
 from webhooks.facts import NO_FACTS, Facts, KnownFacts
 from webhooks.rules import Object, Operation, Request, default, validate
@@ -91,6 +99,47 @@ def test_only_in_namespaces_that_are_selected() -> None:
 )
 def test_other_jobs_stay_as_they_are(new: Object, settings: Settings) -> None:
     assert asked(new, settings, WITH_DEFAULT) is new
+
+
+MULTIKUEUE = "kueue.x-k8s.io/multikueue"
+
+
+def dispatching(controller: str = MULTIKUEUE, name: str = "default") -> KnownFacts:
+    """The facts of a queue whose ClusterQueue has a check by this controller."""
+    queue = LocalQueue(
+        metadata=ObjectMeta(name=name, namespace="team"), spec=LocalQueueSpec(cluster_queue="cq")
+    )
+    rules = AdmissionChecksStrategy([AdmissionCheckStrategyRule("check")])
+    cluster_queue = ClusterQueue(
+        metadata=ObjectMeta(name="cq"), spec=ClusterQueueSpec(admission_checks_strategy=rules)
+    )
+    check = AdmissionCheck(metadata=ObjectMeta(name="check"), spec=AdmissionCheckSpec(controller))
+    return KnownFacts(queues=[queue], cluster_queues=[cluster_queue], checks=[check])
+
+
+@pytest.mark.parametrize("manager", ["", "kubernetes.io/job-controller", None, MULTIKUEUE])
+@pytest.mark.parametrize("suspend", [True, False])
+def test_a_job_that_runs_in_another_cluster_is_not_run_here(manager: str | None, suspend: bool) -> None:
+    spec = {"suspend": suspend} | ({} if manager == "" else {"managedBy": manager})
+    made = asked(job({QUEUE: "q"}, **spec), QUEUES, dispatching(name="q"))
+    assert made == job({QUEUE: "q"}, suspend=True, managedBy=MULTIKUEUE)
+    assert asked(made, QUEUES, dispatching(name="q")) is made
+
+
+def test_a_job_gets_the_default_queue_and_its_manager_at_once() -> None:
+    made = asked(job(), QUEUES, dispatching())
+    assert made == job({QUEUE: "default"}, suspend=True, managedBy=MULTIKUEUE)
+
+
+def test_who_runs_other_jobs_stays_as_it_is() -> None:
+    foreign = job({QUEUE: "q"}, managedBy="example.com/mine")
+    assert asked(foreign, QUEUES, dispatching(name="q")) is foreign
+    for facts in (dispatching("example.com/check", "q"), dispatching(name="other"), NO_FACTS):
+        assert asked(job({QUEUE: "q"}), QUEUES, facts) == job({QUEUE: "q"}, suspend=True)
+    unqueued = job(managedBy=MULTIKUEUE)
+    assert asked(unqueued, ALL, dispatching()) is unqueued
+    later = job({QUEUE: "q"})
+    assert asked(later, QUEUES, dispatching(name="q"), "UPDATE") is later
 
 
 def test_a_job_that_is_there_is_not_suspended_by_an_update() -> None:
