@@ -1,7 +1,8 @@
 """Whether Kueue manages the Workloads of this cluster: two managers would give the same quota away twice.
 
 Kueue's managers elect a leader by a Lease. Its name can be configured, and so can the namespace and the election. So a
-fresh write of Kueue's own field manager on a Workload counts, too.
+fresh write of Kueue's own field manager on a Workload counts, too. One on a copy does not: a manager of several clusters
+writes it from elsewhere.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from api.backoff import Backoff
 from api.clock import Clock
 from api.kueue import API_VERSION
 from api.meta import List, ObjectMeta, Struct
+from api.multikueue import ORIGIN_LABEL
 from api.times import parse_rfc3339
 from api.workloads import Workload
 from controllers.quota.metrics import STANDS_ASIDE
@@ -67,6 +69,7 @@ class Managed(Struct):
     """The part of an object's metadata that says who wrote it."""
 
     uid: str = ""
+    labels: dict[str, str] | None = None
     managed_fields: list[ManagedFields] | None = None
 
 
@@ -225,8 +228,14 @@ class Alone:
         return ""
 
     def _manager(self, body: bytes) -> str:
-        fields = msgspec.json.decode(body, type=ManagedObject).metadata.managed_fields or ()
-        fresh = [each.manager for each in fields if self._is_fresh(each.time)]
+        """The field manager of a fresh write of Kueue here; empty if there is none.
+
+        A manager of several clusters (MultiKueue) writes to its copies from elsewhere, under the same name.
+        """
+        meta = msgspec.json.decode(body, type=ManagedObject).metadata
+        if ORIGIN_LABEL in (meta.labels or {}):
+            return ""
+        fresh = [each.manager for each in meta.managed_fields or () if self._is_fresh(each.time)]
         return next((each for each in fresh if each in FIELD_MANAGERS), "")
 
     def _is_fresh(self, time: str | None) -> bool:
