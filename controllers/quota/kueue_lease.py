@@ -1,8 +1,8 @@
 """Whether Kueue manages the Workloads of this cluster: two managers would give the same quota away twice.
 
 Kueue's managers elect a leader by a Lease. Its name can be configured, and so can the namespace and the election. So a
-fresh write of Kueue's own field manager on a Workload counts, too. One on a copy does not: a manager of several clusters
-writes it from elsewhere.
+fresh write of Kueue's own field manager on a Workload counts, too. One on a copy does not: Kueue's manager of several
+clusters writes it from elsewhere.
 """
 
 from __future__ import annotations

@@ -47,6 +47,7 @@ SHARING: Final = {
         "conditions",
         "queues",
         "quota_plans",
+        "quota_dispatched",
         "stored_objects",
         "mirrored_jobs",
     ),

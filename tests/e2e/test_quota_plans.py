@@ -34,13 +34,17 @@ HERE, THERE = "quota-plans", "quota-plans-foreign"
 
 
 @asynccontextmanager
-async def leading(plane: ControlPlane, number: int) -> AsyncIterator[QuotaController]:
+async def leading(
+    plane: ControlPlane, number: int, reports: Reports | None = None
+) -> AsyncIterator[QuotaController]:
     """A process that leads, until the end of the context."""
     async with connected(plane.kubeconfig) as client:
         views = Views(client, timing=TIMING)
         with ThreadPoolExecutor(1) as executor:
             search = SearchThread(Options(), executor)
-            controller = QuotaController(QuotaConfiguration(), search, client, views, SYSTEM_CLOCK, Reports())
+            controller = QuotaController(
+                QuotaConfiguration(), search, client, views, SYSTEM_CLOCK, reports or Reports()
+            )
             term = Term(number, SYSTEM_CLOCK, holder=f"holder-{number}")
             tasks = [asyncio.create_task(each) for each in (views.run(), controller.lead(term))]
             try:
