@@ -114,14 +114,16 @@ class Clusters:
                 self._check_changed(name)
 
     def _cluster_changed(self, name: str) -> None:
-        if self._known.clusters.get("", name) is None:
-            self._stop(name, is_removed=True)
-        elif name not in self._connections:
-            self._start(name)
-        else:
+        is_there = self._known.clusters.get("", name) is not None
+        if is_there and name in self._connections:
             self._source_changed(name)
+        elif is_there:
+            self._start(name)
+            self.hooks.clusters.changed(name)
+        else:
+            self._stop(name, is_removed=True)
+            self.hooks.clusters.changed(name)
         self._status_changed(name)
-        self.hooks.clusters.changed(name)
 
     def _source_changed(self, name: str) -> None:
         if (connecting := self._connecting.get(name)) is not None:

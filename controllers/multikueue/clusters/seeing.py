@@ -19,7 +19,7 @@ from kube.reflector import HasMetadata, Resource, Timing
 from runtime.mirror.resources import JOBS, PLANS, WORKLOADS
 from runtime.mirror.views import View, Views
 
-__all__ = ["Seeing", "copies_of", "costs_of", "jobs_of"]
+__all__ = ["Seeing"]
 
 TIMING: Final = Timing(backoff=Backoff(0.5, 5.0))
 """A cluster that is back is seen within seconds."""
@@ -27,7 +27,7 @@ INTERRUPTED_SECONDS: Final = 30.0
 """A view that has no watch for this time, while the cluster answers, is a fault."""
 
 
-def copies_of(origin: str) -> Resource[CopyObject]:
+def _copies(origin: str) -> Resource[CopyObject]:
     """The Workloads of that origin."""
     return Resource(
         WORKLOADS.kind,
@@ -38,7 +38,7 @@ def copies_of(origin: str) -> Resource[CopyObject]:
     )
 
 
-def jobs_of(origin: str) -> Resource[JobObject]:
+def _jobs(origin: str) -> Resource[JobObject]:
     """The Jobs of that origin."""
     return Resource(
         JOBS.kind,
@@ -49,7 +49,7 @@ def jobs_of(origin: str) -> Resource[JobObject]:
     )
 
 
-def costs_of() -> Resource[CostObject]:
+def _costs() -> Resource[CostObject]:
     """The plans of Workloads. A worker that Kueue runs has none."""
     return Resource(
         PLANS.kind,
@@ -73,9 +73,9 @@ class Seeing:
         self.jobs = RemoteJobs(self._changed, self._job_changed)
         self.costs = Costs(self._changed, clock)
         self._views = Views(client, clock=clock, timing=TIMING)
-        self.copy_view: View[CopyObject] = self._views.watch(copies_of(origin), self.copies)
-        self.job_view: View[JobObject] = self._views.watch(jobs_of(origin), self.jobs)
-        self._cost_view = self._views.watch(costs_of(), self.costs)
+        self.copy_view: View[CopyObject] = self._views.watch(_copies(origin), self.copies)
+        self.job_view: View[JobObject] = self._views.watch(_jobs(origin), self.jobs)
+        self._views.watch(_costs(), self.costs)
 
     async def run(self) -> None:
         """Follow the cluster until cancelled."""

@@ -29,7 +29,6 @@ def context_of(access: Access) -> ssl.SSLContext:
         raise KubeconfigError.bad(
             "clusters[].cluster.certificate-authority-data: not PEM certificates"
         ) from None
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
     if access.certificate:
         with _in_memory(access.certificate, access.key) as (certificate, key):
             try:
