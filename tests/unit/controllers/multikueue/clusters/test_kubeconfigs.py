@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from yarl import URL
 
 from controllers.multikueue.clusters.kubeconfigs import BAD, INSECURE, MOST_BYTES, KubeconfigError, parse
 from tests.kit.multikueue_kubeconfigs import CERTIFICATE, KEY, SECRET, encoded, kubeconfig, text_of
@@ -207,7 +208,8 @@ def test_a_server_that_is_taken_is_https_without_a_user(text: str) -> None:
         with suppress(KubeconfigError):
             access = parse(text_of(kubeconfig(cluster={"server": server})))
             assert access.server.startswith("https://")
-            assert not set("@?# \n\r") & set(access.server)
+            assert not set("?# \n\r") & set(access.server)
+            assert URL(access.server).user is None
 
 
 def test_only_another_token_is_used_in_place() -> None:
