@@ -232,7 +232,7 @@ def _workload_deleted(job: TemplatedJob, workload: Workload, around: Around) -> 
             return _restored(job, workload, around)
     if RESOURCE_IN_USE not in (workload.metadata.finalizers or ()):
         return Step()
-    return Step(UnprotectWorkload(), Reported(nothing_runs=True))
+    return Step(UnprotectWorkload(), Reported(nothing_runs=not _is_elsewhere(job, workload)))
 
 
 # ---- the pods may run
