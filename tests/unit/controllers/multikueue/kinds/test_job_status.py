@@ -54,6 +54,25 @@ def test_an_end_that_was_only_announced_in_a_lost_cluster_does_not_hinder_anothe
     assert then in conditions(ended)
 
 
+@pytest.mark.parametrize(
+    ("announced", "end", "is_shown"),
+    [
+        ("FailureTarget", "Failed", True),
+        ("SuccessCriteriaMet", "Complete", True),
+        ("FailureTarget", "Complete", False),
+        ("SuccessCriteriaMet", "Failed", False),
+    ],
+)
+def test_what_kueues_manager_has_announced_stays(announced: str, end: str, is_shown: bool) -> None:
+    """No API server takes it back, nor another end after it. All else is shown."""
+    job = local({"conditions": [said(announced, EARLY)], "startTime": EARLY})
+    assert conditions(mirrored_status(job, {"active": 1})) == {announced}
+    status = mirrored_status(job, {"conditions": [said(end)], "startTime": EARLY, "succeeded": 3})
+    assert conditions(status) == ({announced, end} if is_shown else {announced})
+    assert status is not None
+    assert status["succeeded"] == 3
+
+
 def test_a_second_attempt_keeps_counters_and_times_that_must_not_go_back() -> None:
     """The clock of the second cluster is behind."""
     job = local({"startTime": LATER, "failed": 3, "succeeded": 4, "active": 2}, suspend=False)
