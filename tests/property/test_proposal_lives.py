@@ -38,7 +38,7 @@ SECOND: Final = 1_000_000
 
 
 def decision(victims: int, now: int) -> PreemptionPlanSpec:
-    """One that preempts so many Workloads, which all run since the beginning."""
+    """One that preempts this number of Workloads, which all run since the beginning."""
     named = [
         Victim(
             "Workload",

@@ -23,7 +23,6 @@ from api.plans import PreemptionPlanSpec
 
 __all__ = [
     "EVERY_US",
-    "RETRY_US",
     "Create",
     "Created",
     "Decided",
