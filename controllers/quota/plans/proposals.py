@@ -116,11 +116,12 @@ class Proposals:
         if key in self._lives:
             self._look(key)
         if after is not None and holds_quota(after) and not (before is not None and holds_quota(before)):
-            self._quota_taken(after)
+            admission = after.status.admission
+            self.quota_taken(admission.cluster_queue if admission is not None else "")
 
-    def _quota_taken(self, workload: Workload) -> None:
-        """Others may have to be preempted now, and nothing was freed that would bring the waiting ones back."""
-        queue = workload.status.admission.cluster_queue if workload.status.admission is not None else ""
+    def quota_taken(self, queue: str) -> None:
+        """Somebody got quota of the ClusterQueue, or a promise of it. Others may have to be preempted now, and nothing
+        was freed that would bring the waiting ones back."""
         if self._lives and queue not in self._stale:
             now = self._now()
             self._stale[queue] = max(now + SECOND, self._renewed.get(queue, 0) + EVERY_US)

@@ -76,6 +76,8 @@ class Preemptions:
         """Carry out the decision of an entry whose outcome is Preempt. `placed`: what its pods will find."""
         self._mutual.begins(entry, self._now())
         self._plans.begin(entry, snapshot, placed.places)
+        if entry.decision is not None:
+            self._proposals.quota_taken(entry.decision.queue)
 
     def propose(self, entry: Entry, snapshot: QuotaSnapshot, placed: Placed) -> None:
         """Store what an entry would cost whose outcome is Gated. `placed`: what its pods would find."""

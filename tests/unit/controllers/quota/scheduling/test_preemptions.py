@@ -81,3 +81,19 @@ async def test_who_gets_quota_of_another_cohort_passes_nobody() -> None:
     stage = Stage()
     await stage.preempts_in_vain("apart")
     assert stage.preemptions.held_back(stage.entry(), stage.quota.state.snapshot()) is None
+
+
+async def test_a_preemption_has_those_decided_anew_who_wait_for_a_gate() -> None:
+    """They may have counted on the same victims, and these have not given their quota back yet."""
+    stage = Stage()
+    gated = workload("gated", "a", 2, priority=4, gates=["example.com/g"])
+    stage.put(gated)
+    (entry,) = stage.decide(gated)
+    stage.preemptions.propose(entry, stage.quota.state.snapshot(), Placed(()))
+    await stage.proposals.settle()
+    stage.preemptions.begin(stage.entry(), stage.quota.state.snapshot(), Placed(()))
+    await stage.plans.settle()
+    stage.freed.clear()
+    stage.clock.advance(1)
+    stage.proposals.tell_time()
+    assert stage.freed == ["a"]
