@@ -41,8 +41,8 @@ def pods_held(workload: Workload) -> int:
     for each in (admission.pod_set_assignments if admission is not None else None) or ():
         if each.count is not None:
             asked[each.name] = each.count
-    for each in workload.status.reclaimable_pods or ():
-        asked[each.name] = max(0, asked.get(each.name, 0) - each.count)
+    for gone in workload.status.reclaimable_pods or ():
+        asked[gone.name] = max(0, asked.get(gone.name, 0) - (gone.count or 0))
     return sum(asked.values())
 
 

@@ -115,13 +115,13 @@ class Proposals:
         """The Workload came, changed or went."""
         if key in self._lives:
             self._look(key)
-        if after is not None and holds_quota(after) and not (before is not None and holds_quota(before)):
+        if after is not None and holds_quota(after) and not _held_alike(before, after):
             admission = after.status.admission
             self.quota_taken(admission.cluster_queue if admission is not None else "")
 
     def quota_taken(self, queue: str) -> None:
-        """Somebody got quota of the ClusterQueue, or a promise of it. Others may have to be preempted now, and nothing
-        was freed that would bring the waiting ones back."""
+        """Somebody got quota of the ClusterQueue, or a promise of it, or holds it with another priority. Others may have
+        to be preempted now, and nothing was freed that would bring the waiting ones back."""
         if self._lives and queue not in self._stale:
             now = self._now()
             self._stale[queue] = max(now + SECOND, self._renewed.get(queue, 0) + EVERY_US)
@@ -240,21 +240,21 @@ class Proposals:
 
     async def _write(self, key: str, effect: Create | Delete) -> None:
         namespace = key.partition("/")[0]
+        seen: Observation
         try:
             async with self._room:
-                match effect:
-                    case Create(name, spec):
-                        await self._store.propose(spec)
-                        seen: Observation = Created(name, spec, self._now())
-                    case Delete(name):
-                        await self._store.withdraw((namespace, name))
-                        seen = Deleted(name, self._now())
+                if isinstance(effect, Create):
+                    await self._store.propose(effect.spec)
+                    seen = Created(effect.name, effect.spec, self._now())
+                else:
+                    await self._store.withdraw((namespace, effect.name))
+                    seen = Deleted(effect.name, self._now())
         except PlanNotStoredError as error:
             log.warning(
                 "what is proposed for a Workload could not be written", workload=key, error=str(error)
             )
-            failed = NotCreated if isinstance(effect, Create) else NotDeleted
-            seen = failed(self._now())
+            now = self._now()
+            seen = NotCreated(now) if isinstance(effect, Create) else NotDeleted(now)
         self._observe(key, seen)
 
     # ---- time
@@ -266,6 +266,13 @@ class Proposals:
         dues = [due for life in self._lives.values() if (due := life.due) is not None]
         over = [life.next_at for life in self._lives.values() if life.is_over]
         return min([latest, *dues, *over, *self._stale.values()])
+
+
+def _held_alike(before: Workload | None, after: Workload) -> bool:
+    """Whether it held its quota before, and is as good a victim as it was."""
+    return (
+        before is not None and holds_quota(before) and effective_priority(before) == effective_priority(after)
+    )
 
 
 def _of(key: str, plan: PlanKey) -> bool:

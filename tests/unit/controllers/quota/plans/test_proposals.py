@@ -102,22 +102,30 @@ async def test_pods_that_would_go_on_nodes_count_too() -> None:
     assert plans(stage)[0]["spec"]["cost"]["pods"] == 7
 
 
+async def nothing_follows(stage: PlanStage) -> PlanStage:
+    """A new process resumes what there is."""
+    again = stage.restart(*QUEUES)
+    await again.resuming.resume(again.quota.state.workloads.values())
+    again.proposals.begin()
+    await again.plans.sweep()
+    await again.plans.settle()
+    assert not list(again.plans.promises())
+    assert not again.going(ONE, OTHER)
+    assert again.plans.preempting_of("ns/hero") is None
+    assert again.stored.active("ns/hero", "hero") is None
+    assert not list(again.stored)
+    assert not again.stored.overdue_seconds(again.clock.wall() + 1e9, 0)
+    return again
+
+
 async def test_it_promises_nothing_and_evicts_nobody_also_after_a_restart() -> None:
     """Also if the former process died before it wrote the phase."""
     stage = await staged()
-    for phase in ("Proposed", None):
-        plans(stage)[0]["status"] = {"phase": phase} if phase else {}
-        again = stage.restart(*QUEUES)
-        await again.resuming.resume(again.quota.state.workloads.values())
-        again.proposals.begin()
-        await again.plans.sweep()
-        await again.plans.settle()
-        assert not list(again.plans.promises())
-        assert not again.going(ONE, OTHER)
-        assert again.plans.preempting_of("ns/hero") is None
-        assert again.stored.active("ns/hero", "hero") is None
-        assert not list(again.stored)
-        assert not again.stored.overdue_seconds(again.clock.wall() + 1e9, 0)
+    again = await nothing_follows(stage)
+    await again.proposals.settle()
+    assert len(plans(stage)) == 1
+    plans(stage)[0]["status"] = {}
+    again = await nothing_follows(stage)
     await again.proposals.settle()
     assert plans(stage) == [], "what was not complete is not kept"
     await propose(again)
@@ -299,6 +307,12 @@ async def test_decisions_are_made_anew_when_others_take_quota_in_their_tree() ->
     stage.clock.advance(9)
     stage.proposals.tell_time()
     assert stage.freed == ["b"]
+    stage.freed.clear()
+    stage.clock.advance(10)
+    stage.put(with_spec(ONE, priority=2))
+    stage.clock.advance(1)
+    stage.proposals.tell_time()
+    assert stage.freed == ["a"], "a victim has another priority"
 
 
 async def test_a_thousand_that_wait_are_written_once_each() -> None:
