@@ -120,8 +120,8 @@ class Proposals:
             self.quota_taken(admission.cluster_queue if admission is not None else "")
 
     def quota_taken(self, queue: str) -> None:
-        """Somebody got quota of the ClusterQueue, or a promise of it, or holds it with another priority. Others may have
-        to be preempted now, and nothing was freed that would bring the waiting ones back."""
+        """Somebody got quota of the ClusterQueue, or a promise of it, or holds it with another priority. Others may
+        have to be preempted now, and nothing was freed that would bring the waiting ones back."""
         if self._lives and queue not in self._stale:
             now = self._now()
             self._stale[queue] = max(now + SECOND, self._renewed.get(queue, 0) + EVERY_US)
