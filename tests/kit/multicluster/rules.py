@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Final
 
 from api.multikueue import DISPATCHED_BY, MULTIKUEUE_GATE, ORIGIN_LABEL
+from api.times import parse_rfc3339
 from tests.kit.multicluster.history import MANAGER, Bounds, Event, History, Json, Span
 
 __all__ = [
@@ -17,6 +19,7 @@ __all__ = [
     "ran_after_the_end",
     "ran_twice_at_once",
     "runs",
+    "turns_that_overlap",
     "two_gates",
 ]
 
@@ -113,12 +116,32 @@ def gates_without_plan(history: History) -> list[str]:
     return wrong
 
 
+def turns_that_overlap(history: History) -> list[str]:
+    """Turns of an attempt that began before the one before them was over: somebody has forgotten its time."""
+    turns: dict[tuple[str, str], dict[str, Json]] = {}
+    for event in history.of("DispatchPlan", MANAGER):
+        workload = event.body["spec"]["workload"]
+        attempt = turns.setdefault((str(workload["uid"]), str(workload["attempt"])), {})
+        attempt[str(event.meta["uid"])] = event.body
+    wrong = []
+    for found in turns.values():
+        ordered = sorted(found.values(), key=lambda each: parse_rfc3339(each["spec"]["began"]))
+        wrong += [
+            f"turn {_name(later)} began at {later['spec']['began']}, and {_name(earlier)} lasts until "
+            f"{earlier['spec']['until']}"
+            for earlier, later in pairwise(ordered)
+            if parse_rfc3339(later["spec"]["began"]) < parse_rfc3339(earlier["spec"]["until"])
+        ]
+    return wrong
+
+
 RULES: Final[tuple[Callable[[History], list[str]], ...]] = (
     preempted_beside_an_open_gate,
     two_gates,
     ran_twice_at_once,
     ran_after_the_end,
     gates_without_plan,
+    turns_that_overlap,
 )
 
 
@@ -136,6 +159,10 @@ def is_true(body: Json, kind: str) -> bool:
 def runs(job: Json) -> bool:
     """Whether the Job is not suspended, and has not ended."""
     return not (job["spec"].get("suspend") or is_true(job, "Complete") or is_true(job, "Failed"))
+
+
+def _name(body: Json) -> str:
+    return str(body["metadata"]["name"])
 
 
 def _is_copy(body: Json) -> bool:

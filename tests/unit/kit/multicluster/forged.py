@@ -86,9 +86,18 @@ def plan(phase: str = "Evicting", preemptor: str = "uid-copy") -> Json:
     return {**body("PreemptionPlan", "p", "uid-p"), "spec": spec, "status": {"phase": phase}}
 
 
-def dispatch_plan(cluster: str, number: int = 1, phase: str = "Open", attempt: str = ATTEMPT) -> Json:
-    """A turn of the Workload."""
-    spec = {"workload": {"name": "w", "uid": UID, "attempt": attempt}, "cluster": cluster, "number": number}
+def dispatch_plan(
+    cluster: str, number: int = 1, phase: str = "Open", attempt: str = ATTEMPT, *, began: int = 0
+) -> Json:
+    """A turn of the Workload: five minutes from `began` (in minutes), or after those before it."""
+    minute = began or number * 5
+    spec = {
+        "workload": {"name": "w", "uid": UID, "attempt": attempt},
+        "cluster": cluster,
+        "number": number,
+        "began": f"2026-01-01T00:{minute:02}:00.000001Z",
+        "until": f"2026-01-01T00:{minute + 5:02}:00.000001Z",
+    }
     made = body("DispatchPlan", f"w-{number}", f"uid-turn-{number}")
     return {**made, "spec": spec, "status": {"phase": phase}}
 

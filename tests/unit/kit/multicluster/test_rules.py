@@ -13,6 +13,7 @@ from tests.kit.multicluster.rules import (
     preempted_beside_an_open_gate,
     ran_after_the_end,
     ran_twice_at_once,
+    turns_that_overlap,
     two_gates,
 )
 from tests.unit.kit.multicluster.forged import (
@@ -158,6 +159,23 @@ def test_a_gate_without_an_older_plan(turn: tuple[float, dict[str, object]] | No
     made.put(3, "alpha", copy_of(gate="Open"))
     assert judged(made.history) == {"gates_without_plan"}
     assert gates_without_plan(made.history) == ["the gate of ns/w opened in alpha without a DispatchPlan"]
+
+
+def test_a_turn_whose_time_was_forgotten() -> None:
+    made = Forger()
+    made.put(1, MANAGER, dispatch_plan("alpha"))
+    made.put(2, MANAGER, dispatch_plan("beta", 2, began=9))
+    assert judged(made.history) == {"turns_that_overlap"}
+    assert turns_that_overlap(made.history) == [
+        "turn w-2 began at 2026-01-01T00:09:00.000001Z, and w-1 lasts until 2026-01-01T00:10:00.000001Z"
+    ]
+
+
+def test_a_turn_of_another_attempt() -> None:
+    made = Forger()
+    made.put(1, MANAGER, dispatch_plan("alpha"))
+    made.put(2, MANAGER, dispatch_plan("beta", 2, attempt="2026-01-01T00:06:00Z", began=7))
+    assert judged(made.history) == set()
 
 
 # ---- Jobs
