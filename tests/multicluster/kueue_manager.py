@@ -55,6 +55,8 @@ APPLIED: Final = (
     "admissionChecks",
 )
 """What its applies have, beside conditions."""
+ADDED: Final = ("controller-uid", "job-name")
+"""Labels of the Job controller, with and without their prefix."""
 MANAGED: Final = (
     "QuotaReserved",
     "Admitted",
@@ -100,7 +102,7 @@ class KueueManager:
         content: Json = {
             "queueName": queue,
             "priority": priority,
-            "podSets": [{"name": "main", "count": pods, "template": template or template_of()}],
+            "podSets": [{"name": "main", "count": pods, "template": self._defaulted(template)}],
             "active": True,
             **spec,
         }
@@ -132,6 +134,18 @@ class KueueManager:
             **spec,
         }
         return self.client.create({"apiVersion": BATCH, "kind": "Job", "metadata": meta, "spec": content})
+
+    def _defaulted(self, template: Json | None) -> Json:
+        """The template as the manager's API server has it in its Job: with all defaults, and without what the Job
+        controller adds."""
+        meta = {"name": "asked", "namespace": self.namespace}
+        spec = {"suspend": True, "template": template or template_of()}
+        body = {"apiVersion": BATCH, "kind": "Job", "metadata": meta, "spec": spec}
+        path = f"{path_of(BATCH, 'Job', self.namespace)}?dryRun=All"
+        made: Json = self.client.request("POST", path, body)["spec"]["template"]
+        labels = made["metadata"].get("labels") or {}
+        kept = {key: value for key, value in labels.items() if key.rpartition("/")[2] not in ADDED}
+        return {"metadata": {"labels": kept} if kept else {}, "spec": made["spec"]}
 
     def get(self, name: str) -> Json:
         """A copy."""
