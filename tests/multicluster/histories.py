@@ -9,6 +9,8 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from hack.controlplane.client import ApiError, Json
@@ -16,14 +18,20 @@ from hack.controlplane.fleet import CHECK, CONFIG
 from tests.e2e.job_sandbox import BATCH
 from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.support import POLL_SECONDS, REPRIEVE
-from tests.kit.multicluster.history import MANAGER
+from tests.kit.multicluster.history import MANAGER, History
 from tests.kit.multicluster.rest import Stand, unrest
+from tests.kit.multicluster.rules import RULES
 from tests.multicluster.box import QUEUE, Box, Place
 from tests.multicluster.kueue_manager import apply_status
 from tests.multicluster.recorder import Recorder
 from tests.multicluster.trio import CLUSTERS, SETTINGS, WORKERS, Trio
 
-__all__ = ["Histories"]
+__all__ = ["AT_ONCE", "Histories", "Result", "judged"]
+
+AT_ONCE: Final = 5
+"""Histories that go on at the same time."""
+LINES: Final = 400
+"""The end of a story."""
 
 ACTIVE_SECONDS: Final = 20.0
 REST_SECONDS: Final = 90.0
@@ -34,6 +42,44 @@ REFUSED: Final = (404, 409, 422)
 LOST: Final = float(SETTINGS["workerLostTimeoutSeconds"])
 
 Action = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of histories that went on at the same time."""
+
+    seed: int
+    count: int
+    wrong: list[str]
+    """What no history may have. Empty if all is well."""
+    history: History
+
+    def told(self, folder: Path) -> str:
+        """All that helps to find the cause. The history is written to a file, too."""
+        file = folder / f"history-{self.seed}.jsonl"
+        self.history.write(file)
+        again = f"REPRIEVE_SEED={self.seed} REPRIEVE_HISTORIES={self.count} pytest tests/multicluster/test_histories.py"
+        story = self.history.story().splitlines()[-LINES:]
+        return "\n".join([f"seed {self.seed}", *self.wrong, str(file), f"again: {again}", *story])
+
+
+def judged(trio: Trio, seed: int, count: int) -> Result:
+    """Run histories, and judge them. Their boxes are gone afterwards."""
+    trio.rest()
+    boxes = [Box(trio, f"h{seed + number}") for number in range(count)]
+    recorder = Recorder(trio, lost_after=LOST)
+    try:
+        histories = Histories(trio, boxes, recorder, seed)
+        histories.run()
+        restless = histories.rest()
+        history = recorder.history()
+    finally:
+        recorder.close()
+        trio.rest()
+        for box in boxes:
+            box.remove()
+    wrong = [text for rule in RULES for text in rule(history)] + [f"at rest: {text}" for text in restless]
+    return Result(seed, count, wrong, history)
 
 
 class Histories:

@@ -14,6 +14,7 @@ from hack.controlplane.fleet import ALLOWED, Fleet, manager_options, worker_opti
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import Process
 from hack.controlplane.proxy import Proxy
+from runtime.failpoints import ENVIRONMENT as FAILPOINTS
 
 __all__ = ["CLUSTERS", "MANAGER", "SETTINGS", "WORKERS", "Trio", "options"]
 
@@ -82,8 +83,10 @@ class Trio:
     def start(self, name: str, *, failpoints: str = "", wait: bool = True) -> None:
         """Start a process of reprieve: of a cluster, or `manager-2`. With `wait`, return when it is ready."""
         process = self.process(name)
-        process.environment = {"REPRIEVE_FAILPOINTS": failpoints} if failpoints else {}
-        self.plane(name.removesuffix("-2")).start_reprieve(process.name, wait=wait)
+        plane = self.plane(name.removesuffix("-2"))
+        given = {FAILPOINTS: failpoints} if failpoints else {}
+        process.environment = {**(plane.options.reprieve_environment or {}), **given}
+        plane.start_reprieve(process.name, wait=wait)
 
     def kill(self, name: str) -> None:
         """SIGKILL."""
@@ -132,7 +135,7 @@ class Trio:
         present = [name for name in CLUSTERS if name not in self.absent]
         for name in present:
             process = self.process(name)
-            if process.running and process.environment:
+            if process.running and FAILPOINTS in process.environment:
                 process.kill()
             if not process.running:
                 self.start(name, wait=False)
