@@ -46,7 +46,7 @@ Action = Callable[[], None]
 
 @dataclass(frozen=True)
 class Result:
-    """What came of histories that went on at the same time."""
+    """The result of histories that went on at the same time."""
 
     seed: int
     count: int

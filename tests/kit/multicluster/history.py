@@ -178,7 +178,7 @@ class History:
 
     @property
     def workers(self) -> list[str]:
-        """The clusters of which there are events, but for the manager."""
+        """The clusters that have events, but for the manager."""
         return sorted({each.cluster for each in self.events} - {MANAGER})
 
     def spans(self, kind: str, cluster: str, holds: Callable[[Json], bool]) -> dict[str, list[Span]]:
