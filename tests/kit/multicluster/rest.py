@@ -229,10 +229,8 @@ def _uses(job: Json, copy: Json) -> bool:
     """Whether a Job has the prebuilt name of a copy."""
     meta = job["metadata"]
     named = {**(meta.get("labels") or {}), **(meta.get("annotations") or {})}
-    return (
-        meta.get("namespace") == copy["metadata"].get("namespace")
-        and named.get(PREBUILT_WORKLOAD_ANNOTATION) == copy["metadata"]["name"]
-    )
+    used = f"{meta.get('namespace', '')}/{named.get(PREBUILT_WORKLOAD_ANNOTATION)}"
+    return used == _key(copy)
 
 
 def _is_open(copy: Json) -> bool:
