@@ -2,11 +2,11 @@
 # cython: freethreading_compatible=True
 """What the best plan in a domain costs at least, so that nobody looks for a better one than the best there is.
 
-It counts for plans without violations, up to the lowest cut-off. A plan's price is the sum of what its nodes
-cost. For each node and number of members: the cheapest units that leave the room. A table over the nodes has
-the least sum for all members. A unit on several nodes costs its part on each of them, so its whole price is
-never exceeded: of such units the floor is seldom reached. Only the room counts: what members forbid one another, and budgets, can make a plan dearer, never
-cheaper. See docs/decisions/0095.
+It counts for plans without violations, up to the lowest cut-off. A plan's price is the sum of what its
+nodes cost. For each node and number of members: the cheapest units that leave the room. A table over the
+nodes has the least sum for all members. Where a unit on several nodes is evicted, it is paid once, and on its nodes all
+such units are gone. Only the room counts: what members forbid one another, and budgets, can make a plan
+dearer, never cheaper. See docs/decisions/0095.
 """
 
 import numpy as np
@@ -54,119 +54,137 @@ cdef class Floors:
         nodes = int(np.diff(problem.domains).max()) if len(problem.domains) > 1 else 0
         widest = int(np.diff(problem.node_pieces).max()) if len(problem.free) else 0
         self.domain, self.free = domain, problem.free
-        self.most_members = max(1, int(problem.counts.sum()))
-        self.list_cells(problem)
-        self.prices = np.zeros((nodes if self.cells else 0, self.cells), PRICE)
-        self.sums, self.possible = np.zeros(self.cells, PRICE), np.zeros(self.cells, np.int32)
+        self.list_cells(problem, nodes)
+        rows = nodes if self.cells else 0
+        self.prices, self.freed = (np.zeros((rows, self.cells), PRICE) for _ in range(2))
+        self.sums, self.parts, self.paid = (np.zeros(self.cells, PRICE) for _ in range(3))
+        self.possible, self.shared = np.zeros(self.cells, np.int32), np.zeros(nodes, np.uint8)
         self.units, self.pieces = np.zeros(widest, np.int32), np.zeros(widest, np.int32)
-        self.parts = np.ones(widest, np.int64)
         self.running, self.latest = np.zeros(widest + 1, np.int64), np.zeros(widest + 1, np.int64)
         self.largest, self.rest = (np.zeros((widest + 1, domain.resources), np.int64) for _ in range(2))
-        self.missing, self.emptied = (np.zeros(domain.resources, np.int64) for _ in range(2))
+        self.missing, self.room, self.emptied = (np.zeros(domain.resources, np.int64) for _ in range(3))
 
-    cdef list_cells(self, problem):
+    cdef list_cells(self, problem, nodes):
         """All numbers of members, by shape; none if they are too many."""
         counts = problem.counts.astype(np.int64)
-        nodes = int(np.diff(problem.domains).max()) if len(problem.domains) > 1 else 0
         cells = 1
         for count in counts.tolist():
             cells *= count + 1
         fits = cells <= CELLS and cells * nodes <= ENTRIES
         self.cells = cells if fits else 0
-        strides = np.cumprod(np.concatenate([[1], counts + 1]))[:len(counts)] if fits else np.ones(len(counts), np.int64)
+        strides = np.ones(len(counts), np.int64)
+        if fits:
+            strides[1:] = np.cumprod(counts + 1)[:len(counts) - 1]
         members = np.arange(self.cells)[:, None] // strides % (counts + 1)
         self.members = np.ascontiguousarray(members, np.int32)
         self.wanted = np.ascontiguousarray(members @ problem.requests)
 
     cdef bint find(self, Score* best, Score* floor) noexcept nogil:
-        """The floor of the domain that was entered, for plans like the best one: no violations, no lower cut-off.
+        """The floor of the domain that was entered. The best plan has no violations, and the lowest cut-off.
 
-        No plan costs less than the floor, or else none less than the best. False if nothing is known.
+        No plan costs less than the floor, which is never above the best plan. False if nothing is known.
         """
-        cdef Price known
-        cdef Py_ssize_t node, cell, term
+        cdef Price found
+        cdef Py_ssize_t term
         if not self.cells:
             return False
-        known.priorities, known.units, known.pods, known.age = best.priorities, best.units, best.pods, best.age
+        self.known.priorities, self.known.units = best.priorities, best.units
+        self.known.pods, self.known.age = best.pods, best.age
         self.cutoff, self.steps = best.highest, 0
-        for node in range(self.domain.first, self.domain.end):
-            self.list_units(node)
-            for cell in range(self.cells):
-                self.prices[node - self.domain.first, cell] = _nothing(NEVER)
-                if self.admits(node, cell):
-                    self.lack(node, cell)
-                    self.prices[node - self.domain.first, cell] = self.at_least(0, _nothing(0), self.fewest(0))
+        self.price_nodes()
         if not self.sum_up():
             return False
-        if _cheaper(&self.sums[self.cells - 1], &known):
-            self.refine(best)
+        if _cheaper(&self.sums[self.cells - 1], &self.known):
+            self.refine()
             self.sum_up()
-        if not _cheaper(&self.sums[self.cells - 1], &known):
-            self.sums[self.cells - 1] = known
+        found = self.sums[self.cells - 1]
+        if not _cheaper(&found, &self.known):
+            found = self.known
         floor.violations, floor.highest = 0, best.highest
-        floor.priorities, floor.units = self.sums[self.cells - 1].priorities, self.sums[self.cells - 1].units
-        floor.pods, floor.age = self.sums[self.cells - 1].pods, self.sums[self.cells - 1].age
+        floor.priorities, floor.units = found.priorities, found.units
+        floor.pods, floor.age = found.pods, found.age
         for term in range(self.domain.terms):
             floor.terms[term] = self.domain.domain_terms[term, self.domain.index]
         return True
 
     # ---- one node
 
-    cdef void list_units(self, Py_ssize_t node) noexcept nogil:
-        """The units up to the cut-off, the cheapest first, and what is left with all of them gone."""
-        cdef Py_ssize_t r, piece, k, i
+    cdef void price_nodes(self) noexcept nogil:
+        """What each node costs at least for each number of members."""
+        cdef Py_ssize_t node
+        for node in range(self.domain.first, self.domain.end):
+            self.shared[node - self.domain.first] = self.list_units(node, False)
+            self.price_node(node, &self.prices[node - self.domain.first, 0])
+            if self.shared[node - self.domain.first]:
+                self.list_units(node, True)
+                self.price_node(node, &self.freed[node - self.domain.first, 0])
+
+    cdef void price_node(self, Py_ssize_t node, Price* prices) noexcept nogil:
+        cdef Py_ssize_t cell
+        for cell in range(self.cells):
+            prices[cell] = _nothing(NEVER)
+            if self.admits(node, cell):
+                self.lack(cell)
+                prices[cell] = self.at_least(0, _nothing(0), self.fewest(0))
+
+    cdef bint list_units(self, Py_ssize_t node, bint frees) noexcept nogil:
+        """The units up to the cut-off that the domain has on this node only; whether there are others.
+
+        Into `room`: what is free, with all the others gone if `frees`. Into `emptied`: with those listed gone too.
+        """
+        cdef Py_ssize_t r, piece, k
         cdef int64_t unit
-        self.count, self.apart = 0, 1
+        cdef bint others = False
+        self.count = 0
         for r in range(self.domain.resources):
-            self.emptied[r] = self.free[node, r]
+            self.room[r] = self.free[node, r]
         for k in range(self.domain.node_pieces[node + 1] - 1, self.domain.node_pieces[node] - 1, -1):
             piece = self.domain.node_piece[k]
             unit = self.domain.piece_unit[piece]
             if self.domain.unit_priority[unit] > self.cutoff:
                 break
-            self.list_unit(unit, piece)
-            for r in range(self.domain.resources):
-                self.emptied[r] += self.domain.piece_room[piece, r]
-        self.running[0] = 0
-        for i in range(self.count):
-            self.running[i + 1] = self.running[i] + self.price(i)
-        self.latest[self.count] = NEVER
+            if self.is_on_several(unit):
+                others = True
+                for r in range(self.domain.resources if frees else 0):
+                    self.room[r] += self.domain.piece_room[piece, r]
+                continue
+            self.units[self.count], self.pieces[self.count] = <int32_t>unit, <int32_t>piece
+            self.count += 1
+        self.sum_units()
         for r in range(self.domain.resources):
-            self.largest[self.count, r] = self.rest[self.count, r] = 0
-        for i in range(self.count - 1, -1, -1):
-            unit = self.units[i]
-            if self.domain.unit_priority[unit] == self.cutoff:
-                self.latest[i] = min(self.latest[i + 1], -self.domain.unit_start[unit])
-            else:
-                self.latest[i] = NOBODY
-            for r in range(self.domain.resources):
-                self.largest[i, r] = max(self.largest[i + 1, r], self.domain.piece_room[self.pieces[i], r])
-                self.rest[i, r] = self.rest[i + 1, r] + self.domain.piece_room[self.pieces[i], r]
+            self.emptied[r] = self.room[r] + self.rest[0, r]
+        return others
 
-    cdef void list_unit(self, Py_ssize_t unit, Py_ssize_t piece) noexcept nogil:
-        """Put the unit where its price is in order. Of one with several pieces, each has a part of the price.
-
-        No more of them are of use than there are members.
-        """
-        cdef Py_ssize_t k, i = self.count
-        cdef int64_t price, parts = 0
+    cdef bint is_on_several(self, Py_ssize_t unit) noexcept nogil:
+        """Whether the unit is on several nodes of the domain."""
+        cdef Py_ssize_t k, nodes = 0
         for k in range(self.domain.unit_pieces[unit], self.domain.unit_pieces[unit + 1]):
-            parts += self.domain.first <= self.domain.piece_node[k] < self.domain.end
-        parts = min(parts, self.most_members)
-        price = (self.domain.unit_priority[unit] + WEIGHT) // parts
-        while i > 0 and self.price(i - 1) > price:
-            self.units[i], self.pieces[i], self.parts[i] = self.units[i - 1], self.pieces[i - 1], self.parts[i - 1]
-            i -= 1
-        self.units[i], self.pieces[i], self.parts[i] = <int32_t>unit, <int32_t>piece, parts
-        self.count += 1
-        if parts > 1:
-            self.apart = 0
+            nodes += self.domain.first <= self.domain.piece_node[k] < self.domain.end
+        return nodes > 1
 
-    cdef int64_t price(self, Py_ssize_t i) noexcept nogil:
-        return (self.domain.unit_priority[self.units[i]] + WEIGHT) // self.parts[i]
+    cdef void sum_units(self) noexcept nogil:
+        """What the first of the listed units cost, and what those from each one on leave."""
+        cdef Py_ssize_t i, r, count = self.count
+        cdef int64_t room
+        self.running[0], self.latest[count] = 0, NEVER
+        for i in range(count):
+            self.running[i + 1] = self.running[i] + self.domain.unit_priority[self.units[i]] + WEIGHT
+        for r in range(self.domain.resources):
+            self.largest[count, r] = self.rest[count, r] = 0
+        for i in range(count - 1, -1, -1):
+            self.latest[i] = min(self.latest[i + 1], self.age_of(self.units[i]))
+            for r in range(self.domain.resources):
+                room = self.domain.piece_room[self.pieces[i], r]
+                self.largest[i, r] = max(self.largest[i + 1, r], room)
+                self.rest[i, r] = self.rest[i + 1, r] + room
+
+    cdef int64_t age_of(self, Py_ssize_t unit) noexcept nogil:
+        if self.domain.unit_priority[unit] < self.cutoff:
+            return NOBODY
+        return -self.domain.unit_start[unit]
 
     cdef bint admits(self, Py_ssize_t node, Py_ssize_t cell) noexcept nogil:
-        """Whether the node takes these members with all units gone."""
+        """Whether the node takes these members with all its units gone."""
         cdef Py_ssize_t shape, r
         for shape in range(self.domain.shapes):
             if self.members[cell, shape] and not self.domain.admitted[shape, node]:
@@ -178,13 +196,13 @@ cdef class Floors:
                 return False
         return True
 
-    cdef void lack(self, Py_ssize_t node, Py_ssize_t cell) noexcept nogil:
-        """Into `missing`: the room that these members lack with nobody gone."""
+    cdef void lack(self, Py_ssize_t cell) noexcept nogil:
+        """Into `missing`: the room that these members lack."""
         cdef Py_ssize_t r
         cdef int64_t wanted
         for r in range(self.domain.resources):
             wanted = self.wanted[cell, r]
-            self.missing[r] = max(0, wanted - self.free[node, r]) if wanted > 0 else 0
+            self.missing[r] = max(0, wanted - self.room[r]) if wanted > 0 else 0
 
     cdef Py_ssize_t fewest(self, Py_ssize_t i) noexcept nogil:
         """How many units from the i-th on leave what is missing, at least; -1 if not even all do."""
@@ -197,11 +215,11 @@ cdef class Floors:
         return units
 
     cdef Price at_least(self, Py_ssize_t i, Price so_far, Py_ssize_t units) noexcept nogil:
-        """The price with that many more units from the i-th on. The part of a unit may count as none."""
+        """The price with that many more units from the i-th on."""
         cdef Price price = so_far
         price.priorities += self.running[i + units] - self.running[i]
-        price.units += self.apart * units
-        price.pods += self.apart * units
+        price.units += units
+        price.pods += units
         if units:
             price.age = max(price.age, self.latest[i])
         return price
@@ -209,81 +227,127 @@ cdef class Floors:
     # ---- all nodes
 
     cdef bint sum_up(self) noexcept nogil:
-        """The least sums for all members; False if it takes too much work."""
-        cdef Py_ssize_t node, cell
+        """The least sums for all numbers of members; False if it takes too much work."""
+        cdef Py_ssize_t node
         self.work = 0
-        self.sums[0] = _nothing(0)
-        for cell in range(1, self.cells):
-            self.sums[cell] = _nothing(NEVER)
+        self.begin(self.sums)
         for node in range(self.domain.end - self.domain.first):
-            self.add_node(node)
+            self.add_node(self.sums, &self.prices[node, 0])
             if self.work > WORK:
                 return False
-        return True
+        return self.pay_others()
 
-    cdef void add_node(self, Py_ssize_t node) noexcept nogil:
-        cdef Py_ssize_t cell, k, part, count = 0
-        cdef Price price
+    cdef void begin(self, Price[::1] sums) noexcept nogil:
+        cdef Py_ssize_t cell
+        sums[0] = _nothing(0)
         for cell in range(1, self.cells):
-            if self.prices[node, cell].priorities < NEVER:
+            sums[cell] = _nothing(NEVER)
+
+    cdef void add_node(self, Price[::1] sums, Price* prices) noexcept nogil:
+        """The least sums with one node more."""
+        cdef Py_ssize_t cell, k, count = 0
+        for cell in range(1, self.cells):
+            if prices[cell].priorities < NEVER:
                 self.possible[count] = <int32_t>cell
                 count += 1
         self.work += self.cells * (count + 1)
         for cell in range(self.cells - 1, 0, -1):
             for k in range(count):
-                part = self.possible[k]
-                if part > cell:
-                    break
-                if self.sums[cell - part].priorities >= NEVER or not self.contains(cell, part):
-                    continue
-                price = _both(&self.sums[cell - part], &self.prices[node, part])
-                if _cheaper(&price, &self.sums[cell]):
-                    self.sums[cell] = price
+                self.lower(sums, cell, self.possible[k], &prices[self.possible[k]])
 
-    cdef bint contains(self, Py_ssize_t cell, Py_ssize_t part) noexcept nogil:
+    cdef void lower(self, Price[::1] sums, Py_ssize_t cell, Py_ssize_t part, Price* price) noexcept nogil:
+        """The members of the cell cost no more than those of a part at this price, and the others."""
         cdef Py_ssize_t shape
+        cdef Price both
+        if part > cell or sums[cell - part].priorities >= NEVER:
+            return
         for shape in range(self.domain.shapes):
             if self.members[cell, shape] < self.members[part, shape]:
+                return
+        both = _both(&sums[cell - part], price)
+        if _cheaper(&both, &sums[cell]):
+            sums[cell] = both
+
+    cdef bint pay_others(self) noexcept nogil:
+        """Lower the sums by units on several nodes: the members there, once the unit is paid for."""
+        cdef Py_ssize_t i, cell, part
+        self.begin(self.paid)
+        for i in range(self.domain.up_to(self.cutoff), self.domain.count):
+            if self.is_on_several(self.domain.units[i]):
+                self.pay(self.domain.units[i])
+            if self.work > WORK:
                 return False
+        for cell in range(1, self.cells):
+            for part in range(1, cell + 1):
+                if self.paid[part].priorities < NEVER:
+                    self.work += 1
+                    self.lower(self.sums, cell, part, &self.paid[part])
         return True
+
+    cdef void pay(self, Py_ssize_t unit) noexcept nogil:
+        """Into `paid`: what members cost on the nodes of this unit, if that is less than with another one."""
+        cdef Py_ssize_t k, node, cell
+        cdef Price whole, price
+        self.begin(self.parts)
+        for k in range(self.domain.unit_pieces[unit], self.domain.unit_pieces[unit + 1]):
+            node = self.domain.piece_node[k]
+            if self.domain.first <= node < self.domain.end:
+                self.add_node(self.parts, &self.freed[node - self.domain.first, 0])
+        whole.priorities, whole.units = self.domain.unit_priority[unit] + WEIGHT, 1
+        whole.pods, whole.age = self.domain.unit_pods[unit], self.age_of(unit)
+        for cell in range(1, self.cells):
+            if self.parts[cell].priorities < NEVER:
+                price = _both(&self.parts[cell], &whole)
+                if _cheaper(&price, &self.paid[cell]):
+                    self.paid[cell] = price
 
     # ---- more exactly
 
-    cdef void refine(self, Score* best) noexcept nogil:
-        """The exact prices that a plan better than the best one could have on its nodes. The others count no more."""
-        cdef Py_ssize_t node, cell, whole = self.cells - 1
-        cdef Price known, price
-        known.priorities, known.units, known.pods, known.age = best.priorities, best.units, best.pods, best.age
-        for node in range(self.domain.first, self.domain.end):
-            self.list_units(node)
-            for cell in range(1, self.cells):
-                price = self.prices[node - self.domain.first, cell]
-                if price.priorities >= NEVER:
-                    continue
-                if self.sums[whole - cell].priorities < NEVER:
-                    price = _both(&price, &self.sums[whole - cell])
-                    if _cheaper(&price, &known):
-                        price = self.exactly(node, cell, known.priorities - self.sums[whole - cell].priorities)
-                        self.prices[node - self.domain.first, cell] = price
-                        continue
-                self.prices[node - self.domain.first, cell] = _nothing(NEVER)
+    cdef void refine(self) noexcept nogil:
+        """The exact prices of what a plan better than the best one could have on its nodes.
 
-    cdef Price exactly(self, Py_ssize_t node, Py_ssize_t cell, int64_t most) noexcept nogil:
-        """The price of the cheapest units that leave the room, if their priorities sum up to `most` at most."""
-        cdef int64_t before = self.steps
-        self.lack(node, cell)
+        The others count no more.
+        """
+        cdef Py_ssize_t node
+        for node in range(self.domain.first, self.domain.end):
+            self.list_units(node, False)
+            self.refine_node(&self.prices[node - self.domain.first, 0])
+            if self.shared[node - self.domain.first]:
+                self.list_units(node, True)
+                self.refine_node(&self.freed[node - self.domain.first, 0])
+
+    cdef void refine_node(self, Price* prices) noexcept nogil:
+        cdef Py_ssize_t cell, others
+        cdef int64_t most
+        cdef Price price
+        for cell in range(1, self.cells):
+            if prices[cell].priorities >= NEVER:
+                continue
+            others = self.cells - 1 - cell
+            price = _nothing(NEVER)
+            if self.sums[others].priorities < NEVER:
+                price = _both(&prices[cell], &self.sums[others])
+            if _cheaper(&price, &self.known):
+                self.lack(cell)
+                most = self.known.priorities - self.sums[others].priorities
+                prices[cell] = self.exactly(prices[cell], most)
+            else:
+                prices[cell] = _nothing(NEVER)
+
+    cdef Price exactly(self, Price bound, int64_t most) noexcept nogil:
+        """The price of the cheapest units that leave what is missing; NEVER if the priorities sum up to more.
+
+        The bound, if it takes too much work.
+        """
         self.least, self.most = _nothing(NEVER), most
         self.limit = min(CHOICES, self.steps + CHOICES_EACH)
         self.choose(0, _nothing(0))
-        if self.steps >= self.limit:
-            return self.prices[node - self.domain.first, cell]
-        return self.least
+        return bound if self.steps >= self.limit else self.least
 
     cdef void choose(self, Py_ssize_t i, Price so_far) noexcept nogil:
-        """All sets with the units so far and others from the i-th on, without those that cannot be cheaper."""
+        """All sets with the units so far and others from the i-th on, but those that cannot be cheaper."""
         cdef Py_ssize_t r, piece, units = self.fewest(i)
         cdef Price price
-        cdef int64_t unit
         self.steps += 1
         if units < 0 or self.steps >= self.limit:
             return
@@ -293,13 +357,12 @@ cdef class Floors:
         if units == 0:
             self.least = so_far
             return
-        unit, piece = self.units[i], self.pieces[i]
+        piece = self.pieces[i]
         price = so_far
         price.priorities += self.running[i + 1] - self.running[i]
-        price.units += 1 // self.parts[i]
-        price.pods += self.domain.unit_pods[unit] // self.parts[i]
-        if self.domain.unit_priority[unit] == self.cutoff:
-            price.age = max(price.age, -self.domain.unit_start[unit])
+        price.units += 1
+        price.pods += self.domain.unit_pods[self.units[i]]
+        price.age = max(price.age, self.age_of(self.units[i]))
         for r in range(self.domain.resources):
             self.missing[r] -= self.domain.piece_room[piece, r]
         self.choose(i + 1, price)

@@ -22,7 +22,8 @@ from native.nodes._packing cimport Packer
 def search(problem, int64_t budget, int64_t effort, bint proves=False):
     """Who is evicted, and where the members are placed; native/nodes/problem.py describes both sides.
 
-    `proves`: a plan is looked for no longer once it is proven to be the best. The answer is the same, with less work.
+    `proves`: no better plan is looked for once it is proven that there is none. The answer is the same, with
+    less work.
     """
     cdef Search found = Search(problem, budget, effort, proves)
     with nogil:

@@ -19,7 +19,7 @@ Object = dict[str, Any]
 
 
 def crowded(dice: Random) -> list[Object]:
-    """Full nodes with pods of many sizes and ages, some evicted only together, and gangs that all differ."""
+    """Full nodes with pods of many sizes and ages, some in groups that go as a whole, and gangs that all differ."""
     nodes, each = dice.randint(5, 40), dice.randint(4, 9)
     found: list[Object] = [objects.node(f"n{number}") for number in range(nodes)]
     for node in found:
