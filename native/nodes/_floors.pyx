@@ -1,11 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # cython: freethreading_compatible=True
-"""What the best plan in a domain costs at least, so that nobody looks for a better one than the best there is.
+"""What the best plan in a domain costs at least, so that no search goes on where there is no better one.
 
-It counts for plans without violations, up to the lowest cut-off. A plan's price is the sum of what its
-nodes cost. For each node and number of members: the cheapest units that leave the room. A table over the
-nodes has the least sum for all members. Where a unit on several nodes is evicted, it is paid once, and on its nodes all
-such units are gone. Only the room counts: what members forbid one another, and budgets, can make a plan
+It counts for plans without violations, up to the lowest cut-off. A plan's price is the sum of what its nodes
+cost. For each node and number of members: the cheapest units that leave the room. A table over the nodes has
+the least sum for all members. Where a unit on several nodes is evicted, it is paid once, and on its nodes all
+such units are gone. Only the room counts. What members forbid one another, and budgets, can make a plan
 dearer, never cheaper. See docs/decisions/0095.
 """
 
@@ -130,7 +130,7 @@ cdef class Floors:
     cdef bint list_units(self, Py_ssize_t node, bint frees) noexcept nogil:
         """The units up to the cut-off that the domain has on this node only; whether there are others.
 
-        Into `room`: what is free, with all the others gone if `frees`. Into `emptied`: with those listed gone too.
+        Into `room`: what is free, with the others gone if `frees`. Into `emptied`: with all listed ones gone.
         """
         cdef Py_ssize_t r, piece, k
         cdef int64_t unit

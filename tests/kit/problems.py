@@ -196,12 +196,12 @@ def fields(draw: st.DrawFn, nodes_most: int = 30) -> Problem:
     """
     dice = draw(st.randoms(use_true_random=False))
     nodes, width = dice.randint(4, nodes_most), dice.randint(1, 3)
-    most, pairs = dice.choice((2, 5, 12)), dice.choice((0, 0, 0.03))
+    most, pairs, oldest = dice.choice((2, 5, 12)), dice.choice((0, 0, 0.03)), dice.choice((9, 99))
     units: list[tuple[int, int, dict[int, list[int]]]] = []
     for node in range(nodes * dice.randint(2, 6)):
         places = {node % nodes, *([dice.randrange(nodes)] if dice.random() < pairs else [])}
         held = {at: [dice.randint(1, most) for _ in range(width)] for at in places}
-        units.append((dice.choice((0, 0, 0, 5, 9)), dice.randint(0, 60), held))
+        units.append((dice.choice((0, 0, 0, 5, 9)), dice.randint(0, oldest), held))
     shapes = [
         ([dice.randint(1, 2 * most) for _ in range(width)], dice.randint(1, 4), [1] * nodes)
         for _ in range(dice.choice((1, 1, 2)))
