@@ -54,6 +54,7 @@ def played(trio: Trio, boxes: Boxes) -> Iterator[Callable[..., Played]]:
                 )
                 for worker in WORKERS
             }
+            trio.rejoin(honours_gates=honours_gates)
             return Played(boxes(name, **cpus), workers, recorder)
 
         yield make

@@ -15,10 +15,14 @@ from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import Process
 from hack.controlplane.proxy import Proxy
 from runtime.failpoints import ENVIRONMENT as FAILPOINTS
+from tests.e2e.quota_sandbox import KUEUE
+from tests.e2e.support import wait_for
 
 __all__ = ["CLUSTERS", "MANAGER", "SETTINGS", "WORKERS", "Trio", "options"]
 
 MANAGER: Final = "manager"
+GATES: Final = "reprieve.dev/PreemptionGates"
+"""Condition of a MultiKueueCluster: whether it honours preemption gates."""
 WORKERS: Final = ("alpha", "beta")
 CLUSTERS: Final = (MANAGER, *WORKERS)
 QUOTA: Final[Json] = {"quota": {"mode": "Enforce", "waitingMessageSeconds": 1}}
@@ -53,6 +57,8 @@ class Trio:
         """`planes` as `options` names them."""
         by_name = {name.removeprefix("trio "): plane for name, plane in planes.items()}
         self.fleet = Fleet(by_name[MANAGER], {name: by_name[name] for name in WORKERS})
+        self._joined = False
+        """Whether the manager that runs has seen all workers as they are now."""
         self.absent: set[str] = set()
         """Clusters in which `rest` leaves reprieve stopped: Kueue is played there."""
         self._changed = False
@@ -87,6 +93,29 @@ class Trio:
         given = {FAILPOINTS: failpoints} if failpoints else {}
         process.environment = {**(plane.options.reprieve_environment or {}), **given}
         plane.start_reprieve(process.name, wait=wait)
+
+    def rejoin(self, *, honours_gates: bool = True) -> None:
+        """Start the manager anew, and wait until it is connected to all workers and knows whether they honour gates.
+
+        It looks at each connect, so their quota controllers must run by then.
+        """
+        self.stop(MANAGER)
+        client = self.client(MANAGER)
+        for name in WORKERS:
+            client.patch(KUEUE, "MultiKueueCluster", name, {"status": None}, subresource="status")
+        self.start(MANAGER)
+        expected = {"Active": "True", GATES: str(honours_gates)}
+        for name in WORKERS:
+            wait_for(
+                lambda name=name: expected.items() <= self.conditions(name).items(),  # type: ignore[misc]  # bound by its default
+                what=lambda name=name: f"{name} is not joined: {self.conditions(name)}",  # type: ignore[misc]  # too
+            )
+
+    def conditions(self, worker: str) -> dict[str, str]:
+        """The conditions of a MultiKueueCluster: type and status."""
+        found = self.client(MANAGER).get(KUEUE, "MultiKueueCluster", worker)
+        conditions = found.get("status", {}).get("conditions") or ()
+        return {each["type"]: each["status"] for each in conditions}
 
     def kill(self, name: str) -> None:
         """SIGKILL."""
@@ -127,17 +156,29 @@ class Trio:
         for name in (*CLUSTERS, f"{MANAGER}-2"):
             if self.process(name).running:
                 self.process(name).resume()
-        if self._changed:
-            self.restart_manager()
         self.stop(f"{MANAGER}-2")
         for name in self.absent:
             self.stop(name)
-        present = [name for name in CLUSTERS if name not in self.absent]
-        for name in present:
-            process = self.process(name)
-            if process.running and FAILPOINTS in process.environment:
-                process.kill()
-            if not process.running:
-                self.start(name, wait=False)
+        present = [name for name in WORKERS if name not in self.absent]
+        started = [name for name in present if self._starts(name)]
         for name in present:
             self.plane(name).wait_reprieve()
+        if MANAGER in self.absent:
+            return
+        if self._changed:
+            self.restart_manager()
+        if self._starts(MANAGER) or started or not self._joined:
+            self._joined = not self.absent
+            if self._joined:
+                self.rejoin()
+        self.fleet.manager.wait_reprieve()
+
+    def _starts(self, name: str) -> bool:
+        """Start a process that has ended, or that a test has given failpoints. Returns whether it did."""
+        process = self.process(name)
+        if process.running and FAILPOINTS in process.environment:
+            process.kill()
+        if process.running:
+            return False
+        self.start(name, wait=False)
+        return True
