@@ -106,7 +106,7 @@ class Box:
         self.name = f"{name}-{uuid.uuid4().hex[:5]}"
         self.places = {each: Place(trio.plane(each), self.name, each) for each in CLUSTERS}
         self.manager, self.alpha, self.beta = (self.places[each] for each in CLUSTERS)
-        self._classes: dict[int, str] = {}
+        self._classes: dict[tuple[str, int], str] = {}
         self._own: list[tuple[str, str]] = []
         quota = dict.fromkeys(WORKERS, 4) | {MANAGER: 1000} | dict(cpus or {})
         for each in WORKERS:
@@ -128,13 +128,14 @@ class Box:
             name, QUEUE, pods, labels=labels, managedBy=CONTROLLER_NAME, suspend=True, **job
         )
 
-    def priority(self, value: int) -> str:
-        """The name of a WorkloadPriorityClass of the manager. Workers have none."""
-        if value not in self._classes:
-            name = self._classes[value] = self.manager.of(f"p{value}".replace("-", "minus-"))
+    def priority(self, value: int, cluster: str = MANAGER) -> str:
+        """The name of a WorkloadPriorityClass of a cluster, which is made where it is needed."""
+        place = self.places[cluster]
+        if (cluster, value) not in self._classes:
+            name = self._classes[cluster, value] = place.of(f"p{value}".replace("-", "minus-"))
             body = {"apiVersion": KUEUE, "kind": "WorkloadPriorityClass", "value": value}
-            self.manager.client.create({**body, "metadata": {"name": name}})
-        return self._classes[value]
+            place.client.create({**body, "metadata": {"name": name}})
+        return self._classes[cluster, value]
 
     def config(self, clusters: Iterable[str]) -> str:
         """A MultiKueueConfig of this test's own, and a check with it, which its ClusterQueue has from now on. Returns
@@ -152,15 +153,35 @@ class Box:
         options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Orphan"}
         self.manager.client.request("DELETE", path_of(BATCH, "Job", self.name, job), options)
 
-    def fill(self, cluster: str, name: str, pods: int, *, priority: int = 0) -> str:
-        """A Job of the worker's own users, which runs. Its Workload has the priority."""
+    def fill(self, cluster: str, name: str, pods: int, *, priority: int = 0, stays: bool = False) -> str:
+        """A Job of the worker's own users, which runs. Its Workload has the priority. `stays`: its pods have a
+        finalizer, so that they keep their quota until somebody takes it off."""
         place = self.places[cluster]
-        place.job(name, QUEUE, pods)
+        labels = {PRIORITY_CLASS: self.priority(priority, cluster)} if priority else {}
+        place.job(name, QUEUE, pods, labels=labels, finalizers=stays)
         workload = place.workload_of(name)
-        if priority:
-            place.patch_spec("Workload", workload, {"priority": priority}, namespaced=True)
         place.until_running(name, pods)
         return workload
+
+    def end(self, cluster: str, job: str) -> None:
+        """All pods of a Job in a cluster succeed, also those that KWOK is about to call Running."""
+        place = self.places[cluster]
+
+        def is_over() -> bool:
+            place.end_pods(job)
+            found = place.find_job(job)
+            return found is None or any(
+                each["type"] == "Complete" and each["status"] == "True"
+                for each in found["status"].get("conditions") or ()
+            )
+
+        wait_for(is_over, what=lambda: f"{job} in {cluster} does not end\n{self.story()}")
+
+    def let_go(self, cluster: str, job: str) -> None:
+        """Take the finalizers off the pods of a Job that `stays`."""
+        place = self.places[cluster]
+        for each in place.pods(job):
+            _delete(place, "v1", "Pod", each["metadata"]["name"], place.name)
 
     # ---- what is seen
 
@@ -237,8 +258,8 @@ class Box:
             _delete(place, KUEUE, "ResourceFlavor", place.flavor, None)
         for kind, name in self._own:
             _delete(self.manager, KUEUE, kind, name, None)
-        for name in self._classes.values():
-            self.manager.client.delete(KUEUE, "WorkloadPriorityClass", name)
+        for (cluster, _), name in self._classes.items():
+            self.places[cluster].client.delete(KUEUE, "WorkloadPriorityClass", name)
 
 
 def _clear(place: Place, version: str, kind: str) -> None:

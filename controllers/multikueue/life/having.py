@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from api.jobs import end_of
 from api.workloads import ADMITTED, EVICTED, FINISHED, Workload
 from controllers.multikueue.life.belonging import (
     all_clusters,
@@ -139,7 +140,10 @@ def _finished(
         )
         return _come_back(seen, workload, memory, cluster.name, why, now)
     report = _as_it_is(seen, workload, cluster.name)
-    if _mirrors(seen, present_job(cluster, seen)):
+    job = present_job(cluster, seen)
+    if job is not None and end_of(job.status) is None:
+        return Decision(memory, report)  # two watches: that of Jobs is behind
+    if _mirrors(seen, job):
         return Decision(memory, report, here=MirrorJob(cluster.name))
     ended = Dispatched(
         report.attempt,
