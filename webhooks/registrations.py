@@ -17,6 +17,7 @@ from api.core import NAMESPACE_NAME_LABEL
 from api.disruption import COST_ANNOTATION
 from api.groups import POD_GROUP_LABEL
 from api.integration import QUEUE_NAME_LABEL
+from api.jobs import JOB_CONTROLLER
 from api.yaml import PlainDumper
 
 __all__ = [
@@ -54,10 +55,12 @@ NOT_OURS: Final[Condition] = (
 """The re-check writes a condition on objects that are not valid. Its own writes must not be refused."""
 
 NOT_READY_TO_WAIT: Final[Condition] = (
-    "not-suspended-in-a-queue",
-    f"!object.?spec.?suspend.orValue(false) || object.?metadata.?labels[?'{QUEUE_NAME_LABEL}'].orValue('') == ''",
+    "not-suspended-in-a-queue-of-others",
+    f"!object.?spec.?suspend.orValue(false) || object.?metadata.?labels[?'{QUEUE_NAME_LABEL}'].orValue('') == ''"
+    f" || object.?spec.?managedBy.orValue('{JOB_CONTROLLER}') == '{JOB_CONTROLLER}'",
 )
-"""A Job that names a queue and is suspended needs nothing. Others may have to get the default queue."""
+"""A Job that names a queue, is suspended, and is not run by Kubernetes needs nothing. Others may get the default
+queue, or be sent to another cluster."""
 
 MEMBER_OR_SAYS_MORE: Final[Condition] = (
     "new-member-or-new-cost",

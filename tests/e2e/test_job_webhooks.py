@@ -75,6 +75,32 @@ def test_a_job_without_a_queue_gets_the_default_one(client: Client, namespace: s
     assert found["spec"]["suspend"] is True
 
 
+@pytest.mark.parametrize("suspend", [True, False])
+def test_a_job_whose_queue_sends_it_to_another_cluster_is_not_run_here(
+    client: Client, namespace: str, suspend: bool
+) -> None:
+    spec = {"admissionChecksStrategy": {"admissionChecks": [{"name": namespace}]}}
+    check = {"controllerName": "kueue.x-k8s.io/multikueue"}
+    for kind, meta, fields in (
+        ("AdmissionCheck", {"name": namespace}, check),
+        ("ClusterQueue", {"name": namespace}, spec),
+        ("LocalQueue", {"name": "q", "namespace": namespace}, {"clusterQueue": namespace}),
+    ):
+        client.create({"apiVersion": KUEUE, "kind": kind, "metadata": meta, "spec": fields})
+
+    def made() -> Json | None:
+        """The webhook learns of the objects a moment later."""
+        name = f"j-{uuid.uuid4().hex[:5]}"
+        found = client.create(job(namespace, name, {QUEUE_NAME: "q"}, suspend=suspend))
+        return found if "managedBy" in found["spec"] else None
+
+    found = wait_for(made)
+    assert found["spec"]["managedBy"] == "kueue.x-k8s.io/multikueue"
+    assert found["spec"]["suspend"] is True
+    client.delete(KUEUE, "ClusterQueue", namespace)
+    client.delete(KUEUE, "AdmissionCheck", namespace)
+
+
 def test_a_job_may_start_with_as_few_pods_as_suffice(client: Client, namespace: str) -> None:
     """Whoever admits it lowers parallelism in the write that resumes it, and raises it once it is suspended."""
     annotations = {

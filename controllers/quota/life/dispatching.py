@@ -2,7 +2,7 @@
 
 The manager decides, and reports; the rules of the quota plane write (docs/decisions/0049). A Workload that was sent to
 a cluster keeps `clusterName` and its quota until nothing of it runs there, however it is evicted
-(docs/decisions/0095).
+(docs/decisions/0097).
 """
 
 from __future__ import annotations

@@ -44,7 +44,9 @@ def test_defaults() -> None:
         "WorkloadAwarePreemption": True,
         "TimeBasedSamePriorityPreemption": True,
         "ACRequeueAfter": True,
+        "MultiKueueOrchestratedPreemption": True,
     }
+    assert configuration.multikueue is None
 
 
 @pytest.mark.parametrize(
@@ -56,6 +58,10 @@ def test_defaults() -> None:
         WEBHOOKS,
         QUOTA,
         TLS + "quota: {mode: Enforce, fairSharing: {}, freeOverdue: true}",
+        QUOTA + "multikueue: {}",
+        QUOTA + "multikueue: {origin: here, order: FirstComeFirstServed, nonPreemptingWindowSeconds: 0}",
+        QUOTA + "multikueue: {giveUpSeconds: 60, allowedNetworks: [127.0.0.0/8, '::1/128']}",
+        QUOTA + "featureGates: {MultiKueueOrchestratedPreemption: false}",
         TLS + f"quota: {{fairSharing: {{preemptionStrategies: [{INITIAL}]}}}}",
         TLS + f"quota: {{fairSharing: {{preemptionStrategies: [{FINAL}]}}}}",
     ],
@@ -125,6 +131,23 @@ def test_plain_http_on_loopback(address: str) -> None:
         (
             LOOPBACK + "planning: {score: {maxDisruptionCostByNamespace: {a: -1}}}",
             "planning.score.maxDisruptionCostByNamespace",
+        ),
+        (LOOPBACK + "multikueue: {}", "multikueue: needs quota.mode Enforce, which is Off"),
+        (
+            LOOPBACK + "quota: {mode: Observe}\nmultikueue: {}",
+            "multikueue: needs quota.mode Enforce, which is Observe",
+        ),
+        (QUOTA + "multikueue: {origin: ''}", "multikueue.origin: expected"),
+        (QUOTA + "multikueue: {origin: a/b}", "multikueue.origin: expected"),
+        (QUOTA + "multikueue: {order: Cheapest}", "multikueue.order: invalid enum value"),
+        (QUOTA + "multikueue: {dispatcherName: x}", "multikueue.dispatcherName: is no such field"),
+        (
+            QUOTA + "multikueue: {singleClusterPreemptionTimeoutSeconds: 0}",
+            "multikueue.singleClusterPreemptionTimeoutSeconds: expected",
+        ),
+        (
+            QUOTA + "multikueue: {allowedNetworks: [10.0.0.0/8, 10.0.0.1/8]}",
+            "multikueue.allowedNetworks[1]: 10.0.0.1/8 has host bits set",
         ),
         (LOOPBACK + "quota: {mode: On}", "quota.mode: "),
         (LOOPBACK + "quota: {overdueSeconds: 0}", "quota.overdueSeconds: expected"),
