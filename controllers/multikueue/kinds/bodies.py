@@ -18,7 +18,7 @@ from api.workloads import JOB_UID_LABEL
 from controllers.multikueue.kinds.kind import Json
 from controllers.multikueue.life.seen import Mark
 
-__all__ = ["copy_body", "job_body"]
+__all__ = ["copy_body", "job_body", "sent_metadata"]
 
 LONGEST_LABEL: Final = 63
 NOT_THERE: Final = ("managedBy", "selector", "manualSelector", "ttlSecondsAfterFinished")
@@ -40,7 +40,7 @@ def copy_body(workload: Json, mark: Mark, origin: str, *, has_gate: bool) -> dic
     spec["podSets"] = [_covered(each, counts) for each in spec.get("podSets") or ()]
     if has_gate:
         spec["preemptionGates"] = [{"name": MULTIKUEUE_GATE}]
-    meta = _metadata(workload["metadata"], mark, origin)
+    meta = sent_metadata(workload["metadata"], mark, origin)
     meta["labels"].pop(JOB_UID_LABEL, None)  # Kueue would finish it as an orphan: its owner is not there
     return {"apiVersion": API_VERSION, "kind": "Workload", "metadata": meta, "spec": spec}
 
@@ -51,7 +51,7 @@ def job_body(job: Json, workload: Json, mark: Mark, origin: str) -> dict[str, An
     `workload`: the Job's Workload here.
     """
     spec = {key: value for key, value in job["spec"].items() if key not in NOT_THERE}
-    meta, name = _metadata(job["metadata"], mark, origin), workload["metadata"]["name"]
+    meta, name = sent_metadata(job["metadata"], mark, origin), workload["metadata"]["name"]
     labels, annotations = meta["labels"], meta["annotations"]
     annotations[PREBUILT_WORKLOAD_ANNOTATION] = name
     labels.pop(PREBUILT_WORKLOAD_LABEL, None)
@@ -70,7 +70,7 @@ def job_body(job: Json, workload: Json, mark: Mark, origin: str) -> dict[str, An
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": spec}
 
 
-def _metadata(meta: Json, mark: Mark, origin: str) -> dict[str, Any]:
+def sent_metadata(meta: Json, mark: Mark, origin: str) -> dict[str, Any]:
     """Name, namespace, labels and annotations; no owner, and no finalizer: nobody there would take it off."""
     annotations = {key: value for key, value in (meta.get("annotations") or {}).items() if key != APPLIED}
     return {
