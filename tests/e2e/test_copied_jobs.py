@@ -14,7 +14,7 @@ from controllers.jobs.owned_workload import Wish
 from controllers.multikueue.kinds.bodies import copy_body, job_body
 from controllers.multikueue.life.seen import Mark
 from hack.controlplane import objects
-from hack.controlplane.client import Json
+from hack.controlplane.client import ApiError, Json
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.job_sandbox import BATCH, QUEUE_NAME, JobSandbox
 from tests.e2e.quota_sandbox import KUEUE
@@ -51,8 +51,11 @@ class Sent:
         self._workload = workload_body(read_job(self._local), Wish(queue, 5, None, None))
         self.workload: str = self._workload["metadata"]["name"]
 
-    def copy(self) -> Json:
-        """Create the copy. Returns its spec."""
+    def copy(self, admitted: int | None = None) -> Json:
+        """Create the copy. Returns its spec. `admitted`: how many pods have quota on the manager; None: all."""
+        if admitted is not None:
+            assignments = [{"name": "main", "count": admitted}]
+            self._workload["status"] = {"admission": {"podSetAssignments": assignments}}
         made = copy_body(self._workload, MARK, ORIGIN, has_gate=False)
         spec: Json = self.box.client.create(made)["spec"]
         return spec
@@ -195,3 +198,38 @@ def test_a_copy_that_is_deleted_stops_its_job_and_loses_our_finalizer(box: JobSa
     box.client.delete(KUEUE, "Workload", sent.workload, box.name)
     wait_for(sent.is_gone, what=box.report)
     box.until_stopped("deleted")
+
+
+def test_a_job_of_the_same_name_that_is_not_the_managers_is_left_alone(box: JobSandbox) -> None:
+    """12404 and 11849: it keeps its own Workload, and the copy waits without a Job."""
+    box.queue("taken", 2)
+    box.job("taken", "taken", 1)
+    box.until_running("taken", 1)
+    own = box.workload_of("taken")
+    sent = Sent(box, "taken", "taken")
+    sent.copy()
+    box.until_admitted(sent.workload)
+    with pytest.raises(ApiError, match="already exists"):
+        sent.job()
+    box.rest()
+    assert box.until_running("taken", 1)
+    assert box.workload_of("taken") == own != sent.workload
+    assert "ownerReferences" not in box.get(sent.workload)["metadata"]
+    box.client.delete(KUEUE, "Workload", sent.workload, box.name)
+    wait_for(sent.is_gone)
+    assert box.until_running("taken", 1)
+
+
+def test_a_copy_of_a_job_with_partial_admission_starts_with_as_many_pods_as_there_is_quota_for(
+    box: JobSandbox,
+) -> None:
+    """On the manager it has quota for three of four pods. Here there is quota for two."""
+    box.queue("fewer", 2)
+    sent = Sent(box, "fewer", "fewer", 4, annotations={"kueue.x-k8s.io/job-min-parallelism": "1"})
+    assert sent.copy(admitted=3)["podSets"][0]["count"] == 3
+    box.until_admitted(sent.workload)
+    sent.job()
+    box.until_running("fewer", 2)
+    sent.evict()
+    box.until(sent.workload, "QuotaReserved", "False")
+    assert box.until_stopped("fewer")["spec"]["parallelism"] == 3
