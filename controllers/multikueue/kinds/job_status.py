@@ -59,7 +59,7 @@ def status_patch(job: Json, status: Json) -> dict[str, Any]:
 
 
 def _conditions(here: Mapping[str, Json], there: Mapping[str, Json]) -> dict[str, Json]:
-    """Those there, with what they need, and with what must not go.
+    """Those there, with what they need, and with what must stay.
 
     What announces an end waits for it: the announcement could not be taken back, and another attempt may end in
     another way.

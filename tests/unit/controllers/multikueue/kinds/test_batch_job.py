@@ -40,7 +40,7 @@ def test_only_jobs_are_sent(owner: tuple[str, str] | None, message: str) -> None
 
 @pytest.mark.parametrize("managed_by", [None, "kubernetes.io/job-controller"])
 def test_a_job_that_somebody_else_manages_is_not_sent(managed_by: str | None) -> None:
-    made = read_job(job(**({"managedBy": managed_by} if managed_by else {})))
+    made = read_job(job(managedBy=managed_by))
     workload = read_workload(workload_body(made, wish_of(made, Classes({}, {}))))
     wanted = f'Expecting spec.managedBy to be "{GATE}" not "{managed_by or ""}"'
     assert why_no_adapter(workload, made) == f"The owner is not managed by Kueue: {wanted}"

@@ -23,7 +23,7 @@ GATE: Final = "kueue.x-k8s.io/multikueue"
 
 
 def both(body: Json, admitted: int | None = None) -> tuple[Json, Json]:
-    """A Job here and its Workload, which has quota for so many pods."""
+    """A Job here and its Workload, which has quota for this number of pods."""
     made = read_job(body)
     workload = workload_body(made, wish_of(made, Classes({}, {})))
     workload["metadata"]["uid"] = "w"
