@@ -32,11 +32,8 @@ def started(box: JobSandbox, name: str) -> str:
     workload = box.workload_of(name)
     box.until(workload, "QuotaReserved")
     assert box.get_job(name)["spec"]["suspend"]
-    for status in (
-        {"nominatedClusterNames": ["a", "b"]},
-        {"nominatedClusterNames": None, "clusterName": "a"},
-    ):
-        box.change_status(workload, lambda _, status=status: status)
+    box.change_status(workload, lambda _: {"nominatedClusterNames": ["a", "b"]})
+    box.change_status(workload, lambda _: {"nominatedClusterNames": None, "clusterName": "a"})
     box.set_check(workload, check, "Ready")
     wait_for(lambda: not box.get_job(name)["spec"]["suspend"], what=lambda: box.told(name))
     return workload

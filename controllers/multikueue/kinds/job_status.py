@@ -76,7 +76,11 @@ def _conditions(here: Mapping[str, Json], there: Mapping[str, Json]) -> dict[str
 
 
 def _by_type(status: Json) -> dict[str, Json]:
-    said = [each for each in status.get("conditions") or () if isinstance(each, Mapping) and each.get("type")]
+    said = [
+        each
+        for each in status.get("conditions") or ()
+        if isinstance(each, Mapping) and _text(each.get("type"))
+    ]
     return {
         each["type"]: {**each, "message": str(each.get("message") or "")[:LONGEST_MESSAGE]}
         for each in said[:MOST_CONDITIONS]
@@ -111,6 +115,10 @@ def _counters(local: Json, there: Json, *, ended: bool) -> dict[str, Any]:
     return counters
 
 
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
 def _number(value: object) -> int:
     return min(max(0, value), MOST) if isinstance(value, int) else 0
 
@@ -120,10 +128,10 @@ def _indexes(spec: Json, there: Json) -> dict[str, Any]:
     completions = spec.get("completions")
     if spec.get("completionMode") != "Indexed" or completions is None:
         return {}
-    indexes = {"completedIndexes": _below(there.get("completedIndexes") or "", completions)}
+    indexes = {"completedIndexes": _below(_text(there.get("completedIndexes")), completions)}
     failed = there.get("failedIndexes")
     if spec.get("backoffLimitPerIndex") is not None and failed is not None:
-        indexes["failedIndexes"] = _below(failed, completions)
+        indexes["failedIndexes"] = _below(_text(failed), completions)
     return indexes
 
 
@@ -144,17 +152,23 @@ def _times(job: Json, there: Json, conditions: Mapping[str, Json], end: str) -> 
     """A Job that is suspended here has no start time, until it ends: then its template may still change. One that is
     not keeps the first one that it gets."""
     here, is_suspended = job.get("status") or {}, job["spec"].get("suspend") is True
-    start = there.get("startTime") if is_suspended else here.get("startTime") or there.get("startTime")
+    began, completed = (_time(there.get(name)) for name in ("startTime", "completionTime"))
+    start = began if is_suspended else here.get("startTime") or began
     if not end:
         return {"startTime": None if is_suspended else start}
-    since = conditions[end].get("lastTransitionTime")
-    first = (start, here.get("startTime"), there.get("completionTime"), since)
+    since = _time(conditions[end].get("lastTransitionTime"))
+    first = (start, here.get("startTime"), completed, since)
     start = next(filter(None, first), None) or job["metadata"].get("creationTimestamp")
     if end != COMPLETE:
         return {"startTime": start}
     # A clock there may be behind the one of an earlier cluster.
-    completed = max(filter(None, (there.get("completionTime") or since, start)), key=_moment, default=None)
+    completed = max(filter(None, (completed or since, start)), key=_moment, default=None)
     return {"startTime": start, "completionTime": completed}
+
+
+def _time(value: object) -> str | None:
+    """A time, if it is one."""
+    return value if isinstance(value, str) and instant(value) is not None else None
 
 
 def _moment(time: str) -> int:

@@ -120,3 +120,10 @@ def test_a_cluster_that_was_taken_over_can_say_anything() -> None:
     assert status["succeeded"] == 2**31 - 1
     assert status["completedIndexes"] == "3"
     assert len(str(status)) < 40_000
+    odd = {"completedIndexes": 3, "failedIndexes": [], "startTime": 5, "completionTime": "never", "ready": {}}
+    end = {"conditions": [said("Complete") | {"lastTransitionTime": 7, "type": ["x"]}, said("Complete")]}
+    status = mirrored_status(
+        local({}, completionMode="Indexed", completions=4, backoffLimitPerIndex=1), {**odd, **end}
+    )
+    assert status is not None
+    assert (status["startTime"], status["completionTime"], status["ready"]) == (LATEST, LATEST, 0)
