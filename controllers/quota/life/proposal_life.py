@@ -172,7 +172,7 @@ class Vanished:
 
 @dataclass(frozen=True, slots=True)
 class NotDeleted:
-    """It could not be deleted."""
+    """It could not be deleted. It may be gone all the same."""
 
     now: int
 
@@ -233,7 +233,9 @@ def _observed(life: ProposalLife, seen: Observation) -> ProposalLife:
             # A name may be used again: what is being written is not what has vanished.
             return life if name == life.writing else _without(life, name)
         case NotDeleted(now):
-            return _failed(life, now)
+            # It may be gone, if only the answer was lost.
+            unsure = replace(life, current="", says=None) if life.writing == life.current else life
+            return _failed(unsure, now)
         case Due():
             return life
 
