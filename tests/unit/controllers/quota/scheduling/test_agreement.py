@@ -294,7 +294,7 @@ async def test_a_copy_of_a_manager_is_asked_about_before_it_has_a_job() -> None:
     meta = msgspec.structs.replace(hero.metadata, labels={ORIGIN_LABEL: "manager"})
     stage = Stage(head=msgspec.structs.replace(hero, metadata=meta))
     assert (await stage.answer())[0] == NOWHERE
-    assert stage.agreement.refused(stage.decide()) == NOWHERE
+    assert stage.agreement.refused(stage.decide(), stage.snapshot) == NOWHERE
     stage = Stage(head=gated(stage.head))
     stage.nodes.rooms[frozenset({"old-1"})] = PLACED
     assert (await stage.answer())[1] == ["ns/old-1"]
