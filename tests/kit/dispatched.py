@@ -69,9 +69,7 @@ MANAGER: Final = "manager-uid"
 CHECK: Final = "clusters"
 KEY: Final = "team/train"
 DIGEST: Final = b"spec"
-SETTINGS: Final = Settings(
-    has_gates=True, by_cost=True, window=5 * SECOND, turn=300 * SECOND, give_up=None
-)
+SETTINGS: Final = Settings(has_gates=True, by_cost=True, window=5 * SECOND, turn=300 * SECOND, give_up=None)
 
 
 @dataclass
@@ -333,8 +331,7 @@ class World:
                     self.turns.append(Turn(name, act.number, act.cluster, act.began, act.until))
             case EndTurn():
                 self.turns = [
-                    replace(each, is_over=True) if each.name == act.name else each
-                    for each in self.turns
+                    replace(each, is_over=True) if each.name == act.name else each for each in self.turns
                 ]
             case MirrorJob():
                 job = self.clusters[act.cluster].seen_job if act.cluster else None

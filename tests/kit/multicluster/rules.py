@@ -83,7 +83,8 @@ def ran_twice_at_once(history: History) -> list[str]:
 
 
 def ran_after_the_end(history: History) -> list[str]:
-    """Jobs that were started after the manager, or a cluster that could be reached, had seen the end."""
+    """Jobs that were started in a cluster that could be reached, after the manager, or another such cluster, had seen
+    the end."""
     ends: dict[str, Bounds] = {}
     for uid, moment in _ends(history):
         ends[uid] = min(moment, ends.get(uid, moment), key=lambda each: each.high)
@@ -92,7 +93,9 @@ def ran_after_the_end(history: History) -> list[str]:
         for cluster in history.workers
         for key, spans in _running(history, cluster).items()
         for span in spans
-        if (uid := _workload_uid(span.event.body)) in ends and ends[uid].high < span.begin.low
+        if (uid := _workload_uid(span.event.body)) in ends
+        and ends[uid].high < span.begin.low
+        and not _is_away(history, cluster, span.begin)
     ]
 
 
@@ -274,6 +277,11 @@ def _was_known(history: History, cluster: str, moment: float) -> bool:
 def _is_lost(history: History, cluster: str, moment: Bounds) -> bool:
     """Whether the cluster may have counted as lost then."""
     return any(begin <= moment.high and moment.low <= end for begin, end in history.losses(cluster))
+
+
+def _is_away(history: History, cluster: str, moment: Bounds) -> bool:
+    """Whether the manager could not know then what is in the cluster."""
+    return any(begin <= moment.high and moment.low <= end for begin, end in history.absences(cluster))
 
 
 def _is_by_hand(history: History, event: Event) -> bool:

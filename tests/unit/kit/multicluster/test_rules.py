@@ -233,6 +233,13 @@ def test_a_job_that_runs_again_after_its_end() -> None:
     ]
 
 
+def test_a_job_that_a_lost_cluster_starts_after_its_end() -> None:
+    made = clean()
+    made.history.faults.append(Fault("cut", "alpha", 12, 20))
+    made.put(16, "alpha", job_copy(uid="uid-second"))
+    assert judged(made.history) == set()
+
+
 @pytest.mark.parametrize("is_away", [False, True])
 def test_a_job_that_runs_again_after_its_end_there(is_away: bool) -> None:
     """Also if the manager never said so, unless the cluster was away before the manager could see the end (14734)."""
