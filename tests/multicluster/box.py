@@ -17,7 +17,7 @@ from tests.e2e.support import REPRIEVE, condition, wait_for
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.multicluster.trio import CLUSTERS, MANAGER, WORKERS, Trio
 
-__all__ = ["QUEUE", "Box", "Place"]
+__all__ = ["PRIORITY_CLASS", "QUEUE", "Box", "Place"]
 
 QUEUE: Final = "q"
 """The name of the LocalQueue in every cluster."""

@@ -21,8 +21,7 @@ from tests.e2e.support import POLL_SECONDS, REPRIEVE
 from tests.kit.multicluster.history import MANAGER, History
 from tests.kit.multicluster.rest import Stand, unrest
 from tests.kit.multicluster.rules import RULES
-from tests.multicluster.box import QUEUE, Box, Place
-from tests.multicluster.kueue_manager import apply_status
+from tests.multicluster.box import PRIORITY_CLASS, QUEUE, Box, Place
 from tests.multicluster.recorder import Recorder
 from tests.multicluster.trio import CLUSTERS, SETTINGS, WORKERS, Trio
 
@@ -195,10 +194,11 @@ class Histories:
             box.delete_orphaning(name)
 
     def _reprioritize(self, box: Box) -> None:
-        if name := self._any(box.manager, KUEUE, "Workload"):
+        if name := self._any(box.manager, BATCH, "Job"):
             priority = self._dice.choice(PRIORITIES)
             self._note(box, f"the priority of {name} becomes {priority}")
-            box.manager.patch_spec("Workload", name, {"priority": priority}, namespaced=True)
+            labels = {PRIORITY_CLASS: box.priority(priority)}
+            box.manager.patch_job(name, {"metadata": {"labels": labels}})
 
     def _deactivate(self, box: Box) -> None:
         """Evicted here, and active again some time later."""
@@ -238,10 +238,8 @@ class Histories:
         name, place = self._any_copy(box)
         if name and box.gate(name, place.node) == "Open":
             self._note(box, f"closes the gate of {name} in {place.node}")
-            body = place.get(name)
-            for gate in body["status"]["preemptionGates"]:
-                gate["position"] = "Closed"
-            apply_status(place.client, body, versioned=False)
+            gates = [{**each, "position": "Closed"} for each in place.get(name)["status"]["preemptionGates"]]
+            place.patch_status("Workload", name, {"preemptionGates": gates}, namespaced=True)
 
     def _change_quota(self, box: Box) -> None:
         place = box.places[self._dice.choice(WORKERS)]

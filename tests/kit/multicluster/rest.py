@@ -133,9 +133,9 @@ def _untrue(stand: Stand) -> Iterator[str]:
                 yield f"Workload {_key(each)} waits without a reason"
             continue
         state, said = _state(stand, each), _said(stand, each)
-        if state in ("Ready", ""):
+        if state != "Pending":
             yield f"Workload {_key(each)} has quota and its check is {state or 'missing'}, but it is not Admitted"
-        if state == "Pending":
+        else:
             for cluster in stand.clusters:
                 yield from _untrue_line(stand, each, cluster, said)
 

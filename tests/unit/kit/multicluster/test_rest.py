@@ -65,7 +65,7 @@ def test_clean_clusters_pass(clusters: Clusters) -> None:
     ids=["gone", "without quota", "finished", "rejected", "inactive"],
 )
 def test_a_copy_that_belongs_to_no_attempt(here: list[Json], reason: str) -> None:
-    [text] = found({MANAGER: here, "beta": [copy_of()]})
+    text, *_ = found({MANAGER: here, "beta": [copy_of()]})
     assert text.startswith("Workload ns/w is left in beta: ")
     assert text.endswith(reason)
 
@@ -167,6 +167,11 @@ def test_a_check_that_is_ready_and_nothing_follows() -> None:
     clusters = runs()
     clusters[MANAGER][0] = workload(check="Ready", clusterName="alpha")
     assert found(clusters) == ["Workload ns/w has quota and its check is Ready, but it is not Admitted"]
+
+
+def test_a_check_that_is_rejected_and_nothing_follows() -> None:
+    [text] = found({MANAGER: [workload(check="Rejected"), job()]})
+    assert text == "Workload ns/w has quota and its check is Rejected, but it is not Admitted"
 
 
 def test_a_turn_of_an_attempt_that_is_over() -> None:
