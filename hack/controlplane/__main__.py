@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import click
 import yaml
 
 from hack.controlplane.binaries import BinariesError
 from hack.controlplane.components import FOLDERS, QUOTA_FOLDERS, Options
+from hack.controlplane.fleet import ALLOWED, Fleet, manager_options, worker_options
 from hack.controlplane.nodes import wait_for_nodes
 from hack.controlplane.objects import node
-from hack.controlplane.plane import ControlPlane, take_down
+from hack.controlplane.plane import RECORDS, ControlPlane, take_down, up_together
 from hack.controlplane.processes import ProcessFailedError
+
+MANAGER: Final = "manager"
+"""The folder of the manager's plane."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -39,7 +46,7 @@ def up(
     directory: Path, nodes: int, without_reprieve: bool, webhooks: bool, quota: bool, settings: Path | None
 ) -> None:
     """Start a control plane. Prints the path of its kubeconfig when everything is ready."""
-    if (directory / "processes.json").exists():
+    if (directory / RECORDS).exists():
         raise click.ClickException(
             f"{directory} has a control plane already (hack/cluster down --dir {directory})"
         )
@@ -66,12 +73,38 @@ def up(
 @click.option(
     "--dir", "directory", type=click.Path(path_type=Path, file_okay=False), required=True, help="Its folder."
 )
-def down(directory: Path) -> None:
-    """End the control plane of a folder. Its logs stay."""
+@click.option("--worker", "workers", multiple=True, default=("alpha", "beta"), help="The name of a worker.")
+def fleet(directory: Path, workers: Sequence[str]) -> None:
+    """Start a manager and worker clusters, each with reprieve. Prints the paths of their kubeconfigs."""
+    names = (MANAGER, *workers)
+    if any((directory / name / RECORDS).exists() for name in names):
+        raise click.ClickException(f"{directory} has control planes already")
+    quota = {"quota": {"mode": "Enforce"}}
+    manager = {**quota, "multikueue": {"allowedNetworks": list(ALLOWED)}}
+    options = {MANAGER: manager_options(manager, start_reprieve=True)}
+    options |= {name: worker_options(quota) for name in workers}
+    planes = {
+        name: ControlPlane(directory / name, replace(each, detached=True)) for name, each in options.items()
+    }
     try:
-        ended = take_down(directory)
-    except FileNotFoundError:
-        raise click.ClickException(f"no control plane runs in {directory}") from None
+        up_together(list(planes.values()))
+        Fleet(planes.pop(MANAGER), planes).join(proxies=False)
+    except (BinariesError, ProcessFailedError) as error:
+        raise click.ClickException(str(error)) from None
+    for name in names:
+        click.echo(directory / name / "kubeconfig")
+
+
+@main.command()
+@click.option(
+    "--dir", "directory", type=click.Path(path_type=Path, file_okay=False), required=True, help="Its folder."
+)
+def down(directory: Path) -> None:
+    """End the control plane of a folder, or a manager and its workers. The logs stay."""
+    found = [each.parent for each in (directory / RECORDS, *directory.glob(f"*/{RECORDS}")) if each.exists()]
+    if not found:
+        raise click.ClickException(f"no control plane runs in {directory}")
+    ended = [name for each in found for name in take_down(each)]
     click.echo(f"ended {', '.join(ended) or 'nothing, it had ended before'}", err=True)
 
 

@@ -50,12 +50,14 @@ RIGHTS: Final[tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]] = (
 """By API group: resources and verbs of the manager in a worker cluster."""
 
 
-def manager_options(settings: Mapping[str, object] | None = None, *, replicas: int = 1) -> Options:
-    """A manager's plane: no pod runs there. reprieve does not start with the plane."""
+def manager_options(
+    settings: Mapping[str, object] | None = None, *, replicas: int = 1, start_reprieve: bool = False
+) -> Options:
+    """A manager's plane: no pod runs there."""
     return Options(
         reprieve=True,
         replicas=replicas,
-        start_reprieve=False,
+        start_reprieve=start_reprieve,
         nodes=False,
         manifests=(*QUOTA_FOLDERS, "multikueue"),
         reprieve_settings=settings,
@@ -87,12 +89,14 @@ class Fleet:
             raise LookupError(f"{name} is not joined")
         return found
 
-    def join(self, *, cpu: str = "1000") -> None:
+    def join(self, *, proxies: bool = True, cpu: str = "1000") -> None:
         """Make everything by which the manager knows its workers: accounts, Secrets, MultiKueueClusters, a
-        MultiKueueConfig, an AdmissionCheck. Each worker gets a node named like itself."""
+        MultiKueueConfig, an AdmissionCheck. Each worker gets a node named like itself. `proxies`: the manager reaches
+        workers through proxies, which end with this process."""
         self.manager.client.apply(_namespace(MANAGER_NAMESPACE))
         for name, plane in self.workers.items():
-            plane.open_outside()
+            if proxies:
+                plane.open_outside()
             invite(plane.client)
             plane.client.create(node(name, cpu=cpu, memory="4Ti", pods=2000))
             self.give_kubeconfig(name)
@@ -149,7 +153,7 @@ def invite(worker: Client) -> None:
 
 
 def kubeconfig_of(worker: ControlPlane) -> Json:
-    """A kubeconfig with a new token of the manager's account, which leads to the worker's proxy."""
+    """A kubeconfig with a new token of the manager's account. It leads to the worker's proxy, if there is one."""
     path = f"/api/v1/namespaces/{MANAGER_NAMESPACE}/serviceaccounts/{ACCOUNT}/token"
     request = {
         "apiVersion": "authentication.k8s.io/v1",
@@ -158,7 +162,8 @@ def kubeconfig_of(worker: ControlPlane) -> Json:
     }
     token = worker.client.request("POST", path, request)["status"]["token"]
     authority = base64.b64encode(worker.layout.authority.pair.certificate.read_bytes()).decode()
-    server = f"https://{HOST}:{worker.layout.port[OUTSIDE]}"
+    port = worker.layout.port["kube-apiserver" if worker.outside is None else OUTSIDE]
+    server = f"https://{HOST}:{port}"
     return {
         "apiVersion": "v1",
         "kind": "Config",

@@ -33,10 +33,11 @@ from hack.controlplane.processes import Process, stop_recorded, wait_until, writ
 from hack.controlplane.proxy import Proxy
 from kube.lease import ADDRESS
 
-__all__ = ["ControlPlane", "Options", "take_down", "up_together"]
+__all__ = ["RECORDS", "ControlPlane", "Options", "take_down", "up_together"]
 
 START_SECONDS: Final = 120.0
 RECORDS: Final = "processes.json"
+"""The file in a plane's folder with its processes."""
 DONE: Final = object()
 COLLECTS_SELDOM: Final = {"GOGC": os.environ.get("GOGC", "400")}
 """For programs in Go: less garbage collection for more memory. It takes a quarter of the CPU time of a start.
