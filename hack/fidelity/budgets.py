@@ -48,7 +48,7 @@ SEVERAL: Final = "more than one PodDisruptionBudget"
 PARALLEL: Final = 8
 LABELS: Final = ("a", "b")
 NARROW: Final = tuple({"app": app, "n": number} for app in LABELS for number in "01")
-"""Labels of budgets of which none selects a pod of another one."""
+"""Labels of budgets that do not overlap: each pod has one of them at the most."""
 KINDS: Final = (
     ("v1", "Pod"), ("v1", "ReplicationController"), ("apps/v1", "ReplicaSet"), ("apps/v1", "Deployment"),
     ("apps/v1", "StatefulSet"), ("policy/v1", "PodDisruptionBudget"),
