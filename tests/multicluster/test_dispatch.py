@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from tests.e2e.support import wait_for
+from typing import Final
+
+from api.groups import POD_GROUP_LABEL
+from tests.e2e.support import REPRIEVE, wait_for
 from tests.multicluster.conftest import Boxes
+
+POLICY: Final = {"gang": {"minCount": 2}}
 
 
 def test_a_job_runs_in_one_cluster_and_its_end_is_shown_on_the_manager(boxes: Boxes) -> None:
@@ -20,3 +25,22 @@ def test_a_job_runs_in_one_cluster_and_its_end_is_shown_on_the_manager(boxes: Bo
     )
     assert not box.manager.is_suspended("train")
     assert box.places[other].find_job("train") is None
+
+
+def test_the_pod_group_of_a_gang_goes_with_its_job_and_leaves_with_it(boxes: Boxes) -> None:
+    box = boxes("gang", alpha=2, beta=2)
+    group = {"apiVersion": REPRIEVE, "kind": "PodGroup", "metadata": {"name": "g", "namespace": box.name}}
+    box.manager.client.create({**group, "spec": {"schedulingPolicy": POLICY}})
+    box.job("train", 2, template_labels={POD_GROUP_LABEL: "g"})
+    workload = box.workload_of("train")
+    winner = box.until_admitted(workload)
+    box.places[winner].until_running("train", 2)
+    assert (
+        box.places[winner].client.get(REPRIEVE, "PodGroup", "g", box.name)["spec"]["schedulingPolicy"]
+        == POLICY
+    )
+    box.end(winner, "train")
+    box.until(workload, "Finished")
+    wait_for(
+        lambda: box.places[winner].client.find(REPRIEVE, "PodGroup", "g", box.name) is None, what=box.story
+    )

@@ -18,9 +18,10 @@ from controllers.multikueue.life.seen import Mark, RemoteJob
 from kube.client import ApiClient, get_or_none
 from quota.state.workloads import attempt_of
 
-__all__ = ["JOB_PATH", "Originals", "WORKLOAD_PATH"]
+__all__ = ["GROUP_PATH", "JOB_PATH", "Originals", "WORKLOAD_PATH"]
 
 WORKLOAD_PATH: Final = "/apis/kueue.x-k8s.io/v1beta2/namespaces/{}/workloads/{}"
+GROUP_PATH: Final = "/apis/reprieve.dev/v1alpha1/namespaces/{}/podgroups/{}"
 JOB_PATH: Final = "/apis/batch/v1/namespaces/{}/jobs/{}"
 Json = dict[str, Any]
 NOBODY: Final = Mark("", "", "")
@@ -61,6 +62,12 @@ class Originals:
         body = await get_or_none(self._client, JOB_PATH.format(meta.namespace, meta.name))
         found: Json | None = orjson.loads(body) if body is not None else None
         return found if found is not None and found["metadata"]["uid"] == meta.uid else None
+
+    async def group(self, namespace: str, name: str) -> Json | None:
+        """The PodGroup of this name, or None. Raises ApiError."""
+        body = await get_or_none(self._client, GROUP_PATH.format(namespace, name))
+        found: Json | None = orjson.loads(body) if body is not None else None
+        return found
 
     def is_mirrored(self, key: str, job: TemplatedJob, remote: RemoteJob | None) -> bool:
         """Whether the status of the Job there was compared with that of the Job here since one of them changed."""

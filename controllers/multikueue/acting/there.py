@@ -13,6 +13,7 @@ from api.clock import Clock
 from api.multikueue import DISPATCHED_BY, EVICTED_ON_MANAGER, FENCED_BY, MULTIKUEUE_GATE, ORIGIN_LABEL
 from api.times import rfc3339
 from api.workloads import DEACTIVATION_TARGET, Workload
+from controllers.multikueue.acting.groups import Groups
 from controllers.multikueue.acting.identity import Identity
 from controllers.multikueue.acting.originals import JOB_PATH, WORKLOAD_PATH, Originals
 from controllers.multikueue.acting.telling import Telling
@@ -66,6 +67,7 @@ class ActsThere:
     ) -> None:
         self._originals, self._identity, self._telling = originals, identity, telling
         self._remember, self._clock = remember, clock
+        self._groups = Groups(originals, identity.origin)
 
     async def carry_out(self, act: There, seen: Seen, cluster: Connection) -> None:
         """Raises ApiError if the act must be tried again."""
@@ -204,6 +206,7 @@ class ActsThere:
             return
         await failpoint("multikueue.before_dry_run")
         try:
+            await self._groups.send(body, self._mark(seen), seen.key, cluster, is_trial=True)
             await cluster.sender.send(
                 "dry run of a Job",
                 "POST",
@@ -216,7 +219,7 @@ class ActsThere:
             if found is not None:
                 cluster.apply_job(found)
             elif not (error.status == HTTPStatus.BAD_REQUEST and NO_DRY_RUN in error.message):
-                self._out(error, seen, cluster, "Job")
+                self._out(error, seen, cluster, "Job or PodGroup")
                 return
         await failpoint("multikueue.after_dry_run")
         self._remember(seen, lambda memory: memory.took(cluster.name))
@@ -227,13 +230,14 @@ class ActsThere:
             return
         await failpoint("multikueue.before_job")
         try:
+            await self._groups.send(body, self._mark(seen), seen.key, cluster, is_trial=False)
             answer = await cluster.sender.send(
                 "Job", "POST", _collection(JOB_PATH, seen.key), body=orjson.dumps(body)
             )
         except ApiError as error:
             found = await self._found(error, JOB_PATH, self._job_key(seen), cluster)
             if found is None:
-                self._out(error, seen, cluster, "Job")
+                self._out(error, seen, cluster, "Job or PodGroup")
                 return
             answer = found
         cluster.apply_job(answer)
