@@ -41,9 +41,11 @@ def verbs_on(resource: str, rules: list[Json]) -> set[str]:
 
 
 def test_rights_are_given_to_our_service_accounts_only() -> None:
+    """And in a worker cluster to the account of its manager."""
     subjects = [subject for each in objects(*BINDINGS) for subject in each["subjects"]]
-    assert {(each["kind"], each.get("namespace")) for each in subjects} == {("ServiceAccount", NAMESPACE)}
-    assert {each["name"] for each in subjects} == ACCOUNTS
+    assert {each["kind"] for each in subjects} == {"ServiceAccount"}
+    expected = {(NAMESPACE, name) for name in ACCOUNTS} | {("reprieve-multikueue", "manager")}
+    assert {(each.get("namespace"), each["name"]) for each in subjects} == expected
 
 
 def test_no_role_of_users_or_nodes_grows_by_ours() -> None:
@@ -104,3 +106,21 @@ def test_the_lease_that_says_who_acts_is_changed_by_name_only() -> None:
         rules = [rule for rule in rules_of(account, "base") if "leases" in rule["resources"]]
         changing = [rule for rule in rules if rule["verbs"] != ["create"]]
         assert [rule["resourceNames"] for rule in changing] == [[lease]]
+
+
+def test_a_manager_writes_in_a_worker_cluster_only_where_a_role_binding_says_so() -> None:
+    """14755: otherwise a tenant of the manager runs pods in any namespace there that has the name of his own."""
+    below = "multikueue-worker"
+    everywhere = {each["roleRef"]["name"] for each in objects("ClusterRoleBinding", below=below)}
+    assert everywhere == {"reprieve-multikueue-worker"}
+    read = [
+        rule
+        for each in objects("ClusterRole", below=below)
+        for rule in each["rules"]
+        if each["metadata"]["name"] in everywhere
+    ]
+    assert {verb for rule in read for verb in rule["verbs"]} <= READS
+    assert not {"secrets", "pods"} & {resource for rule in read for resource in rule["resources"]}
+    bound = [each["metadata"].get("namespace") for each in objects("RoleBinding", below=below)]
+    assert bound == ["reprieve-multikueue"]
+    assert {resource for rule in own for resource in rule["resources"]} == {"leases", "workloads"}
