@@ -61,9 +61,9 @@ def state(position: str) -> Json:
 
 def patch(client: Client, body: Json, change: Json, subresource: str = "") -> Json:
     meta = body["metadata"]
-    plural = "jobs" if body["kind"] == "Job" else "workloads"
-    path = f"/apis/{body['apiVersion']}/namespaces/{meta['namespace']}/{plural}/{meta['name']}{subresource}"
-    return client.request("PATCH", path, change, content_type="application/merge-patch+json")
+    return client.patch(
+        body["apiVersion"], body["kind"], meta["name"], change, meta["namespace"], subresource
+    )
 
 
 @pytest.fixture(scope="module")
@@ -172,11 +172,11 @@ def test_only_the_manager_says_what_is_a_copy(
 def test_only_the_manager_opens_the_gate(manager: Client, kueue: Client) -> None:
     body = workload("gated", labels=LABELS)
     manager.create(body)
-    patch(kueue, body, {"status": state("Closed")}, "/status")
+    patch(kueue, body, {"status": state("Closed")}, "status")
     assert "opens the preemption gate" in forbidden(
-        lambda: patch(kueue, body, {"status": state("Open")}, "/status")
+        lambda: patch(kueue, body, {"status": state("Open")}, "status")
     )
-    patch(manager, body, {"status": state("Open")}, "/status")
+    patch(manager, body, {"status": state("Open")}, "status")
     # What Kueue's controllers write while it is open: conditions, the gate as it is, and closing it.
     condition = {
         "type": "QuotaReserved",
@@ -185,10 +185,10 @@ def test_only_the_manager_opens_the_gate(manager: Client, kueue: Client) -> None
         "message": "m",
         "lastTransitionTime": "2026-01-01T00:00:00Z",
     }
-    patch(kueue, body, {"status": {"conditions": [condition]}}, "/status")
-    patch(kueue, body, {"status": state("Open")}, "/status")
-    patch(kueue, body, {"status": state("Closed")}, "/status")
-    forbidden(lambda: patch(kueue, body, {"status": state("Open")}, "/status"))
+    patch(kueue, body, {"status": {"conditions": [condition]}}, "status")
+    patch(kueue, body, {"status": state("Open")}, "status")
+    patch(kueue, body, {"status": state("Closed")}, "status")
+    forbidden(lambda: patch(kueue, body, {"status": state("Open")}, "status"))
     forbidden(
         lambda: patch(kueue, body, {"status": {"preemptionGates": None}, "spec": {"preemptionGates": None}})
     )
@@ -202,5 +202,5 @@ def test_other_workloads_are_not_hindered(kueue: Client) -> None:
     kueue.create(body)
     other = {"name": "example.com/gate", "position": "Open", "lastTransitionTime": "2026-01-01T00:00:00Z"}
     patch(kueue, body, {"spec": {"preemptionGates": [{"name": "example.com/gate"}]}})
-    patch(kueue, body, {"status": {"preemptionGates": [other]}}, "/status")
+    patch(kueue, body, {"status": {"preemptionGates": [other]}}, "status")
     kueue.delete(KUEUE, "Workload", "free", TEAM)

@@ -1,0 +1,149 @@
+"""The manager's connections to real worker clusters: a new token, a network that fails, a second manager, gates."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+
+from api.kueue import API_VERSION
+from api.multikueue import MANAGER_NAMESPACE
+from api.times import rfc3339_micro
+from hack.controlplane.client import Json
+from hack.controlplane.fleet import ACCOUNT, CHECK, invite
+from hack.controlplane.processes import wait_until
+from tests.kit.clock import PATIENCE_SECONDS
+from tests.multicluster.trio import WORKERS, Trio
+
+LEASE = "multikueue-multikueue"
+GATES = "reprieve.dev/PreemptionGates"
+
+
+def condition(trio: Trio, name: str, kind: str = "Active", of: str = "MultiKueueCluster") -> Json:
+    found = trio.client("manager").get(API_VERSION, of, name)
+    conditions = found.get("status", {}).get("conditions", [])
+    missing: Json = {"status": "", "reason": "", "message": ""}
+    return next((each for each in conditions if each["type"] == kind), missing)
+
+
+def says(trio: Trio, name: str, reason: str, kind: str = "Active", of: str = "MultiKueueCluster") -> Json:
+    """Wait for the reason."""
+
+    def shown() -> str:
+        return f"{name}: {condition(trio, name, kind, of)}"
+
+    wait_until(lambda: condition(trio, name, kind, of)["reason"] == reason, PATIENCE_SECONDS, shown)
+    return condition(trio, name, kind, of)
+
+
+def watches(trio: Trio, name: str) -> int:
+    """How many watches of Workloads the manager has begun in the worker."""
+    user = f"system:serviceaccount:{MANAGER_NAMESPACE}:{ACCOUNT}"
+    lines = trio.plane(name).audit_log.read_text().splitlines()
+    events = [json.loads(line) for line in lines if user in line]
+    return sum(
+        event["verb"] == "watch" and event["objectRef"]["resource"] == "workloads"
+        for event in events
+        if event["stage"] == "ResponseStarted"
+    )
+
+
+def connected(trio: Trio) -> None:
+    for name in WORKERS:
+        says(trio, name, "Active")
+
+
+def test_the_manager_connects_and_tries_gates(trio: Trio) -> None:
+    connected(trio)
+    for name in WORKERS:
+        assert condition(trio, name)["message"] == "Connected"
+        assert says(trio, name, "Honoured", GATES)["status"] == "True"
+        assert trio.client(name).list(API_VERSION, "Workload", MANAGER_NAMESPACE) == []
+        lease = trio.client(name).get("coordination.k8s.io/v1", "Lease", LEASE, MANAGER_NAMESPACE)
+        here = trio.client("manager").get("v1", "Namespace", "kube-system")
+        assert lease["spec"]["holderIdentity"] == here["metadata"]["uid"]
+    assert says(trio, CHECK, "Active", of="AdmissionCheck")["status"] == "True"
+
+
+def test_a_rotated_token_is_used_without_a_restart(trio: Trio) -> None:
+    """The old one is not valid any longer: its account was made anew. No other cluster loses a watch."""
+    connected(trio)
+    other, process = watches(trio, "beta"), trio.process("manager").pid
+    alpha = trio.client("alpha")
+    alpha.delete("v1", "ServiceAccount", ACCOUNT, MANAGER_NAMESPACE)
+    invite(alpha)
+    trio.fleet.give_kubeconfig("alpha")
+    lease = alpha.get("coordination.k8s.io/v1", "Lease", LEASE, MANAGER_NAMESPACE)["spec"]["renewTime"]
+    wait_until(
+        lambda: (
+            alpha.get("coordination.k8s.io/v1", "Lease", LEASE, MANAGER_NAMESPACE)["spec"]["renewTime"]
+            > lease
+        ),
+        PATIENCE_SECONDS,
+        lambda: "the Lease is not renewed",
+    )
+    connected(trio)
+    assert watches(trio, "beta") == other
+    assert trio.process("manager").pid == process
+
+
+def test_a_secret_that_is_unsafe_is_refused_and_a_good_one_is_used_at_once(trio: Trio) -> None:
+    connected(trio)
+    trio.fleet.write_secret("alpha", {"kubeconfig": "users: [{name: a, user: {exec: {command: sh}}}]"})
+    said = says(trio, "alpha", "InsecureKubeConfig")
+    assert said["message"].startswith("load client config failed: users[0].user.exec: is not allowed")
+    assert (
+        says(trio, CHECK, "SomeActiveClusters", of="AdmissionCheck")["message"]
+        == "Inactive clusters: [alpha]"
+    )
+    trio.fleet.give_kubeconfig("alpha")
+    connected(trio)
+    says(trio, CHECK, "Active", of="AdmissionCheck")
+
+
+def test_a_cluster_that_is_silent_is_inactive_and_comes_back(trio: Trio) -> None:
+    connected(trio)
+    trio.proxy("alpha").disturb("BlackHole")
+    said = says(trio, "alpha", "ClientConnectionFailed")
+    assert "; connection attempts: " in said["message"]
+    assert ", next connection attempt: 20" in said["message"]
+    assert condition(trio, "beta")["reason"] == "Active"
+    trio.proxy("alpha").disturb("Pass")
+    says(trio, "alpha", "Active")
+
+
+def test_connections_that_are_reset_are_no_loss(trio: Trio) -> None:
+    """12999: watches are resumed, and nothing is said."""
+    connected(trio)
+    before = condition(trio, "alpha")
+    begun = watches(trio, "alpha")
+    trio.proxy("alpha").disturb("Reset")
+    trio.proxy("alpha").disturb("Pass")
+    wait_until(lambda: watches(trio, "alpha") > begun, PATIENCE_SECONDS, lambda: "no watch is resumed")
+    assert condition(trio, "alpha") == before
+
+
+def test_a_second_manager_of_the_origin_is_stopped(trio: Trio) -> None:
+    connected(trio)
+    client = trio.client("alpha")
+
+    def hold() -> None:
+        spec = {
+            "holderIdentity": "another",
+            "leaseDurationSeconds": 15,
+            "renewTime": rfc3339_micro(time.time()),
+        }
+        client.patch("coordination.k8s.io/v1", "Lease", LEASE, {"spec": spec}, MANAGER_NAMESPACE)
+
+    def held_until(condition_: Callable[[], bool]) -> bool:
+        hold()
+        return condition_()
+
+    wait_until(
+        lambda: held_until(lambda: condition(trio, "alpha")["reason"] == "OriginInUse"),
+        PATIENCE_SECONDS,
+        lambda: str(condition(trio, "alpha")),
+    )
+    assert "kube-system another uses the origin multikueue" in condition(trio, "alpha")["message"]
+    assert condition(trio, "beta")["reason"] == "Active"
+    says(trio, "alpha", "Active")  # once the other one has been silent for as long as its Lease lasts
