@@ -203,10 +203,10 @@ def test_a_copy_that_is_deleted_stops_its_job_and_loses_our_finalizer(box: JobSa
 def test_a_job_of_the_same_name_that_is_not_the_managers_is_left_alone(box: JobSandbox) -> None:
     """12404 and 11849: it keeps its own Workload, and the copy waits without a Job."""
     box.queue("taken", 2)
+    sent = Sent(box, "taken", "taken")
     box.job("taken", "taken", 1)
     box.until_running("taken", 1)
     own = box.workload_of("taken")
-    sent = Sent(box, "taken", "taken")
     sent.copy()
     box.until_admitted(sent.workload)
     with pytest.raises(ApiError, match="already exists"):
