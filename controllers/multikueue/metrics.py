@@ -25,7 +25,7 @@ ADMITTED = Counter(
 )
 TURNS = Counter(
     "reprieve_multikueue_turns_total",
-    "Turns of worker clusters to preempt, by what became of them.",
+    "Turns of worker clusters to preempt that are over, by their end.",
     ["cluster", "end"],
     registry=None,
 )

@@ -13,7 +13,7 @@ from controllers.multikueue.life.memory import Memory
 from controllers.multikueue.life.seen import ClusterSeen, Copy, Seen
 from runtime.exchange.dispatch_reports import CheckReport
 
-__all__ = ["EVERY", "LIMIT", "Line", "pending", "said", "throttled"]
+__all__ = ["LIMIT", "Line", "pending", "said", "throttled"]
 
 EVERY: Final = 10_000_000
 """The least time between two texts with the same reasons, in microseconds."""
@@ -86,7 +86,7 @@ def pending(check: str, lines: Iterable[tuple[str, Line]], since: str) -> tuple[
 def throttled(
     memory: Memory, report: CheckReport, kinds: tuple[str, ...], now: int
 ) -> tuple[Memory, CheckReport, int | None]:
-    """What is reported, and when another text may be. A new kind of line is told at once."""
+    """What is reported, and when another text may be. A new kind of line is reported at once."""
     before = memory.said
     if before is not None and memory.said_kinds == kinds and before.name == report.name:
         if before.message == report.message:

@@ -30,7 +30,7 @@ from controllers.multikueue.life.messages import said
 from controllers.multikueue.life.order import cost_words, first, is_known, why_first
 from controllers.multikueue.life.seen import ClusterSeen, Seen, Settings, Turn
 
-__all__ = ["Turns", "end_former_turns", "is_candidate", "sync_turns"]
+__all__ = ["Turns", "end_former_turns", "sync_turns"]
 
 NOT_CONSIDERED: Final = "PendingEvaluation"
 GATED: Final = frozenset({"AdmissionGated", NOT_CONSIDERED})
@@ -51,7 +51,7 @@ class Turns:
 def sync_turns(seen: Seen, memory: Memory, settings: Settings, now: int) -> Turns:
     """What follows for the gates of a Workload that no cluster has admitted.
 
-    Copies that differ or have to go are none of its business: their clusters get another act first.
+    It does not mind copies that differ: their clusters get another act first.
     """
     memory = _note(seen, memory, now)
     last = seen.turns[-1] if seen.turns else None
