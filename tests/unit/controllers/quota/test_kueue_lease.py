@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from api.times import rfc3339
-from api.yaml import Json
 from controllers.quota.kueue_lease import SURE_SECONDS, Alone, LeaseSeen, judge
 from kube.client import ApiClient
 from tests.kit.clock import ManualClock
@@ -60,7 +59,7 @@ def test_a_lease_that_is_renewed_seldom_is_held_for_as_long_as_it_says() -> None
 class Stored(ApiClient):
     """An API server without Leases, and with one Workload."""
 
-    def __init__(self, body: Json) -> None:
+    def __init__(self, body: dict[str, Any]) -> None:
         self._body = body
 
     async def request(self, method: str, path: str, **options: Any) -> bytes:
@@ -87,7 +86,7 @@ async def test_a_fresh_write_of_kueue_shows_that_it_manages_but_on_copies(
     """Kueue's manager of several clusters writes to its copies in this cluster from another one."""
     clock = ManualClock()
     fields = [{"manager": manager, "time": rfc3339(clock.wall() - age)}]
-    meta = {"name": "w", "namespace": "ns", "uid": "u", "labels": labels, "managedFields": fields}
+    meta: dict[str, Any] = {"name": "w", "namespace": "ns", "labels": labels, "managedFields": fields}
     alone = Alone(Stored({"metadata": meta}), "lease", clock)
     alone.suspect(workload("w", "q", 1))
     running = asyncio.create_task(asyncio.sleep(60.0))

@@ -120,7 +120,7 @@ def dispatching(controller: str = MULTIKUEUE, name: str = "default") -> KnownFac
 @pytest.mark.parametrize("manager", ["", "kubernetes.io/job-controller", None, MULTIKUEUE])
 @pytest.mark.parametrize("suspend", [True, False])
 def test_a_job_that_runs_in_another_cluster_is_not_run_here(manager: str | None, suspend: bool) -> None:
-    spec = {"suspend": suspend} | ({} if manager == "" else {"managedBy": manager})
+    spec: dict[str, Any] = {"suspend": suspend} | ({} if manager == "" else {"managedBy": manager})
     made = asked(job({QUEUE: "q"}, **spec), QUEUES, dispatching(name="q"))
     assert made == job({QUEUE: "q"}, suspend=True, managedBy=MULTIKUEUE)
     assert asked(made, QUEUES, dispatching(name="q")) is made

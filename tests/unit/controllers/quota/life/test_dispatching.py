@@ -59,7 +59,7 @@ def settled(item: Workload, now: int, clusters: ClusterReport, **given: Any) -> 
         if not step.writes_status:
             return item
         item = step.workload
-    raise AssertionError(f"a third look writes again: {step.status}")
+    raise AssertionError(f"a third look writes again: {item.status}")
 
 
 def reserved() -> Workload:
