@@ -23,7 +23,7 @@ def plan(
 
 
 def deleted(*plans: DispatchPlan, at: str, after: float, **present: str) -> list[str]:
-    """Names of those that go, so many seconds after that time. `present`: attempts by UID."""
+    """Names of those that are deleted `after` seconds from that time on. `present`: attempts by UID."""
     found = surplus_turns(plans, lambda uid: present.get(uid, ""), parse_rfc3339(at) + after, DAY)
     return [each.metadata.name for each in found]
 
