@@ -218,7 +218,6 @@ OTHERS: Final = (
         TURN,
         {"spec/order": "Cheapest"},
         "spec.order NotSupported",
-        good={"spec/order": "FirstComeFirstServed"},
     ),
     of(
         "a cluster once",
