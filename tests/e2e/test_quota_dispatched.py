@@ -16,8 +16,9 @@ from hack.controlplane.client import Client, Json
 from hack.controlplane.plane import ControlPlane
 from runtime.exchange.dispatch_reports import CheckReport, Dispatched, DispatchReporter
 from runtime.exchange.reports import Reports
+from tests.e2e.quota_leading import create, leading, remove, until, until_true, workload
 from tests.e2e.support import condition
-from tests.e2e.test_quota_plans import KUEUE, create, leading, remove, until, until_true, workload
+from tests.kit.manifests import KUEUE
 
 HERE = "quota-dispatched"
 CHECK = "dispatched"
