@@ -105,8 +105,11 @@ class KueueWorker:
 
     def _let_go(self, body: Json, job: Json | None) -> None:
         if job is not None and not job["spec"].get("suspend"):
-            self._client.patch(BATCH, "Job", _name(job), {"spec": {"suspend": True}}, _namespace(job))
+            self._suspend(job)
         self._take_off_finalizer(body)
+
+    def _suspend(self, job: Json, *, value: bool = True) -> None:
+        self._client.patch(BATCH, "Job", _name(job), {"spec": {"suspend": value}}, _namespace(job))
 
     def _take_off_finalizer(self, body: Json) -> None:
         finalizers = body["metadata"].get("finalizers") or []
@@ -134,14 +137,14 @@ class KueueWorker:
             if not _is(workload, "Finished"):
                 message = "The prebuilt workload is out of sync with its user job"
                 self._set(workload, _condition("Finished", "True", "OutOfSync", message))
+            elif not job["spec"].get("suspend"):  # "missing workload"
+                self._suspend(job)
         elif not any(each["uid"] == job["metadata"]["uid"] for each in owners):
             self._adopt(job, workload)
         elif not _end_of(job):
             starts = _is(workload, "Admitted") and not _is(workload, "Evicted")
             if bool(job["spec"].get("suspend")) == starts:
-                self._client.patch(
-                    BATCH, "Job", _name(job), {"spec": {"suspend": not starts}}, _namespace(job)
-                )
+                self._suspend(job, value=not starts)
 
     def _adopt(self, job: Json, workload: Json) -> None:
         meta = workload["metadata"]
