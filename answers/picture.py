@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from answers.errors import InputError
+from answers.worker_clusters import WorkerClusters
 from api.kueue import API_VERSION as QUOTA_VERSION
 from api.kueue import WorkloadPriorityClass
 from api.plans import PreemptionPlan
@@ -39,6 +40,8 @@ class Picture:
     """Which rights are missing to ask about nodes; empty if none is."""
     without_quota: str = ""
     """Which rights are missing to ask about quota; empty if none is."""
+    worker_clusters: WorkerClusters = field(default_factory=WorkerClusters)
+    """What a manager of several clusters says of them."""
     looked: NodesPicture | None = None
     """None if nodes could not be looked at: see `nodes`."""
     why_not: str = ""

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final, Literal, NamedTuple
 
 from answers.details import Details
+from answers.dispatched import of_job, with_clusters
 from answers.errors import InputError, UnreadError
 from answers.picture import JOB, POD_GROUP, WORKLOAD, Picture
 from api.core import Pod
@@ -81,9 +82,10 @@ def _about_job(about: _About, namespace: str, name: str) -> Wait:
         raise InputError(f"there is no Job {namespace}/{name}")
     pods = about.details.pods_of(job.metadata.uid)
     answer = why_job_waits(job, pods, about.details.events)
+    workload = _workload_of(about, job.metadata.uid) if answer.waits or job.spec.managed_by else None
+    answer = of_job(answer, job, workload)
     if not answer.waits:
         return answer
-    workload = _workload_of(about, job.metadata.uid)
     if workload is None and answer.state == "Suspended" and answer.numbers.get("localQueue"):
         says = f"{answer.sentence} It has none yet: whoever manages the quota creates it."
         answer = replace(answer, sentence=says)
@@ -150,7 +152,8 @@ def _quota(about: _About, workload: Workload) -> Wait:
     around = Around(
         picture.quota, picture.moment, picture.plans, picture.namespaces, unread=picture.without_quota
     )
-    return why_workload_waits(workload, around)
+    answer = why_workload_waits(workload, around)
+    return with_clusters(answer, workload, picture.quota.checks, picture.worker_clusters, picture.moment)
 
 
 def _with_pods(about: _About, workload: Workload, answer: Wait) -> Wait:

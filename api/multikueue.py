@@ -13,8 +13,10 @@ __all__ = [
     "DISPATCHED_BY",
     "FENCED_BY",
     "EVICTED_ON_MANAGER",
+    "GATES_CONDITION",
     "MANAGER_NAMESPACE",
     "MULTIKUEUE_GATE",
+    "ORIGIN_IN_USE",
     "ORIGIN_LABEL",
     "PREBUILT_WORKLOAD_ANNOTATION",
     "WORKER_POD_LABEL",
@@ -40,6 +42,10 @@ WORKER_POD_LABEL: Final = "kueue.x-k8s.io/multikueue-worker-workload-pod"
 """On pods of copies in a worker cluster: `true`."""
 EVICTED_ON_MANAGER: Final = "EvictedOnManagerCluster"
 """Reason of DeactivationTarget on a copy whose Workload the manager has evicted."""
+GATES_CONDITION: Final = "reprieve.dev/PreemptionGates"
+"""Condition of a MultiKueueCluster: whether the quota controller there honours preemption gates."""
+ORIGIN_IN_USE: Final = "OriginInUse"
+"""Reason of Active=False of a MultiKueueCluster: another manager has taken the same origin there."""
 MANAGER_NAMESPACE: Final = "reprieve-multikueue"
 """Here: the kubeconfig Secrets. In a worker cluster: the Lease of the origin, and the probe of gates."""
 

@@ -70,7 +70,7 @@ class Wait:
     not_modelled: tuple[str, ...] = ()
     """What is not modelled and could make the answer another one."""
     plan: str = ""
-    """NAMESPACE/NAME of the stored PreemptionPlan that is about it."""
+    """NAMESPACE/NAME of the stored PreemptionPlan that is about it, or of the DispatchPlan of the last turn."""
     decision: Mapping[str, Any] | None = None
     """What the engine has decided, for programs; None if it was not asked."""
     depends: tuple[Wait, ...] = ()

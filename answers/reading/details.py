@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar, Final
 
 from answers.details import Details
 from answers.picture import JOB, Picture
 from answers.reading.documents import Kind
 from answers.reading.planes import Planes
 from answers.reading.plans import with_whole_names
+from answers.worker_clusters import WorkerClusters
+from api.checks import MultiKueueCluster
 from api.compression import expand
 from api.core import Pod
+from api.dispatch import DispatchPlan
 from api.foreign_owners import OwningJob, OwningStatefulSet, ScaledReplicaSet, ScaleSpec
 from api.groups import API_VERSION
+from api.kueue import API_VERSION as QUOTA_VERSION
 from api.owner_annotations import ByOwner
 from api.plans import ClusterPreemptionPlan, PreemptionPlan, PreemptionPlanSpec
 from nodes.answers.creators import (
@@ -23,6 +28,9 @@ from nodes.answers.creators import (
 )
 
 __all__ = ["NamespaceObjects"]
+
+CLUSTER: Final = (QUOTA_VERSION, "MultiKueueCluster")
+TURN: Final = (API_VERSION, "DispatchPlan")
 
 
 class NamespaceObjects(Planes):
@@ -35,6 +43,8 @@ class NamespaceObjects(Planes):
         ("apps/v1", "StatefulSet"): Kind(StatefulSet, True),
         ("v1", "Event"): Kind(Event, True),
         (API_VERSION, "ClusterPreemptionPlan"): Kind(ClusterPreemptionPlan, False),
+        CLUSTER: Kind(MultiKueueCluster, False),
+        TURN: Kind(DispatchPlan, True),
     }
     fields: ClassVar[Mapping[tuple[str, str], str]] = {("v1", "Event"): "reason=FailedCreate"}
 
@@ -50,6 +60,17 @@ class NamespaceObjects(Planes):
         self._sets: list[ReplicaSet] = []
         self._plans: list[PreemptionPlan] = []
         self._whole: dict[str, PreemptionPlanSpec] = {}
+        self._clusters: dict[str, MultiKueueCluster] = {}
+        self._turns: list[DispatchPlan] = []
+        self._clusters_unread: list[str] = []
+
+    def do_without(self, kind: tuple[str, str], problem: str) -> bool:
+        """See `Reader`. Only Workloads that go to worker clusters need those: no other answer names what is missing."""
+        if kind not in (CLUSTER, TURN):
+            return super().do_without(kind, problem)
+        if problem not in self._clusters_unread:
+            self._clusters_unread.append(problem)
+        return True
 
     def keep(self, thing: Any, place: str) -> None:
         """See `Reader`. Objects of other namespaces are kept only as far as the search needs them.
@@ -70,6 +91,10 @@ class NamespaceObjects(Planes):
                 if near:
                     thing.spec = expand(thing.spec)
                     self._plans.append(thing)
+            case DispatchPlan():
+                self._turns += [thing] if near else []
+            case MultiKueueCluster():
+                self._clusters[thing.metadata.name] = thing
             case Event():
                 self._events += [thing] if near else []
             case ReplicaSet():
@@ -89,7 +114,8 @@ class NamespaceObjects(Planes):
     def about(self) -> tuple[Picture, Details]:
         """What was read. Call it after the last object was read."""
         picture = self.picture(with_whole_names(self._plans, self._whole))
-        return picture, self._details()
+        clusters = WorkerClusters(self._clusters, self._turns, "; ".join(self._clusters_unread))
+        return replace(picture, worker_clusters=clusters), self._details()
 
     def _details(self) -> Details:
         tables, pods = self.nodes.tables, self._pods

@@ -34,7 +34,8 @@ Examples:
   reprieve why workload job-training-2f3a1 -n team-a
   kubectl get namespaces,nodes,pods,poddisruptionbudgets,priorityclasses,jobs,replicasets,\\
   statefulsets,events,podgroups.reprieve.dev,preemptionplans.reprieve.dev,workloads,localqueues,\\
-  clusterqueues,cohorts,resourceflavors,admissionchecks -A -o json > cluster.json
+  clusterqueues,cohorts,resourceflavors,admissionchecks,multikueueclusters,\\
+  dispatchplans.reprieve.dev -A -o json > cluster.json
   kubectl get lease reprieve -n reprieve-system --ignore-not-found -o json > lease.json
   reprieve why pod team-a/web-0 -f cluster.json -f lease.json
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from api.checks import AdmissionCheck
 from api.kueue import ClusterQueue, LocalQueue, ResourceFlavor
 from api.workloads import Workload
 from quota.state.snapshot import QuotaSnapshot
@@ -40,6 +41,11 @@ class QuotaPicture:
     def flavors(self) -> Mapping[str, ResourceFlavor]:
         """Every ResourceFlavor by name."""
         return self._state.flavors
+
+    @property
+    def checks(self) -> Mapping[str, AdmissionCheck]:
+        """Every AdmissionCheck by name."""
+        return self._state.checks
 
     @property
     def surroundings(self) -> Surroundings:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from api.clock import Clock
-from api.multikueue import MANAGER_NAMESPACE
+from api.multikueue import MANAGER_NAMESPACE, ORIGIN_IN_USE
 from api.names import is_subdomain
 from kube.client import ApiClient, ApiError
 from kube.lease import Held, LeaseLock, LeaseTimes, Observed
@@ -21,7 +21,7 @@ from kube.sender import Fence, FencedError
 __all__ = ["IN_USE", "TIMES", "OriginInUseError", "OriginLease", "lease_name"]
 
 TIMES: Final = LeaseTimes(duration=15.0, renew_deadline=10.0, retry_period=5.0)
-IN_USE: Final = "OriginInUse"
+IN_USE: Final = ORIGIN_IN_USE
 REQUEST_SECONDS: Final = 4.0
 TRIES: Final = 3
 

@@ -14,7 +14,7 @@ import msgspec
 from api.clock import Clock
 from api.kueue import API_VERSION
 from api.meta import ObjectMeta
-from api.multikueue import MANAGER_NAMESPACE, MULTIKUEUE_GATE
+from api.multikueue import GATES_CONDITION, MANAGER_NAMESPACE, MULTIKUEUE_GATE
 from api.workloads import Workload
 from controllers.multikueue.clusters.origin_lease import lease_name
 from kube.client import ApiClient, ApiError
@@ -23,7 +23,7 @@ from runtime.mirror.resources import KUEUE
 
 __all__ = ["CONDITION", "Probed", "probe"]
 
-CONDITION: Final = "reprieve.dev/PreemptionGates"
+CONDITION: Final = GATES_CONDITION
 """The condition of a MultiKueueCluster that says what came."""
 PATIENCE_SECONDS: Final = 5.0
 LOOK_SECONDS: Final = 0.2

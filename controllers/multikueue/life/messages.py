@@ -6,10 +6,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from api.dispatch_words import ADMITTED as HAS_ADMITTED
+from api.dispatch_words import ASKS, AWAY, LOST, MAY_PREEMPT, OUT, WAITS, message_of
 from api.times import rfc3339
 from api.workloads import ADMITTED, BLOCKED_ON_PREEMPTION_GATES, EVICTED, QUOTA_RESERVED
 from controllers.multikueue.life.belonging import belonging, differs, present_copy
 from controllers.multikueue.life.memory import Memory
+from controllers.multikueue.life.order import cost_words
 from controllers.multikueue.life.seen import ClusterSeen, Copy, Seen
 from runtime.exchange.dispatch_reports import CheckReport
 
@@ -33,9 +36,9 @@ def said(cluster: ClusterSeen, seen: Seen, memory: Memory) -> Line:
     """What there is to say of a cluster that does not have the Workload (yet)."""
     out = memory.out.get(cluster.name)
     if out is not None:
-        return Line(f"Out {out.reason}", f"not in this attempt: {out.message}")
+        return Line(f"Out {out.reason}", f"{OUT}: {out.message}")
     if cluster.reach != "Connected":
-        return Line(cluster.reach, f"{'lost' if cluster.reach == 'Lost' else 'not connected'}: {cluster.why}")
+        return Line(cluster.reach, f"{LOST if cluster.reach == 'Lost' else AWAY}: {cluster.why}")
     copy = present_copy(cluster, seen)
     if copy is not None:
         return _of_copy(copy, cluster, seen, memory)
@@ -54,32 +57,27 @@ def _of_copy(copy: Copy, cluster: ClusterSeen, seen: Seen, memory: Memory) -> Li
     if copy.is_true(EVICTED) or not copy.active or differs(copy, seen):
         return Line("Remade", "the copy was evicted or changed there, and is made anew")
     if copy.is_true(ADMITTED):
-        return Line("Admitted", "admitted")
+        return Line("Admitted", HAS_ADMITTED)
     if copy.is_true(QUOTA_RESERVED):
         return Line("Reserved", "holds quota, and waits for its own admission checks")
     reserved = copy.conditions.get(QUOTA_RESERVED)
     why = (reserved.message if reserved is not None else "")[:LINE].rstrip(". ")
     last = seen.turns[-1] if seen.turns else None
     if last is not None and last.cluster == cluster.name and copy.gate == "Open":
-        text = f"may preempt until {rfc3339(last.until / 1_000_000)}"
+        text = f"{MAY_PREEMPT} {rfc3339(last.until / 1_000_000)}"
         return Line(f"Open {last.number}", f"{text}: {why}" if why else text)
     if copy.is_true(BLOCKED_ON_PREEMPTION_GATES):
-        text = "would have to preempt, and waits for its turn"
+        text = f"{ASKS}; {cost_words(cluster)}"
         return Line("Gated", f"{text}: {why}" if why else text)
     reason = reserved.reason if reserved is not None else ""
-    return Line(f"Waits {reason}", f"waits for quota: {why}" if why else "has not looked at it yet")
+    return Line(f"Waits {reason}", f"{WAITS}: {why}" if why else "has not looked at it yet")
 
 
 def pending(check: str, lines: Iterable[tuple[str, Line]], since: str) -> tuple[CheckReport, tuple[str, ...]]:
     """The report of a Workload that no cluster has, and the kinds of its lines. `since`: when its quota was
     reserved."""
     found = list(lines)
-    text = "\n".join(
-        [
-            f"No cluster has it yet; its quota is held since {since}.",
-            *(f"{name}: {line.text}" for name, line in found),
-        ]
-    )
+    text = message_of(since, ((name, line.text) for name, line in found))
     return CheckReport(check, "Pending", text[:LIMIT]), tuple(f"{name} {line.kind}" for name, line in found)
 
 

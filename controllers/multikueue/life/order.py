@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from api.words import counted
+from api.dispatch_words import cost_text
+from api.plans import PlanCost
 from controllers.multikueue.life.seen import ClusterSeen, Cost
 
-__all__ = ["first", "is_known", "why_first"]
+__all__ = ["cost_words", "first", "is_known", "why_first"]
 
 FRESH: Final = 0
 STALE: Final = 1
@@ -66,9 +67,8 @@ def cost_words(cluster: ClusterSeen) -> str:
     cost = cluster.cost
     if cost is None:
         return "it does not say what the preemption costs"
-    words = (
-        f"{counted(cost.workloads, 'Workload')} of priority {cost.highest_priority} or less, "
-        f"{counted(cost.pods, 'pod')}"
+    words = cost_text(
+        PlanCost(cost.highest_priority, cost.priority_sum, cost.workloads, cost.pods, cost.pod_seconds)
     )
     return f"{words}, as it said before another gate opened there" if _is_stale(cluster, cost) else words
 

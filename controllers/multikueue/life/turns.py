@@ -27,7 +27,7 @@ from controllers.multikueue.life.decision import (
 )
 from controllers.multikueue.life.memory import Memory
 from controllers.multikueue.life.messages import said
-from controllers.multikueue.life.order import cost_words, first, is_known, why_first
+from controllers.multikueue.life.order import first, is_known, why_first
 from controllers.multikueue.life.seen import ClusterSeen, Seen, Settings, Turn
 
 __all__ = ["Turns", "end_former_turns", "sync_turns"]
@@ -204,16 +204,11 @@ def _next(seen: Seen, memory: Memory, settings: Settings, candidates: list[Clust
     if holders:
         reason = f"{winner.name} holds quota for it, and waits for its own admission checks."
     weighed = tuple(
-        Weighed(each.name, _words(each, seen, memory), turns.get(each.name, 0)) for each in seen.clusters
+        Weighed(each.name, said(each, seen, memory).text, turns.get(each.name, 0)) for each in seen.clusters
     )
     number = seen.turns[-1].number + 1 if seen.turns else 1
     give = GiveTurn(number, winner.name, reason, now, now + settings.turn, weighed)
     return Turns(memory, give=give)
-
-
-def _words(cluster: ClusterSeen, seen: Seen, memory: Memory) -> str:
-    line = said(cluster, seen, memory)
-    return f"{line.text}; {cost_words(cluster)}" if cluster.cost is not None else line.text
 
 
 def _window_end(
