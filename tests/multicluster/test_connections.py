@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import time
+import urllib.request
 from collections.abc import Callable
+
+from prometheus_client.parser import text_string_to_metric_families
 
 from api.kueue import API_VERSION
 from api.multikueue import MANAGER_NAMESPACE
@@ -36,16 +38,33 @@ def says(trio: Trio, name: str, reason: str, kind: str = "Active", of: str = "Mu
     return condition(trio, name, kind, of)
 
 
-def watches(trio: Trio, name: str) -> int:
-    """How many watches of Workloads the manager has begun in the worker."""
-    user = f"system:serviceaccount:{MANAGER_NAMESPACE}:{ACCOUNT}"
-    lines = trio.plane(name).audit_log.read_text().splitlines()
-    events = [json.loads(line) for line in lines if user in line]
+def counted(trio: Trio, metric: str, cluster: str) -> float:
+    """The sum of a metric of the manager for Workloads in the worker."""
+    with urllib.request.urlopen(f"{trio.fleet.manager.ops_url}/metrics") as response:  # noqa: S310 - http
+        families = text_string_to_metric_families(response.read().decode())
+    wanted = {"cluster": cluster, "kind": "workloads"}
     return sum(
-        event["verb"] == "watch" and event["objectRef"]["resource"] == "workloads"
-        for event in events
-        if event["stage"] == "ResponseStarted"
+        sample.value
+        for family in families
+        for sample in family.samples
+        if sample.name == metric and wanted.items() <= sample.labels.items()
     )
+
+
+def lists(trio: Trio, cluster: str) -> float:
+    return counted(trio, "reprieve_reflector_lists_total", cluster)
+
+
+def ends(trio: Trio, cluster: str) -> float:
+    """How many watches have ended, or could not begin."""
+    return counted(trio, "reprieve_reflector_stream_ends_total", cluster)
+
+
+def renewed(trio: Trio, cluster: str) -> str:
+    """When the Lease of the origin was renewed last."""
+    lease = trio.client(cluster).get("coordination.k8s.io/v1", "Lease", LEASE, MANAGER_NAMESPACE)
+    time_: str = lease["spec"]["renewTime"]
+    return time_
 
 
 def connected(trio: Trio) -> None:
@@ -68,22 +87,16 @@ def test_the_manager_connects_and_tries_gates(trio: Trio) -> None:
 def test_a_rotated_token_is_used_without_a_restart(trio: Trio) -> None:
     """The old one is not valid any longer: its account was made anew. No other cluster loses a watch."""
     connected(trio)
-    other, process = watches(trio, "beta"), trio.process("manager").pid
+    before, process = [(lists(trio, name), ends(trio, name)) for name in WORKERS], trio.process("manager").pid
+    assert all(listed for listed, _ in before)
     alpha = trio.client("alpha")
     alpha.delete("v1", "ServiceAccount", ACCOUNT, MANAGER_NAMESPACE)
     invite(alpha)
     trio.fleet.give_kubeconfig("alpha")
-    lease = alpha.get("coordination.k8s.io/v1", "Lease", LEASE, MANAGER_NAMESPACE)["spec"]["renewTime"]
-    wait_until(
-        lambda: (
-            alpha.get("coordination.k8s.io/v1", "Lease", LEASE, MANAGER_NAMESPACE)["spec"]["renewTime"]
-            > lease
-        ),
-        PATIENCE_SECONDS,
-        lambda: "the Lease is not renewed",
-    )
+    lease = renewed(trio, "alpha")
+    wait_until(lambda: renewed(trio, "alpha") > lease, PATIENCE_SECONDS, lambda: "the Lease is not renewed")
     connected(trio)
-    assert watches(trio, "beta") == other
+    assert [(lists(trio, name), ends(trio, name)) for name in WORKERS] == before
     assert trio.process("manager").pid == process
 
 
@@ -116,11 +129,14 @@ def test_connections_that_are_reset_are_no_loss(trio: Trio) -> None:
     """12999: watches are resumed, and nothing is said."""
     connected(trio)
     before = condition(trio, "alpha")
-    begun = watches(trio, "alpha")
+    listed, ended = lists(trio, "alpha"), ends(trio, "alpha")
     trio.proxy("alpha").disturb("Reset")
     trio.proxy("alpha").disturb("Pass")
-    wait_until(lambda: watches(trio, "alpha") > begun, PATIENCE_SECONDS, lambda: "no watch is resumed")
+    wait_until(lambda: ends(trio, "alpha") > ended, PATIENCE_SECONDS, lambda: "no watch was interrupted")
+    lease = renewed(trio, "alpha")
+    wait_until(lambda: renewed(trio, "alpha") > lease, PATIENCE_SECONDS, lambda: "the Lease is not renewed")
     assert condition(trio, "alpha") == before
+    assert lists(trio, "alpha") == listed
 
 
 def test_a_second_manager_of_the_origin_is_stopped(trio: Trio) -> None:
