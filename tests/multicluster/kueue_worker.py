@@ -8,17 +8,34 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any, Final
 
 from api.kueue import RESOURCE_IN_USE
-from api.multikueue import EVICTED_ON_MANAGER, PREBUILT_WORKLOAD_ANNOTATION
-from api.times import rfc3339
+from api.multikueue import EVICTED_ON_MANAGER
 from hack.controlplane.client import ApiError, Client, Json, path_of
 from tests.e2e.job_sandbox import BATCH
 from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.support import condition
+from tests.multicluster.kueue_objects import (
+    condition_now,
+    cpus_of,
+    end_of,
+    find,
+    gate_states,
+    gates_of,
+    holds,
+    is_idle,
+    missing_gates,
+    name_of,
+    namespace_of,
+    now,
+    pods_of,
+    prebuilt_of,
+    priority_of,
+    quota_of,
+    user_of,
+)
 
 __all__ = ["KueueWorker"]
 
@@ -59,13 +76,13 @@ class KueueWorker:
     def look(self) -> None:
         """One look at everything."""
         workloads = self._client.list(KUEUE, "Workload")
-        jobs = [each for each in self._client.list(BATCH, "Job") if _prebuilt(each)]
+        jobs = [each for each in self._client.list(BATCH, "Job") if prebuilt_of(each)]
         for job in jobs:
             with self._tolerant():
-                self._look_at_job(job, _find(workloads, job["metadata"]["namespace"], _prebuilt(job)))
+                self._look_at_job(job, find(workloads, job["metadata"]["namespace"], prebuilt_of(job)))
         for workload in workloads:
             with self._tolerant():
-                self._look_at(workload, _user(jobs, workload))
+                self._look_at(workload, user_of(jobs, workload))
         self._schedule()
         self._before = {each["metadata"]["uid"]: each for each in workloads}
 
@@ -81,25 +98,27 @@ class KueueWorker:
 
     def _look_at(self, body: Json, job: Json | None) -> None:
         """The first step that is due; what follows comes with the next look."""
-        if self._honours_gates and (missing := _missing_gates(body)):
-            self._put_status(body, preemptionGates=[*_gates(body), *missing])
+        if self._honours_gates and (missing := missing_gates(body)):
+            self._put_status(body, preemptionGates=[*gates_of(body), *missing])
         elif "deletionTimestamp" in body["metadata"]:
             self._let_go(body, job)
-        elif _is(body, "Finished"):
+        elif holds(body, "Finished"):
             self._take_off_finalizer(body)
-        elif job is not None and (end := _end_of(job)):
+        elif job is not None and (end := end_of(job)):
             succeeded = end["type"] == "Complete"
             reason = "Succeeded" if succeeded else "Failed"
-            self._set(body, _condition("Finished", "True", reason, end.get("message", "")))
-        elif _is(body, "DeactivationTarget") and body["spec"].get("active", True):
-            self._client.patch(KUEUE, "Workload", _name(body), {"spec": {"active": False}}, _namespace(body))
-        elif not body["spec"].get("active", True) and not _is(body, "Evicted"):
+            self._set(body, condition_now("Finished", "True", reason, end.get("message", "")))
+        elif holds(body, "DeactivationTarget") and body["spec"].get("active", True):
+            self._client.patch(
+                KUEUE, "Workload", name_of(body), {"spec": {"active": False}}, namespace_of(body)
+            )
+        elif not body["spec"].get("active", True) and not holds(body, "Evicted"):
             self._evict(body, f"DeactivatedDueTo{EVICTED_ON_MANAGER}", "The workload is deactivated")
-        elif _is(body, "Evicted") and _is(body, "QuotaReserved") and job is not None and _is_idle(job):
+        elif holds(body, "Evicted") and holds(body, "QuotaReserved") and job is not None and is_idle(job):
             self._set(
                 body,
-                _condition("QuotaReserved", "False", PENDING, "The workload was evicted"),
-                _condition("Admitted", "False", "NoReservation", "The workload has no reservation"),
+                condition_now("QuotaReserved", "False", PENDING, "The workload was evicted"),
+                condition_now("Admitted", "False", "NoReservation", "The workload has no reservation"),
                 admission=None,
             )
 
@@ -109,7 +128,7 @@ class KueueWorker:
         self._take_off_finalizer(body)
 
     def _suspend(self, job: Json, *, value: bool = True) -> None:
-        self._client.patch(BATCH, "Job", _name(job), {"spec": {"suspend": value}}, _namespace(job))
+        self._client.patch(BATCH, "Job", name_of(job), {"spec": {"suspend": value}}, namespace_of(job))
 
     def _take_off_finalizer(self, body: Json) -> None:
         finalizers = body["metadata"].get("finalizers") or []
@@ -118,12 +137,12 @@ class KueueWorker:
             self._put({**body, "metadata": {**body["metadata"], "finalizers": kept}})
 
     def _evict(self, body: Json, reason: str, message: str, *others: Json) -> None:
-        closed = [{**each, "position": "Closed", "lastTransitionTime": _now()} for each in _gates(body)]
+        closed = [{**each, "position": "Closed", "lastTransitionTime": now()} for each in gates_of(body)]
         self._set(
             body,
-            _condition("Evicted", "True", reason, message),
+            condition_now("Evicted", "True", reason, message),
             *others,
-            *([_condition("BlockedOnPreemptionGates", "False", reason, message)] if closed else []),
+            *([condition_now("BlockedOnPreemptionGates", "False", reason, message)] if closed else []),
             **({"preemptionGates": closed} if closed else {}),
         )
 
@@ -133,16 +152,16 @@ class KueueWorker:
         if workload is None or "deletionTimestamp" in job["metadata"]:
             return
         owners = workload["metadata"].get("ownerReferences") or []
-        if _pods(workload) != job["spec"].get("parallelism", 1):
-            if not _is(workload, "Finished"):
+        if pods_of(workload) != job["spec"].get("parallelism", 1):
+            if not holds(workload, "Finished"):
                 message = "The prebuilt workload is out of sync with its user job"
-                self._set(workload, _condition("Finished", "True", "OutOfSync", message))
+                self._set(workload, condition_now("Finished", "True", "OutOfSync", message))
             elif not job["spec"].get("suspend"):  # "missing workload"
                 self._suspend(job)
         elif not any(each["uid"] == job["metadata"]["uid"] for each in owners):
             self._adopt(job, workload)
-        elif not _end_of(job):
-            starts = _is(workload, "Admitted") and not _is(workload, "Evicted")
+        elif not end_of(job):
+            starts = holds(workload, "Admitted") and not holds(workload, "Evicted")
             if bool(job["spec"].get("suspend")) == starts:
                 self._suspend(job, value=not starts)
 
@@ -151,7 +170,7 @@ class KueueWorker:
         owner = {
             "apiVersion": BATCH,
             "kind": "Job",
-            "name": _name(job),
+            "name": name_of(job),
             "uid": job["metadata"]["uid"],
             "controller": True,
             "blockOwnerDeletion": True,
@@ -174,26 +193,30 @@ class KueueWorker:
             if "deletionTimestamp" not in each["metadata"]
         ]
         local = {
-            (_namespace(each), _name(each)): each["spec"]["clusterQueue"]
+            (namespace_of(each), name_of(each)): each["spec"]["clusterQueue"]
             for each in self._client.list(KUEUE, "LocalQueue")
         }
         for queue in self._client.list(KUEUE, "ClusterQueue"):
-            name = _name(queue)
+            name = name_of(queue)
             mine = [
-                each for each in workloads if local.get((_namespace(each), each["spec"]["queueName"])) == name
+                each
+                for each in workloads
+                if local.get((namespace_of(each), each["spec"]["queueName"])) == name
             ]
-            mine.sort(key=lambda each: (-_priority(each), each["metadata"]["creationTimestamp"], _name(each)))
-            self._schedule_queue(queue, [each for each in mine if not _is(each, "Finished")])
+            mine.sort(
+                key=lambda each: (-priority_of(each), each["metadata"]["creationTimestamp"], name_of(each))
+            )
+            self._schedule_queue(queue, [each for each in mine if not holds(each, "Finished")])
 
     def _schedule_queue(self, queue: Json, workloads: list[Json]) -> None:
-        holders = [each for each in workloads if _is(each, "QuotaReserved")]
-        free = _quota(queue) - sum(_cpus(each) for each in holders)
-        going = sum(_cpus(each) for each in holders if _is(each, "Evicted"))
+        holders = [each for each in workloads if holds(each, "QuotaReserved")]
+        free = quota_of(queue) - sum(cpus_of(each) for each in holders)
+        going = sum(cpus_of(each) for each in holders if holds(each, "Evicted"))
         for body in workloads:
-            waits = not _is(body, "QuotaReserved") and body["spec"].get("active", True)
+            waits = not holds(body, "QuotaReserved") and body["spec"].get("active", True)
             if not waits:
                 continue
-            needed = _cpus(body)
+            needed = cpus_of(body)
             with self._tolerant():
                 if needed <= free:
                     self._admit(body, queue)
@@ -208,47 +231,53 @@ class KueueWorker:
                 "name": each["name"],
                 "count": each["count"],
                 "flavors": {"cpu": flavor},
-                "resourceUsage": {"cpu": str(_cpus(body))},
+                "resourceUsage": {"cpu": str(cpus_of(body))},
             }
             for each in body["spec"]["podSets"]
         ]
         ended = [
-            _condition(kind, "False", "QuotaReserved", "Previously: it was evicted")
+            condition_now(kind, "False", "QuotaReserved", "Previously: it was evicted")
             for kind in ("Evicted", "Preempted", "BlockedOnPreemptionGates")
             if condition(body, kind)
         ]
         self._apply(
             body,
-            _condition("QuotaReserved", "True", "QuotaReserved", f"Quota reserved in {_name(queue)}"),
-            _condition("Admitted", "True", "Admitted", f"Admitted by {_name(queue)}"),
+            condition_now("QuotaReserved", "True", "QuotaReserved", f"Quota reserved in {name_of(queue)}"),
+            condition_now("Admitted", "True", "Admitted", f"Admitted by {name_of(queue)}"),
             *ended,
-            admission={"clusterQueue": _name(queue), "podSetAssignments": sets},
+            admission={"clusterQueue": name_of(queue), "podSetAssignments": sets},
         )
 
     def _want_room(self, body: Json, holders: list[Json], needed: int) -> None:
         """Evict lower priorities, if the gates are open; otherwise say that it would."""
         victims = []
-        for each in sorted(holders, key=_priority):
-            if needed > 0 and _priority(each) < _priority(body) and not _is(each, "Evicted"):
+        for each in sorted(holders, key=priority_of):
+            if needed > 0 and priority_of(each) < priority_of(body) and not holds(each, "Evicted"):
                 victims.append(each)
-                needed -= _cpus(each)
+                needed -= cpus_of(each)
         if needed > 0:
             self._wait(body, "WaitingForQuota", "couldn't assign flavors: insufficient unused quota for cpu")
-        elif self._honours_gates and any(each["position"] != "Open" for each in _states(body)):
-            blocked = _condition(
+        elif self._honours_gates and any(each["position"] != "Open" for each in gate_states(body)):
+            blocked = condition_now(
                 "BlockedOnPreemptionGates", "True", "BlockedOnPreemptionGates", "gates are closed"
             )
-            self._wait(body, PENDING, CLEARED, *([] if _is(body, "BlockedOnPreemptionGates") else [blocked]))
+            self._wait(
+                body, PENDING, CLEARED, *([] if holds(body, "BlockedOnPreemptionGates") else [blocked])
+            )
         else:
             uid = body["metadata"]["uid"]
             text = f"Preempted to accommodate a workload (UID: {uid}, JobUID: UNKNOWN) due to prioritization"
             for each in victims:
-                self._evict(each, "Preempted", text, _condition("Preempted", "True", "InClusterQueue", text))
+                self._evict(
+                    each, "Preempted", text, condition_now("Preempted", "True", "InClusterQueue", text)
+                )
 
     def _wait(self, body: Json, reason: str, message: str, *others: Json) -> None:
         found = condition(body, "QuotaReserved")
         if others or found is None or (found["reason"], found["message"]) != (reason, message):
-            self._apply(body, _condition("QuotaReserved", "False", reason, message), *others, versioned=False)
+            self._apply(
+                body, condition_now("QuotaReserved", "False", reason, message), *others, versioned=False
+            )
 
     # ---- writes
 
@@ -264,11 +293,11 @@ class KueueWorker:
         others = [
             each for each in seen.get("status", {}).get("conditions") or () if each["type"] not in types
         ]
-        meta = {"name": _name(body), "namespace": _namespace(body)}
+        meta = {"name": name_of(body), "namespace": namespace_of(body)}
         if versioned:
             meta["resourceVersion"] = body["metadata"]["resourceVersion"]
         made = {**kept, **status, "conditions": [*others, *conditions]}
-        path = f"{path_of(KUEUE, 'Workload', _namespace(body), _name(body))}/status"
+        path = f"{path_of(KUEUE, 'Workload', namespace_of(body), name_of(body))}/status"
         self._client.request(
             "PATCH",
             f"{path}?fieldManager=kueue-admission&force=true",
@@ -290,111 +319,5 @@ class KueueWorker:
         self._put({**body, "status": made}, "/status")
 
     def _put(self, body: Json, subresource: str = "") -> None:
-        path = path_of(KUEUE, "Workload", _namespace(body), _name(body))
+        path = path_of(KUEUE, "Workload", namespace_of(body), name_of(body))
         self._client.request("PUT", f"{path}{subresource}", body)
-
-
-# ---- what it reads
-
-
-def _name(body: Json) -> str:
-    return str(body["metadata"]["name"])
-
-
-def _namespace(body: Json) -> str:
-    return str(body["metadata"].get("namespace", ""))
-
-
-def _now() -> str:
-    return rfc3339(time.time())
-
-
-def _condition(kind: str, status: str, reason: str, message: str) -> Json:
-    return {
-        "type": kind,
-        "status": status,
-        "reason": reason,
-        "message": message,
-        "lastTransitionTime": _now(),
-    }
-
-
-def _is(body: Json, kind: str) -> bool:
-    found = condition(body, kind)
-    return found is not None and found["status"] == "True"
-
-
-def _gates(body: Json) -> list[Json]:
-    return list(body.get("status", {}).get("preemptionGates") or ())
-
-
-def _missing_gates(body: Json) -> list[Json]:
-    """A state, Closed, for each gate of the spec that has none."""
-    there = {each["name"] for each in _gates(body)}
-    return [
-        {"name": each["name"], "position": "Closed", "lastTransitionTime": _now()}
-        for each in body["spec"].get("preemptionGates") or ()
-        if each["name"] not in there
-    ]
-
-
-def _states(body: Json) -> list[Json]:
-    return [*_gates(body), *_missing_gates(body)]
-
-
-def _priority(body: Json) -> int:
-    return int(body["spec"].get("priority") or 0)
-
-
-def _pods(body: Json) -> int:
-    return sum(int(each["count"]) for each in body["spec"]["podSets"])
-
-
-def _cpus(body: Json) -> int:
-    return sum(
-        int(each["count"]) * int(container["resources"]["requests"]["cpu"])
-        for each in body["spec"]["podSets"]
-        for container in each["template"]["spec"]["containers"]
-    )
-
-
-def _quota(queue: Json) -> int:
-    groups = queue["spec"].get("resourceGroups") or ()
-    return sum(
-        int(resource["nominalQuota"])
-        for group in groups
-        for flavor in group["flavors"]
-        for resource in flavor["resources"]
-    )
-
-
-def _prebuilt(job: Json) -> str:
-    """The annotation, else the label."""
-    meta = job["metadata"]
-    named = (meta.get("annotations") or {}).get(PREBUILT_WORKLOAD_ANNOTATION)
-    return str(named or (meta.get("labels") or {}).get(PREBUILT_WORKLOAD_ANNOTATION) or "")
-
-
-def _find(workloads: list[Json], namespace: str, name: str) -> Json | None:
-    return next((each for each in workloads if (_namespace(each), _name(each)) == (namespace, name)), None)
-
-
-def _user(jobs: list[Json], workload: Json) -> Json | None:
-    key = _namespace(workload), _name(workload)
-    return next((each for each in jobs if (_namespace(each), _prebuilt(each)) == key), None)
-
-
-def _end_of(job: Json) -> Json | None:
-    """The condition of its end."""
-    return next(
-        (
-            each
-            for each in job["status"].get("conditions") or ()
-            if each["type"] in ("Complete", "Failed") and each["status"] == "True"
-        ),
-        None,
-    )
-
-
-def _is_idle(job: Json) -> bool:
-    return bool(job["spec"].get("suspend")) and not job["status"].get("active")
