@@ -12,7 +12,7 @@ from controllers.multikueue.acting.originals import Originals
 from controllers.multikueue.clusters.clusters import Clusters
 from controllers.multikueue.clusters.connection import Connection
 from controllers.multikueue.kinds.registry import why_no_adapter
-from controllers.multikueue.life.seen import ClusterSeen, Seen
+from controllers.multikueue.life.seen import ClusterSeen, Copy, Seen, Turn
 from quota.state.workloads import attempt_of
 
 __all__ = ["Gathering"]
@@ -65,7 +65,7 @@ class Gathering:
             fenced=self._fenced(clusters),
         )
 
-    def _former_turns(self, key: str, uid: str, attempt: str) -> tuple[str, ...]:
+    def _former_turns(self, key: str, uid: str, attempt: str) -> tuple[Turn, ...]:
         namespace, _, name = key.partition("/")
         turns = self._mirrors.turns
         return turns.open_of_others(uid, attempt) if uid else turns.open_of_gone(namespace, name)
@@ -87,7 +87,7 @@ class Gathering:
             name,
             connection.reach,
             connection.why,
-            connection.honours_gates,
+            connection.honours_gates or _shows_gates(connection, copy),
             connection.is_prompt,
             copy,
             connection.job(key, job_name),
@@ -127,6 +127,11 @@ class Gathering:
             for each in clusters
             if each.copy is not None and each.copy.fenced_by == self._identity.term
         )
+
+
+def _shows_gates(connection: Connection, copy: Copy | None) -> bool:
+    """Whether a cluster that was not tried yet in this process has written the gate of this copy."""
+    return connection.probed.honours is None and copy is not None and copy.gate != "Missing"
 
 
 def _has(connection: Connection, key: str, job_name: str) -> bool:

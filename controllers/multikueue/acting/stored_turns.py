@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from api.dispatch import DispatchPlan
@@ -54,17 +54,15 @@ class StoredTurns:
             sorted((each.turn for each in found if each.attempt == attempt), key=lambda turn: turn.number)
         )
 
-    def open_of_others(self, uid: str, attempt: str) -> tuple[str, ...]:
-        """Names of those of the Workload's other attempts that do not say what became of them, sorted."""
-        found = [self._stored[key] for key in self._of.get(uid, ())]
-        return tuple(
-            sorted(each.turn.name for each in found if each.attempt != attempt and not each.turn.is_over)
+    def open_of_others(self, uid: str, attempt: str) -> tuple[Turn, ...]:
+        """Those of the Workload's other attempts that do not say what became of them, by name."""
+        return _open(
+            self._stored[key] for key in self._of.get(uid, ()) if self._stored[key].attempt != attempt
         )
 
-    def open_of_gone(self, namespace: str, name: str) -> tuple[str, ...]:
-        """Names of those that do not say what became of them, sorted, for a Workload that does not exist."""
-        found = [self._stored[key] for key in self._named.get((namespace, name), ())]
-        return tuple(sorted(each.turn.name for each in found if not each.turn.is_over))
+    def open_of_gone(self, namespace: str, name: str) -> tuple[Turn, ...]:
+        """Those that do not say what became of them, by name, for a Workload that does not exist."""
+        return _open(self._stored[key] for key in self._named.get((namespace, name), ()))
 
     def plan(self, namespace: str, name: str) -> DispatchPlan | None:
         """The stored object."""
@@ -82,6 +80,10 @@ class StoredTurns:
         _take(self._of, stored.uid, key)
         _take(self._named, _workload_of(stored.plan), key)
         return True
+
+
+def _open(stored: Iterable[_Stored]) -> tuple[Turn, ...]:
+    return tuple(sorted((each.turn for each in stored if not each.turn.is_over), key=lambda turn: turn.name))
 
 
 def _take(index: dict[K, set[TurnKey]], at: K, key: TurnKey) -> None:

@@ -9,6 +9,7 @@ from api.workloads import ADMITTED, EVICTED, FINISHED, Workload
 from controllers.multikueue.life.belonging import (
     all_clusters,
     belonging,
+    chosen_of,
     differs,
     find,
     has_other_priority,
@@ -34,16 +35,17 @@ from controllers.multikueue.life.turns import end_former_turns
 from quota.state.workloads import time_us
 from runtime.exchange.dispatch_reports import CheckReport, Dispatched
 
-__all__ = ["have"]
+__all__ = ["ended", "have"]
 
 OUT_OF_SYNC: Final = "OutOfSync"
+EVICTED_THERE: Final = "resetting for re-admission"
 
 
 def have(seen: Seen, workload: Workload, memory: Memory, name: str, now: int) -> Decision:
     """What follows for a Workload whose cluster was chosen, while it holds quota and is not evicted here."""
     cluster = find(seen, name)
     if cluster is None or cluster.reach == "Away":
-        return Decision(memory, _as_it_is(seen, workload, name))
+        return Decision(memory, _as_it_is(seen, workload, name), there=_others_leave(seen, name))
     if cluster.reach == "Lost":
         return _come_back(seen, workload, memory, name, "Admitting remote lost", now, returns=False)
     if seen.digest is None:
@@ -53,11 +55,31 @@ def have(seen: Seen, workload: Workload, memory: Memory, name: str, now: int) ->
         return _come_back(seen, workload, memory, name, why, now, returns=False)
     copy = present_copy(cluster, seen)
     if copy is not None and copy.is_true(FINISHED):
-        return _finished(seen, workload, memory, cluster, copy, now)
+        if copy.conditions[FINISHED].reason == OUT_OF_SYNC:
+            why = (
+                f'Remote workload on worker cluster "{name}" is out of sync with its user job, '
+                "resetting for re-dispatch"
+            )
+            return _come_back(seen, workload, memory, name, why, now)
+        return _finished(seen, memory, cluster, copy)
     if why := _why_back(cluster, copy, seen):
         return _come_back(seen, workload, memory, name, why, now)
     assert copy is not None  # noqa: S101 - a missing copy is a reason to come back
     return _run(seen, workload, memory, cluster, copy, now)
+
+
+def ended(seen: Seen, memory: Memory) -> Decision | None:
+    """What follows if the Workload has ended in its cluster, also if it was evicted here meanwhile: what has ended does
+    not run again. None if it has not."""
+    cluster = find(seen, chosen_of(seen))
+    copy = present_copy(cluster, seen) if cluster is not None and cluster.reach == "Connected" else None
+    if cluster is None or copy is None or not copy.is_true(FINISHED):
+        return None
+    return None if copy.conditions[FINISHED].reason == OUT_OF_SYNC else _finished(seen, memory, cluster, copy)
+
+
+def _others_leave(seen: Seen, name: str) -> dict[str, There]:
+    return stop(seen, f"cluster {name} has it", but=name)
 
 
 def _why_back(cluster: ClusterSeen, copy: Copy | None, seen: Seen) -> str:
@@ -65,9 +87,9 @@ def _why_back(cluster: ClusterSeen, copy: Copy | None, seen: Seen) -> str:
     if copy is None:
         return "Admitting remote no longer exists"
     if copy.is_true(EVICTED) or not copy.active:
-        return f'Workload evicted on worker cluster: "{cluster.name}", resetting for re-admission'
+        return f'Workload evicted on worker cluster: "{cluster.name}", {EVICTED_THERE}'
     if differs(copy, seen):
-        return f'Workload was changed on worker cluster: "{cluster.name}", resetting for re-admission'
+        return f'Workload was changed on worker cluster: "{cluster.name}", {EVICTED_THERE}'
     if not copy.is_true(ADMITTED):
         return "Admitting remote no longer exists"
     return ""
@@ -77,13 +99,13 @@ def _run(
     seen: Seen, workload: Workload, memory: Memory, cluster: ClusterSeen, copy: Copy, now: int
 ) -> Decision:
     """The other copies go, then the Job is created, then the check is Ready."""
-    name, there = cluster.name, stop(seen, f"cluster {cluster.name} has it", but=cluster.name)
+    name, there = cluster.name, _others_leave(seen, cluster.name)
     job = cluster.job
     mine = present_job(cluster, seen)
-    if (mine is None or mine.is_deleting) and name in memory.out:
-        why = f'{memory.out[name].message} on worker cluster: "{name}", resetting for re-admission'
-        return _come_back(seen, workload, memory, name, why, now)
     if mine is None or mine.is_deleting:
+        if why := _why_no_job(seen, workload, memory, cluster):
+            why = f'{why} on worker cluster: "{name}", {EVICTED_THERE}'
+            return _come_back(seen, workload, memory, name, why, now)
         act = _new_job(seen, cluster, there)
         if act is not None:
             there[name] = act
@@ -100,16 +122,27 @@ def _run(
     )
 
 
+def _why_no_job(seen: Seen, workload: Workload, memory: Memory, cluster: ClusterSeen) -> str:
+    """Why no Job can be made there; empty if it can."""
+    if cluster.name in memory.out:
+        return memory.out[cluster.name].message
+    if cluster.job is not None and belonging(cluster.job, seen, cluster.name) == "Foreign":
+        return "Another manager has a Job of this name"
+    if _check_state(seen, workload)[0] == "Ready":
+        return "The Job was deleted"
+    return ""
+
+
 def _new_job(seen: Seen, cluster: ClusterSeen, leaving: dict[str, There]) -> There | None:
-    """The Job, once the other copies are gone, and what is left of a former attempt. A cluster that is slow or cannot
-    be reached is not waited for: its copy has no Job."""
+    """The Job, once the other copies are gone, and what is left of a former attempt. A cluster that is slow is waited
+    for only if a Job of ours runs there. One that cannot be reached is not waited for."""
     job = cluster.job
     if job is not None:
-        if job.is_deleting or belonging(job, seen, cluster.name) == "Foreign":
+        return None if job.is_deleting else DeleteJob(job.uid, "it is of a former attempt")
+    for other in all_clusters(seen):
+        if other.name in leaving and (other.is_prompt or (other.job is not None and other.job.runs)):
             return None
-        return DeleteJob(job.uid, "it is of a former attempt")
-    prompt = {each.name for each in all_clusters(seen) if each.reach == "Connected" and each.is_prompt}
-    return None if prompt & leaving.keys() else CreateJob()
+    return CreateJob()
 
 
 def _mirrors(seen: Seen, job: RemoteJob | None) -> bool:
@@ -128,31 +161,20 @@ def _end_turns(seen: Seen, name: str) -> EndTurn | None:
 # ---- the end
 
 
-def _finished(
-    seen: Seen, workload: Workload, memory: Memory, cluster: ClusterSeen, copy: Copy, now: int
-) -> Decision:
-    """Finished there is Finished here, as soon as the Job here has its end, too."""
+def _finished(seen: Seen, memory: Memory, cluster: ClusterSeen, copy: Copy) -> Decision:
+    """Finished there is Finished here, as soon as the Job here has its end, too. Its quota is kept until then: a
+    Workload without quota would be sent anew."""
     said = copy.conditions[FINISHED]
-    if said.reason == OUT_OF_SYNC:
-        why = (
-            f'Remote workload on worker cluster "{cluster.name}" is out of sync with its user job, '
-            "resetting for re-dispatch"
-        )
-        return _come_back(seen, workload, memory, cluster.name, why, now)
-    report = _as_it_is(seen, workload, cluster.name)
     job = present_job(cluster, seen)
-    if job is not None and end_of(job.status) is None:
-        return Decision(memory, report)  # two watches: that of Jobs is behind
-    if _mirrors(seen, job):
+    is_behind = job is not None and end_of(job.status) is None  # two watches
+    if is_behind or _mirrors(seen, job):
+        report = Dispatched(seen.attempt, cluster=cluster.name, may_run=True)
+        if is_behind:
+            return Decision(memory, report)
         return Decision(memory, report, here=MirrorJob(cluster.name))
-    ended = Dispatched(
-        report.attempt,
-        report.check,
-        cluster=cluster.name,
-        may_run=False,
-        finished=(said.reason, said.message),
-    )
-    return Decision(memory, ended, here=_end_turns(seen, cluster.name))
+    end = said.reason, said.message
+    report = Dispatched(seen.attempt, cluster=cluster.name, may_run=False, finished=end)
+    return Decision(memory, report, here=_end_turns(seen, cluster.name))
 
 
 # ---- it comes back
@@ -169,7 +191,8 @@ def _come_back(
     seconds: int | None = None
     if returns:
         memory, seconds = memory.returned(now - since if state == "Ready" and since is not None else None)
-    report = CheckReport(seen.check, "Retry", f'{why}, Previously: "{state}"'[:LIMIT], seconds)
+    joint = "." if why.endswith(EVICTED_THERE) else ","  # as Kueue writes it
+    report = CheckReport(seen.check, "Retry", f'{why}{joint} Previously: "{state}"'[:LIMIT], seconds)
     memory = memory.judged(report)
     return Decision(memory, Dispatched(seen.attempt, report, cluster=name, may_run=may_run(seen)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from api.workloads import DEACTIVATION_TARGET, EVICTED, FINISHED, Workload
+from api.workloads import ADMITTED, DEACTIVATION_TARGET, EVICTED, FINISHED, Workload
 from controllers.multikueue.life.belonging import all_clusters, belonging, chosen_of, find, present_copy
 from controllers.multikueue.life.decision import Deactivate, DeleteCopy, DeleteJob, SuspendJob, There
 from controllers.multikueue.life.seen import ClusterSeen, RemoteJob, Seen
@@ -51,7 +51,12 @@ def may_run(seen: Seen) -> bool:
     cluster = find(seen, name)
     if cluster is None or cluster.reach == "Away":
         return True
-    if cluster.reach == "Lost" or cluster.job is None:
+    if cluster.reach == "Lost":
+        return False
+    copy = present_copy(cluster, seen)
+    if copy is not None and copy.is_true(ADMITTED) and not (copy.is_true(EVICTED) or copy.is_true(FINISHED)):
+        return True  # a Job that is on its way would run
+    if cluster.job is None:
         return False
     return belonging(cluster.job, seen, name) != "Foreign" and cluster.job.runs
 

@@ -8,11 +8,12 @@ names.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from api.workloads import EVICTED, FINISHED, QUOTA_RESERVED, Workload
 from controllers.multikueue.life.belonging import all_clusters, chosen_of, find
 from controllers.multikueue.life.decision import Decision, Here, MirrorJob, There
-from controllers.multikueue.life.having import have
+from controllers.multikueue.life.having import ended, have
 from controllers.multikueue.life.leaving import clear, evict_there, may_run, stop
 from controllers.multikueue.life.memory import EMPTY, Memory
 from controllers.multikueue.life.offering import offer
@@ -22,6 +23,8 @@ from quota.state.workloads import is_true
 from runtime.exchange.dispatch_reports import CheckReport, Dispatched
 
 __all__ = ["decide"]
+
+REJECTED: Final = "its check is Rejected"
 
 
 def decide(seen: Seen, memory: Memory, settings: Settings, now: int) -> Decision:
@@ -33,7 +36,7 @@ def decide(seen: Seen, memory: Memory, settings: Settings, now: int) -> Decision
     if is_true(workload, FINISHED) or not is_true(workload, QUOTA_RESERVED):
         return _clear(seen, memory, "the Workload has ended, or holds no quota")
     if is_true(workload, EVICTED) or not workload.spec.active:
-        return _evicted(seen, workload, memory)
+        return ended(seen, memory) or _evicted(seen, workload, memory)
     return _with_quota(seen, workload, memory, settings, now)
 
 
@@ -43,9 +46,9 @@ def _with_quota(seen: Seen, workload: Workload, memory: Memory, settings: Settin
     if seen.job is None and not seen.refusal:
         return _clear(seen, memory, "its Job is gone")
     if memory.verdict is not None:
-        return Decision(
-            memory, Dispatched(seen.attempt, memory.verdict, cluster=chosen, may_run=may_run(seen))
-        )
+        report = Dispatched(seen.attempt, memory.verdict, cluster=chosen, may_run=may_run(seen))
+        is_rejected = memory.verdict.state == "Rejected"
+        return Decision(memory, report, there=stop(seen, REJECTED) if is_rejected else {})
     if seen.refusal or _state(seen, workload) == "Rejected":
         return _rejected(seen, workload, memory)
     if chosen:
@@ -76,7 +79,7 @@ def _rejected(seen: Seen, workload: Workload, memory: Memory) -> Decision:
     return Decision(
         memory,
         Dispatched(seen.attempt, check, cluster=chosen_of(seen), may_run=may_run(seen)),
-        there=stop(seen, "its check is Rejected"),
+        there=stop(seen, REJECTED),
     )
 
 

@@ -35,11 +35,16 @@ class Remade:
 
     times: int = 0
     not_before: int = 0
+    uid: str = ""
+    """Of the last copy that had to go."""
 
-    def once_more(self, now: int) -> Remade:
-        """The copy was evicted or changed before its cluster was chosen. Waits grow from a second to a minute."""
+    def once_more(self, uid: str, now: int) -> Remade:
+        """The copy of this UID was evicted or changed before its cluster was chosen. Waits grow from a second to a
+        minute. Each copy counts once, however often it is looked at."""
+        if uid == self.uid:
+            return self
         seconds = min(2**self.times, REMADE_MOST)
-        return Remade(min(self.times + 1, 10), now + seconds * 1_000_000)
+        return Remade(min(self.times + 1, 10), now + seconds * 1_000_000, uid)
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ def _of_copy(copy: Copy, cluster: ClusterSeen, seen: Seen, memory: Memory) -> Li
 def pending(check: str, lines: Iterable[tuple[str, Line]], since: str) -> tuple[CheckReport, tuple[str, ...]]:
     """The report of a Workload that no cluster has, and the kinds of its lines. `since`: when its quota was
     reserved."""
-    found = list(lines)
+    found = list(lines) or [("the check", Line("NoConfig", "its MultiKueueConfig is missing or wrong"))]
     text = message_of(since, ((name, line.text) for name, line in found))
     return CheckReport(check, "Pending", text[:LIMIT]), tuple(f"{name} {line.kind}" for name, line in found)
 

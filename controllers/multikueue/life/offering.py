@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from api.workloads import ADMITTED, EVICTED, FINISHED, Workload
+from api.workloads import ADMITTED, EVICTED, FINISHED, QUOTA_RESERVED, Workload
 from controllers.multikueue.life.belonging import (
     belonging,
     differs,
@@ -39,23 +39,27 @@ GAVE_UP: Final = "No cluster has admitted the workload in time"
 
 def offer(seen: Seen, workload: Workload, memory: Memory, settings: Settings, now: int) -> Decision:
     """What follows for a Workload that holds quota here and has no cluster."""
+    end = reserved_at(workload) + settings.give_up if settings.give_up is not None else None
     if not seen.is_configured:
-        return _waiting(seen, memory, {}, None, now)
+        if end is not None and now >= end:
+            return _given_up(seen, memory)
+        return _waiting(seen, memory, {}, end, now)
     if seen.digest is None:
         return Decision(memory, here=NeedsDigest())
     memory = _note_admitted(seen, memory, now)
     there, memory, again = _sync_copies(seen, workload, memory, settings, now)
     winner = _winner(seen, memory)
     if winner is not None:
-        if winner.name in memory.tried:
-            return Decision(memory, _has(seen, winner.name), here=_end_turn(seen, winner.name), there=there)
-        there[winner.name] = TryJob()
+        there = {name: act for name, act in there.items() if not isinstance(act, CreateCopy)}
+    if winner is not None and winner.name in memory.tried and not remains(winner, seen):
+        return Decision(memory, _has(seen, winner.name), here=_end_turn(seen, winner.name), there=there)
+    if end is not None and now >= end:
+        return _given_up(seen, memory)
+    again = _sooner(again, end)
+    if winner is not None:
+        if not remains(winner, seen):  # nothing else happens there before that is gone
+            there[winner.name] = TryJob()
         return _waiting(seen, memory, there, again, now)
-    if settings.give_up is not None:
-        end = reserved_at(workload) + settings.give_up
-        if now >= end:
-            return _given_up(seen, memory)
-        again = _sooner(again, end)
     if not settings.has_gates:
         return _waiting(seen, memory, there, again, now)
     turns = sync_turns(seen, memory, settings, now)
@@ -98,8 +102,8 @@ def _sync_copy(
     copy = present_copy(cluster, seen)
     if copy is None:
         return _create(cluster, seen, memory, settings, now)
-    if why := _why_anew(copy, seen):
-        remade = memory.remade.get(cluster.name, Remade()).once_more(now)
+    if why := _why_anew(copy, seen) or _why_gate(cluster, copy, settings):
+        remade = memory.remade.get(cluster.name, Remade()).once_more(copy.uid, now)
         memory = replace(
             memory, remade={**memory.remade, cluster.name: remade}, tried=memory.tried - {cluster.name}
         )
@@ -139,6 +143,14 @@ def _why_anew(copy: Copy, seen: Seen) -> str:
     if differs(copy, seen):
         return "its spec is another one than here"
     return ""
+
+
+def _why_gate(cluster: ClusterSeen, copy: Copy, settings: Settings) -> str:
+    """Why a copy without a gate has to be replaced: the feature was off when it was made, or the cluster did not honour
+    gates by then. One that holds quota preempts nobody any longer."""
+    if not settings.has_gates or not cluster.honours_gates or copy.has_gate or copy.is_true(QUOTA_RESERVED):
+        return ""
+    return "it has no gate"
 
 
 # ---- the choice

@@ -227,7 +227,7 @@ class Seen:
     """Other known clusters that have a copy or a Job of it."""
     turns: tuple[Turn, ...] = ()
     """Of this attempt, in their order."""
-    former_turns: tuple[str, ...] = ()
-    """Names of DispatchPlans of former attempts that are not over."""
+    former_turns: tuple[Turn, ...] = ()
+    """Of former attempts: those that do not say what became of them."""
     fenced: frozenset[str] = field(default_factory=frozenset)
     """Clusters where no former leader can still write to the copy."""

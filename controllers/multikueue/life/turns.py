@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from api.workloads import BLOCKED_ON_PREEMPTION_GATES, EVICTED, QUOTA_RESERVED
-from controllers.multikueue.life.belonging import find, present_copy
+from controllers.multikueue.life.belonging import all_clusters, belonging, find, present_copy
 from controllers.multikueue.life.decision import (
     CloseGate,
     CreateCopy,
@@ -25,10 +25,11 @@ from controllers.multikueue.life.decision import (
     There,
     Weighed,
 )
+from controllers.multikueue.life.leaving import remains
 from controllers.multikueue.life.memory import Memory
 from controllers.multikueue.life.messages import said
 from controllers.multikueue.life.order import first, is_known, why_first
-from controllers.multikueue.life.seen import ClusterSeen, Seen, Settings, Turn
+from controllers.multikueue.life.seen import ClusterSeen, Copy, Seen, Settings, Turn
 
 __all__ = ["Turns", "end_former_turns", "sync_turns"]
 
@@ -51,7 +52,7 @@ class Turns:
 def sync_turns(seen: Seen, memory: Memory, settings: Settings, now: int) -> Turns:
     """What follows for the gates of a Workload that no cluster has admitted.
 
-    It does not mind copies that differ: their clusters get another act first.
+    Copies that differ or have to go are none of its business: their clusters get another act first.
     """
     memory = _note(seen, memory, now)
     last = seen.turns[-1] if seen.turns else None
@@ -62,7 +63,7 @@ def sync_turns(seen: Seen, memory: Memory, settings: Settings, now: int) -> Turn
     if last is not None and not _is_closed(seen, last):
         there |= _close(seen, last)
         return Turns(memory, there)
-    if there or any(_has_open_gate(each, seen) for each in seen.clusters if each.reach == "Connected"):
+    if _is_open_elsewhere(seen, ""):
         return Turns(memory, there)  # first they are seen closed
     return _next(seen, memory, settings, candidates, now)
 
@@ -76,7 +77,7 @@ def is_candidate(cluster: ClusterSeen, seen: Seen) -> bool:
         return False
     copy = present_copy(cluster, seen)
     if copy is None:
-        return not cluster.honours_gates and cluster.copy is None
+        return not (cluster.honours_gates or cluster.copy is not None or remains(cluster, seen))
     if copy.is_true(EVICTED) or not copy.active:
         return False
     if not cluster.honours_gates or copy.is_true(QUOTA_RESERVED):
@@ -87,8 +88,9 @@ def is_candidate(cluster: ClusterSeen, seen: Seen) -> bool:
 
 def end_former_turns(seen: Seen) -> EndTurn | None:
     """What a DispatchPlan says of a turn that another one has followed, or whose attempt is over."""
-    for name in seen.former_turns:
-        return EndTurn(name, "Ended", "The Workload lost the quota that the turn was about.")
+    for turn in seen.former_turns:
+        if not _may_be_open(turn, seen):
+            return EndTurn(turn.name, "Ended", "The Workload lost the quota that the turn was about.")
     for turn in seen.turns[:-1]:
         if not turn.is_over:
             return EndTurn(
@@ -113,7 +115,8 @@ def _in_turn(
     cluster = find(seen, turn.cluster)
     if cluster is None or memory.spent == turn.number or cluster.name in memory.out:
         return Turns(memory, there, again=again)
-    if cluster in candidates and (act := _open(cluster, seen, turn)) is not None:
+    act = _open(cluster, seen, turn) if cluster in candidates else None
+    if act is not None and not _is_open_elsewhere(seen, cluster.name):
         unfenced = _fence(seen)
         there |= unfenced or {cluster.name: act}
     return Turns(memory, there, again=again)
@@ -165,18 +168,46 @@ def _closing(cluster: ClusterSeen, seen: Seen, why: str) -> There:
     copy = present_copy(cluster, seen)
     if copy is None:
         raise ValueError(f"{cluster.name} has no copy")
-    return CloseGate(copy.uid, copy.version, why) if cluster.honours_gates else DeleteCopy(copy.uid, why)
+    has_gate = cluster.honours_gates and copy.has_gate
+    return CloseGate(copy.uid, copy.version, why) if has_gate else DeleteCopy(copy.uid, why)
 
 
 def _has_open_gate(cluster: ClusterSeen, seen: Seen) -> bool:
-    """Whether the cluster may preempt now. Without gates it may as soon as it has a copy. One that holds quota needs no
-    preemption any longer."""
+    """Whether the cluster may preempt for the present attempt now."""
     copy = present_copy(cluster, seen)
-    if copy is None:
-        return False
-    if cluster.honours_gates:
+    return copy is not None and _may_preempt(copy, cluster)
+
+
+def _may_preempt(copy: Copy, cluster: ClusterSeen) -> bool:
+    """Without gates it may as soon as it has a copy. One that holds quota needs no preemption any longer."""
+    if cluster.honours_gates and copy.has_gate:
         return copy.gate == "Open"
     return not copy.is_true(QUOTA_RESERVED)
+
+
+def _is_open_elsewhere(seen: Seen, name: str) -> bool:
+    """Whether another cluster than this one may preempt for the Workload, in this attempt or still for a former one. In
+    a cluster that cannot be reached a gate stays as it was seen last, until the cluster counts as lost."""
+    for cluster in all_clusters(seen):
+        copy = cluster.copy
+        if copy is None or copy.is_deleting or cluster.name == name or cluster.reach == "Lost":
+            continue
+        if belonging(copy, seen, cluster.name) != "Foreign" and copy.active and _may_preempt(copy, cluster):
+            return True
+    return any(_may_be_open(turn, seen) for turn in seen.former_turns if turn.cluster != name)
+
+
+def _may_be_open(turn: Turn, seen: Seen) -> bool:
+    """Whether the gate of a former attempt's turn may be open. A new process has not seen the copies in a cluster that
+    it cannot reach."""
+    cluster = find(seen, turn.cluster)
+    if cluster is None or cluster.reach == "Lost":
+        return False
+    copy = cluster.copy
+    if cluster.reach == "Away" and copy is None:
+        return True
+    is_ours = copy is not None and belonging(copy, seen, cluster.name) == "Former"
+    return copy is not None and is_ours and not copy.is_deleting and _may_preempt(copy, cluster)
 
 
 def _is_closed(seen: Seen, last: Turn) -> bool:
