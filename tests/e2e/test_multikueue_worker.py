@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -146,10 +147,10 @@ def test_the_manager_writes_only_where_a_namespace_takes_part(manager: Client, k
     manager.list("batch/v1", "Job")
     manager.create(workload("copy", labels=LABELS))
     manager.create(job("copy", labels=LABELS))
-    for body in (workload("copy", OTHER, labels=LABELS), job("copy", OTHER, labels=LABELS)):
-        forbidden(lambda body=body: manager.create(body))
+    forbidden(partial(manager.create, workload("copy", OTHER, labels=LABELS)))
+    forbidden(partial(manager.create, job("copy", OTHER, labels=LABELS)))
     for kind in ("Secret", "Pod", "ConfigMap"):
-        forbidden(lambda kind=kind: manager.list("v1", kind))
+        forbidden(partial(manager.list, "v1", kind))
     manager.create(workload("probe", MANAGER_NAMESPACE))
     manager.delete(KUEUE, "Workload", "probe", MANAGER_NAMESPACE)
 

@@ -124,7 +124,8 @@ def test_order_nulls_and_what_is_empty_mean_nothing(spec: dict[str, Any], dice: 
             items = [(key, other(each)) for key, each in value.items()]
             dice.shuffle(items)
             again = dict(items)
-            for empty in (None, {}, [], {"deep": {"empty": None}}):
+            nothing: list[Any] = [None, {}, [], {"deep": {"empty": None}}]
+            for empty in nothing:
                 again.setdefault(f"extra{len(again)}{dice.random()}", copy.deepcopy(empty))
             return again
         return [other(each) for each in value] if isinstance(value, list) else value

@@ -64,16 +64,21 @@ def test_it_is_lost_exactly_when_it_was_silent_for_so_long(
 
 def test_it_is_prompt_unless_a_request_waits_for_more_than_a_second() -> None:
     clock = ManualClock()
-    promptness = Promptness(clock)
-    assert promptness.is_prompt
+    promptness, seen = Promptness(clock), list[bool]()
+
+    def look() -> None:
+        seen.append(promptness.is_prompt)
+
+    look()
     slow = promptness.begins()
     clock.advance(0.9)
     quick = promptness.begins()
     promptness.ends(quick)
-    assert promptness.is_prompt
+    look()
     clock.advance(0.2)
-    assert not promptness.is_prompt
+    look()
     promptness.ends(slow)
-    assert not promptness.is_prompt  # lately
+    look()  # it was slow lately
     clock.advance(5.1)
-    assert promptness.is_prompt
+    look()
+    assert seen == [True, True, False, False, True]

@@ -9,9 +9,8 @@ import orjson
 import pytest
 
 from api.meta import ObjectMeta
-from api.multikueue import DISPATCHED_BY, MULTIKUEUE_GATE, PREBUILT_WORKLOAD_ANNOTATION
+from api.multikueue import DISPATCHED_BY, FENCED_BY, MULTIKUEUE_GATE, PREBUILT_WORKLOAD_ANNOTATION
 from controllers.multikueue.clusters.objects import (
-    FENCED_BY,
     MESSAGE,
     CopyObject,
     CostObject,
