@@ -32,6 +32,10 @@ COMMANDS: Final = {
         "cli.queue.command",
         "Say how quota is used, lent and borrowed, who waits for it, and who could take it back.",
     ),
+    "clusters": (
+        "cli.clusters.command",
+        "Say which worker clusters a manager has, whether they are reached, what they have, and whose turn it is.",
+    ),
     "validate": (
         "cli.validate.command",
         "Say whether objects would be accepted, from files, without a cluster.",

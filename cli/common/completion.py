@@ -16,6 +16,7 @@ __all__ = [
     "POD_GROUPS",
     "WORKLOADS",
     "Completed",
+    "a_cluster",
     "a_context",
     "a_file",
     "a_namespace",
@@ -35,6 +36,7 @@ POD_GROUPS: Final = ("/apis/reprieve.dev/v1alpha1", "podgroups")
 WORKLOADS: Final = ("/apis/kueue.x-k8s.io/v1beta2", "workloads")
 CLUSTER_QUEUES: Final = ("/apis/kueue.x-k8s.io/v1beta2", "clusterqueues")
 LOCAL_QUEUES: Final = ("/apis/kueue.x-k8s.io/v1beta2", "localqueues")
+CLUSTERS: Final = ("/apis/kueue.x-k8s.io/v1beta2", "multikueueclusters")
 NAMESPACES: Final = ("/api/v1", "namespaces")
 KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "pod": PODS,
@@ -65,6 +67,11 @@ def a_queue(context: click.Context, _: click.Parameter, begun: str) -> list[Comp
         return _items((name for _, name in _listed(context, [_path(LOCAL_QUEUES, namespace)])), begun)
     paths = [_path(CLUSTER_QUEUES), _path(LOCAL_QUEUES)]
     return _items((_whole(*key) for key in _listed(context, paths)), begun)
+
+
+def a_cluster(context: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The MultiKueueClusters of a manager."""
+    return _items((name for _, name in _listed(context, [_path(CLUSTERS)])), begun)
 
 
 def an_object(*kinds: tuple[str, str]) -> Completed:

@@ -110,6 +110,7 @@ def _commands(page: Path) -> Iterator[Command]:
 
 
 SESSIONS: Final = {
+    "docs/clusters.md": RunBy("unit/cli/clusters/test_doc.py", '"clusters.md"'),
     "docs/diff.md": RunBy("unit/cli/diff/test_doc.py", '"diff.md"'),
     "docs/queue.md": RunBy("unit/cli/queue/test_doc.py", '"queue.md"'),
     "docs/questions.md": RunBy("unit/docs/test_questions.py", '"questions.md"'),
@@ -172,8 +173,11 @@ READS_INLINE: Final = re.compile(
 
 CLUSTER: Final = "-f examples/training-cluster.yaml"
 TEAMS: Final = "-f examples/quota-teams.yaml"
+MANAGER: Final = "-f examples/multikueue/manager.yaml"
 WAITING: Final = "-f examples/why/members.yaml"
 OFFLINE: Final = {
+    "reprieve clusters": Offline(MANAGER),
+    "reprieve clusters west": Offline(MANAGER),
     "reprieve diff policy.yaml": Offline(TEAMS, files=(("policy.yaml", "diff/threshold.yaml"),)),
     "reprieve doctor": Offline(CLUSTER),
     "reprieve doctor -f cluster.json": Offline(files=(("cluster.json", "training-cluster.yaml"),)),

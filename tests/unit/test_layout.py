@@ -35,6 +35,7 @@ LONG: Final = {
 }
 """Folders that may have more modules, with the reason."""
 SHORT: Final = {
+    "cli/clusters": "each command is a room",
     "cli/diff": "each command is a room",
     "cli/doctor": "each command is a room",
     "cli/evicted": "each command is a room",

@@ -1,0 +1,4 @@
+"""`reprieve clusters`.
+
+Tests: command and render in test_clusters.py.
+"""
