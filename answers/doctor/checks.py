@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from answers.doctor import gangs, installation, schedulers
+from answers.doctor import clusters, gangs, installation, schedulers
 from answers.doctor.findings import Finding, Findings
 from answers.doctor.seen import Seen
 
@@ -27,6 +27,13 @@ CHECKS: Final[tuple[Callable[[Seen, float], list[Finding]], ...]] = (
     gangs.waiting,
     gangs.plans,
     gangs.kueue,
+    clusters.unread,
+    clusters.reached,
+    clusters.gates,
+    clusters.checks,
+    clusters.rights,
+    clusters.copies,
+    clusters.turns,
 )
 """Each one is a function of the objects and of the time in seconds since the epoch."""
 

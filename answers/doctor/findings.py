@@ -93,6 +93,23 @@ FAULTS: Final[dict[str, Fault]] = {
     "TwoManageQuota": Fault(
         "Error", "Remove Kueue's controller, or set quota.mode of reprieve to Observe or Off."
     ),
+    "ClusterInactive": Fault("Error", "Do what docs/multikueue.md says about this reason."),
+    "OriginTaken": Fault("Error", "Give each manager of that worker cluster a multikueue.origin of its own."),
+    "ClusterNotWatched": Fault(
+        "Error", "Set the section multikueue of the Configuration of reprieve, or start Kueue's manager."
+    ),
+    "GatesNotHonoured": Fault(
+        "Warning", "Turn the feature gate MultiKueueOrchestratedPreemption on in the Kueue of that cluster."
+    ),
+    "ClusterCheckInactive": Fault(
+        "Error", "Correct the MultiKueueConfig or the clusters that the message names."
+    ),
+    "ManagerRightsMissing": Fault("Error", "Apply manifests/multikueue."),
+    "ClusterGone": Fault(
+        "Warning",
+        "Create that MultiKueueCluster again, or delete what is left there as docs/leaving.md says.",
+    ),
+    "TurnsOld": Fault("Warning", "Look at the logs of the leader: it does not end these DispatchPlans."),
 }
 """By name."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable
 from typing import Final
 
 from cryptography import x509
@@ -16,7 +17,7 @@ from api.published import BY_OWNER, GATES, NAMESPACE, PROCESS, QUOTA_MODE, VERSI
 from api.times import parse_rfc3339
 from api.words import some
 
-__all__ = ["certificates", "definitions", "process", "rights", "webhooks"]
+__all__ = ["certificates", "definitions", "missing_rights", "process", "rights", "webhooks"]
 
 DEFINITIONS: Final = (
     "clusterpreemptionplans.reprieve.dev",
@@ -71,17 +72,22 @@ def process(seen: Seen, now: float) -> list[Finding]:
 
 def rights(seen: Seen, now: float) -> list[Finding]:
     """Whether the process may do in the whole cluster what it has to do."""
+    missing = missing_rights(seen, RIGHTS)
+    if missing:
+        of = f"the service account {NAMESPACE}/{PROCESS}"
+        return [fault("rights", "RightsMissing", f"{of} lacks {some(missing)}")]
+    return [well("rights", f"{len(RIGHTS)} rights of the nodes plane are granted")]
+
+
+def missing_rights(seen: Seen, wanted: Iterable[Right]) -> list[str]:
+    """Which of these rights our service account lacks in the whole cluster."""
     granted = [
         rule
         for role in seen.all(ClusterRole)
         if role.metadata.name in _roles(seen)
         for rule in role.rules or ()
     ]
-    missing = [str(right) for right in RIGHTS if not any(_grants(rule, right) for rule in granted)]
-    if missing:
-        of = f"the service account {NAMESPACE}/{PROCESS}"
-        return [fault("rights", "RightsMissing", f"{of} lacks {some(missing)}")]
-    return [well("rights", f"{len(RIGHTS)} rights of the nodes plane are granted")]
+    return [str(right) for right in wanted if not any(_grants(rule, right) for rule in granted)]
 
 
 def certificates(seen: Seen, now: float) -> list[Finding]:

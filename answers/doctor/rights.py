@@ -1,10 +1,11 @@
-"""The rights of the nodes plane in the whole cluster, as manifests/base/rbac.yaml grants them."""
+"""The rights of the nodes plane in the whole cluster, as manifests/base/rbac.yaml grants them, and those of a manager
+of several clusters, as manifests/multikueue/rbac.yaml does."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-__all__ = ["RIGHTS", "Right"]
+__all__ = ["MANAGER_RIGHTS", "RIGHTS", "Right"]
 
 
 class Right(NamedTuple):
@@ -42,9 +43,24 @@ TABLE: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("reprieve.dev", "podgroups/status preemptionplans/status"): ("patch",),
     ("events.k8s.io", "events"): ("create", "patch"),
 }
-RIGHTS: Final = tuple(
-    Right(group, resource, verb)
-    for (group, resources), verbs in TABLE.items()
-    for resource in resources.split()
-    for verb in verbs
-)
+MANAGER_TABLE: Final[dict[tuple[str, str], tuple[str, ...]]] = {
+    ("kueue.x-k8s.io", "multikueueclusters multikueueconfigs"): READS,
+    ("kueue.x-k8s.io", "admissionchecks/status multikueueclusters/status"): ("patch",),
+    ("reprieve.dev", "dispatchplans"): ("get", *READS, "create", "delete"),
+    ("reprieve.dev", "dispatchplans/status"): ("patch",),
+    ("reprieve.dev", "podgroups"): ("get",),
+}
+
+
+def _rights(table: dict[tuple[str, str], tuple[str, ...]]) -> tuple[Right, ...]:
+    return tuple(
+        Right(group, resource, verb)
+        for (group, resources), verbs in table.items()
+        for resource in resources.split()
+        for verb in verbs
+    )
+
+
+RIGHTS: Final = _rights(TABLE)
+MANAGER_RIGHTS: Final = _rights(MANAGER_TABLE)
+"""But for those on single objects and in single namespaces."""

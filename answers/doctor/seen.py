@@ -37,6 +37,8 @@ class Seen:
     """By struct, in the order of namespace and name."""
     unread: Sequence[str] = ()
     """Rights that are missing to read what says whether pods belong together."""
+    clusters_unread: Sequence[str] = ()
+    """Rights that are missing to read what a manager says of worker clusters."""
 
     def owners(self) -> OwnerGroups:
         """What owners and namespaces say of the groups of pods."""

@@ -19,13 +19,17 @@ from answers.doctor.seen import Seen
 from answers.reading.documents import Kind, Reader
 from answers.reading.node_objects import GROUPING_KINDS
 from answers.reading.published import LEASE, LEASE_KIND
+from api.checks import AdmissionCheck, MultiKueueCluster
 from api.core import Namespace
+from api.dispatch import DispatchPlan
 from api.foreign_owners import OwningJob
 from api.groups import API_VERSION, PodGroup
+from api.kueue import API_VERSION as QUOTA
 from api.lease import Lease
 from api.plans import PreemptionPlan
+from api.workloads import Workload
 
-__all__ = ["SeenObjects"]
+__all__ = ["CLUSTERS", "SeenObjects"]
 
 OWNERS: Final[Mapping[tuple[str, str], Kind]] = {
     **GROUPING_KINDS,
@@ -33,6 +37,13 @@ OWNERS: Final[Mapping[tuple[str, str], Kind]] = {
     ("v1", "Namespace"): Kind(Namespace, False),
 }
 """Kinds that say whether pods belong together."""
+CLUSTERS: Final[Mapping[tuple[str, str], Kind]] = {
+    (QUOTA, "AdmissionCheck"): Kind(AdmissionCheck, False),
+    (QUOTA, "MultiKueueCluster"): Kind(MultiKueueCluster, False),
+    (QUOTA, "Workload"): Kind(Workload, True),
+    (API_VERSION, "DispatchPlan"): Kind(DispatchPlan, True),
+}
+"""Kinds by which a manager of several clusters works."""
 
 
 class SeenObjects(Reader):
@@ -50,6 +61,7 @@ class SeenObjects(Reader):
         ("rbac.authorization.k8s.io/v1", "ClusterRole"): Kind(ClusterRole, False),
         ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"): Kind(Binding, False),
         **OWNERS,
+        **CLUSTERS,
         (API_VERSION, "PodGroup"): Kind(PodGroup, True),
         (API_VERSION, "PreemptionPlan"): Kind(PreemptionPlan, True),
     }
@@ -59,6 +71,7 @@ class SeenObjects(Reader):
         super().__init__()
         self._things: dict[type[Any], list[Any]] = {}
         self._unread: list[str] = []
+        self._clusters_unread: list[str] = []
 
     def keep(self, thing: Any, place: str) -> None:
         """See `Reader`."""
@@ -66,9 +79,10 @@ class SeenObjects(Reader):
 
     def do_without(self, kind: tuple[str, str], problem: str) -> bool:
         """See `Reader`."""
-        if kind in OWNERS and problem not in self._unread:
-            self._unread.append(problem)
-        return kind in OWNERS
+        for kinds, unread in ((OWNERS, self._unread), (CLUSTERS, self._clusters_unread)):
+            if kind in kinds and problem not in unread:
+                unread.append(problem)
+        return kind in OWNERS or kind in CLUSTERS
 
     def seen(self) -> Seen:
         """What was read. Call it after the last object was read."""
@@ -76,4 +90,4 @@ class SeenObjects(Reader):
             kind: tuple(sorted(every, key=lambda each: (each.metadata.namespace, each.metadata.name)))
             for kind, every in self._things.items()
         }
-        return Seen(things, tuple(self._unread))
+        return Seen(things, tuple(self._unread), tuple(self._clusters_unread))

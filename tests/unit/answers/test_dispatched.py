@@ -8,24 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from cli.main import reprieve
-from tests.kit.pages import ROOT
+from tests.kit.manager import EMBED, TRAIN, TURN, Objects, manager_objects
 
-Objects = dict[tuple[str, str], dict[str, Any]]
-TRAIN = ("Workload", "job-train-5c1d0")
-EMBED = ("Workload", "job-embed-91e2b")
-TURN = ("DispatchPlan", "job-train-5c1d0-7f3a9b20")
 BEFORE, AFTER = "2026-03-01T12:01:00Z", "2026-03-01T12:06:00Z"
 
 
 @pytest.fixture
 def objects() -> Objects:
     """The example, by kind and name."""
-    loaded = yaml.safe_load_all((ROOT / "examples" / "multikueue" / "manager.yaml").read_text())
-    return {(each["kind"], each["metadata"]["name"]): each for each in loaded}
+    return manager_objects()
 
 
 def why(path: Path, objects: Objects, about: tuple[str, str], now: str = BEFORE) -> dict[str, Any]:

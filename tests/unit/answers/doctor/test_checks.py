@@ -20,6 +20,7 @@ from answers.reading.documents import JsonDocument
 from answers.reading.seen import SeenObjects
 from api.times import rfc3339
 from tests.kit.healthy import NOW, bundle, healthy, only, pod
+from tests.kit.manager import EMBED, TRAIN, TURN, manager_objects
 
 Json = dict[str, Any]
 Change = Callable[[list[Json]], object]
@@ -121,6 +122,26 @@ def array(*, annotated: bool = True, limit: int = 1, **spec: Any) -> list[Json]:
     return [job, *pods]
 
 
+def manager(about: tuple[str, str] = TRAIN, change: Callable[[Json], object] = lambda _: None) -> Change:
+    """The objects of a manager of several clusters, one of them changed."""
+
+    def made(objects: list[Json]) -> None:
+        found = manager_objects()
+        change(found[about])
+        objects.extend(found.values())
+
+    return made
+
+
+def in_cluster(number: int = 0, **condition: str) -> Callable[[Json], object]:
+    """Other fields of that condition of a cluster, or of a check."""
+    return lambda thing: thing["status"]["conditions"][number].update(condition)
+
+
+def without(field: str) -> Callable[[Json], object]:
+    return lambda thing: thing.pop(field)
+
+
 IGNORING: Json = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
 NOT_READY: Change = lambda objects: only(objects, "EndpointSlice")["endpoints"][0].update(  # noqa: E731
     conditions={"ready": False}
@@ -160,6 +181,14 @@ MADE: dict[str, list[Change]] = {
     "JobsFailForGood": [add(*array())],
     "SchedulerUnknown": [add(pod("lost", schedulerName="typo"))],
     "TwoManageQuota": [add(KUEUE)],
+    "ClusterInactive": [manager()],
+    "OriginTaken": [manager(("MultiKueueCluster", "south"), in_cluster(reason="OriginInUse"))],
+    "ClusterNotWatched": [manager(("MultiKueueCluster", "east"), without("status"))],
+    "GatesNotHonoured": [manager(("MultiKueueCluster", "west"), in_cluster(1, status="False"))],
+    "ClusterCheckInactive": [manager(("AdmissionCheck", "clusters"), in_cluster(status="False"))],
+    "ManagerRightsMissing": [manager()],
+    "ClusterGone": [manager(EMBED, lambda workload: workload["status"].update(clusterName="north"))],
+    "TurnsOld": [manager(TURN, lambda turn: turn["spec"]["workload"].update(attempt="2026-02-01T00:00:00Z"))],
 }
 ADDED = [
     "PlansOld",
@@ -168,6 +197,7 @@ ADDED = [
     "NativeGangsOn",
     "WebhookDown",
     "CertificateExpired",
+    "ClusterGone",
 ]
 
 

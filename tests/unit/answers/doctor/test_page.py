@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from answers.doctor.findings import FAULTS
 from answers.reading.node_objects import OWNER_KINDS
-from answers.reading.seen import SeenObjects
+from answers.reading.seen import CLUSTERS, SeenObjects
 
 PAGE = Path("docs/doctor.md").read_text()
 ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
@@ -19,8 +20,21 @@ def test_the_page_has_each_fault_and_no_other() -> None:
     ]
 
 
+def kinds_of(listed: str) -> set[str]:
+    """The plurals, without their groups."""
+    return {plural.partition(".")[0] for plural in listed.split(",")}
+
+
+def plurals(kinds: Iterable[tuple[str, str]]) -> set[str]:
+    return {f"{kind.lower()}s" for _, kind in kinds}
+
+
 def test_the_command_for_a_file_has_each_kind() -> None:
-    (listed,) = re.findall(r"kubectl get -A -o json (\S+)", PAGE)
-    plurals = {plural.partition(".")[0] for plural in listed.split(",")}
-    everywhere = SeenObjects.kinds.keys() - OWNER_KINDS.keys()  # kubectl ends at a kind that is not installed
-    assert plurals == {f"{kind.lower()}s" for _, kind in everywhere}
+    (listed,) = re.findall(r"^kubectl get -A -o json (\S+)", PAGE, re.MULTILINE)
+    # kubectl ends at a kind that is not installed
+    assert kinds_of(listed) == plurals(SeenObjects.kinds.keys() - OWNER_KINDS.keys() - CLUSTERS.keys())
+
+
+def test_the_command_for_a_manager_has_each_kind() -> None:
+    (listed,) = re.findall(r"`kubectl get (\S+) -A -o json`", PAGE)
+    assert kinds_of(listed) == plurals(CLUSTERS)

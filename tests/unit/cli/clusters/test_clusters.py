@@ -7,22 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 
 from cli.main import reprieve
-from tests.kit.pages import ROOT
-
-Objects = dict[tuple[str, str], dict[str, Any]]
-TRAIN = ("Workload", "job-train-5c1d0")
-TURN = ("DispatchPlan", "job-train-5c1d0-7f3a9b20")
+from tests.kit.manager import TRAIN, TURN, Objects, manager_objects
 
 
 @pytest.fixture
 def objects() -> Objects:
     """The example, by kind and name."""
-    loaded = yaml.safe_load_all((ROOT / "examples" / "multikueue" / "manager.yaml").read_text())
-    return {(each["kind"], each["metadata"]["name"]): each for each in loaded}
+    return manager_objects()
 
 
 def ask(path: Path, objects: Objects, *arguments: str) -> Result:
