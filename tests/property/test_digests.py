@@ -150,7 +150,7 @@ def test_specs_differ_unless_what_is_kept_is_equal(one: dict[str, Any], two: dic
         return leaves({key: value for key, value in spec.items() if key not in LEFT_OUT})
 
     def has_both(value: Any) -> bool:
-        """An empty list and an empty object as elements of a list are told apart by the digest alone."""
+        """Only the digest sees the difference between an empty list and an empty object in a list."""
         if isinstance(value, list):
             return any(each in (None, {}, []) or has_both(each) for each in value)
         return isinstance(value, dict) and any(map(has_both, value.values()))

@@ -103,7 +103,7 @@ class Seeing:
         return None
 
     def keys(self) -> set[str]:
-        """The keys of all Workloads of which it has something."""
+        """The keys of all Workloads that it has something of."""
         return {*self.copies.keys(), *self.jobs.used(), *self.costs.keys()}
 
     def gone(self, view: View[Any], key: str, uid: str) -> None:
