@@ -183,7 +183,7 @@ class Connection:
 
     def look(self) -> None:
         """Tell others if the reach, or a property, is another one now."""
-        now = (self.reach, self.why, self.honours_gates, self.is_prompt)
+        now = (self.reach, self.why, self.honours_gates)
         if now != self._told:
             self._told = now
             self._hooks.clusters.changed(self.name)

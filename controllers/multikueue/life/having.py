@@ -37,6 +37,7 @@ from runtime.exchange.dispatch_reports import CheckReport, Dispatched
 
 __all__ = ["ended", "have"]
 
+SECOND: Final = 1_000_000
 OUT_OF_SYNC: Final = "OutOfSync"
 EVICTED_THERE: Final = "resetting for re-admission"
 
@@ -109,7 +110,10 @@ def _run(
         act = _new_job(seen, cluster, there)
         if act is not None:
             there[name] = act
-        return Decision(memory, _as_it_is(seen, workload, name), here=_end_turns(seen, name), there=there)
+        # Whether a cluster answers promptly is no event.
+        again = now + SECOND if act is None else None
+        report = _as_it_is(seen, workload, name)
+        return Decision(memory, report, here=_end_turns(seen, name), there=there, again=again)
     if has_other_priority(copy, workload):
         there[name] = SetPriority(copy.uid, copy.version)
     check = CheckReport(seen.check, "Ready", f'The workload was admitted on "{name}"')
