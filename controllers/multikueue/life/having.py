@@ -20,7 +20,6 @@ from controllers.multikueue.life.decision import (
     CreateJob,
     Decision,
     DeleteJob,
-    EndTurn,
     Here,
     MirrorJob,
     NeedsDigest,
@@ -31,7 +30,7 @@ from controllers.multikueue.life.leaving import may_run, stop
 from controllers.multikueue.life.memory import Memory
 from controllers.multikueue.life.messages import LIMIT
 from controllers.multikueue.life.seen import ClusterSeen, Copy, RemoteJob, Seen
-from controllers.multikueue.life.turns import end_former_turns
+from controllers.multikueue.life.turns import end_turns
 from quota.state.workloads import time_us
 from runtime.exchange.dispatch_reports import CheckReport, Dispatched
 
@@ -113,7 +112,7 @@ def _run(
         # Whether a cluster answers promptly is no event.
         again = now + SECOND if act is None else None
         report = _as_it_is(seen, workload, name)
-        return Decision(memory, report, here=_end_turns(seen, name), there=there, again=again)
+        return Decision(memory, report, here=end_turns(seen, name), there=there, again=again)
     if has_other_priority(copy, workload):
         there[name] = SetPriority(copy.uid, copy.version)
     check = CheckReport(seen.check, "Ready", f'The workload was admitted on "{name}"')
@@ -121,7 +120,7 @@ def _run(
     return Decision(
         memory,
         Dispatched(seen.attempt, check, cluster=name, may_run=may_run(seen)),
-        here=here or _end_turns(seen, name),
+        here=here or end_turns(seen, name),
         there=there,
     )
 
@@ -154,14 +153,6 @@ def _mirrors(seen: Seen, job: RemoteJob | None) -> bool:
     return job is not None and seen.job is not None and not seen.is_mirrored
 
 
-def _end_turns(seen: Seen, name: str) -> EndTurn | None:
-    if (act := end_former_turns(seen)) is not None:
-        return act
-    if not seen.turns or seen.turns[-1].is_over:
-        return None
-    return EndTurn(seen.turns[-1].name, "Admitted", f"{name} admitted the Workload.")
-
-
 # ---- the end
 
 
@@ -178,7 +169,7 @@ def _finished(seen: Seen, memory: Memory, cluster: ClusterSeen, copy: Copy) -> D
         return Decision(memory, report, here=MirrorJob(cluster.name))
     end = said.reason, said.message
     report = Dispatched(seen.attempt, cluster=cluster.name, may_run=False, finished=end)
-    return Decision(memory, report, here=_end_turns(seen, cluster.name))
+    return Decision(memory, report, here=end_turns(seen, cluster.name))
 
 
 # ---- it comes back

@@ -18,7 +18,7 @@ from controllers.multikueue.life.leaving import clear, evict_there, may_run, sto
 from controllers.multikueue.life.memory import EMPTY, Memory
 from controllers.multikueue.life.offering import offer
 from controllers.multikueue.life.seen import Seen, Settings
-from controllers.multikueue.life.turns import end_former_turns
+from controllers.multikueue.life.turns import end_former_turns, end_turns
 from quota.state.workloads import is_true
 from runtime.exchange.dispatch_reports import CheckReport, Dispatched
 
@@ -94,7 +94,8 @@ def _gone(seen: Seen, memory: Memory) -> Decision:
 
 def _clear(seen: Seen, memory: Memory, why: str) -> Decision:
     report = Dispatched(seen.attempt, cluster=chosen_of(seen), may_run=may_run(seen))
-    here: Here | None = end_former_turns(seen)
+    chosen = chosen_of(seen)
+    here: Here | None = end_turns(seen, chosen) if chosen else end_former_turns(seen)
     return Decision(memory, report, here=here or _rest(seen), there=stop(seen, why))
 
 

@@ -17,7 +17,6 @@ from controllers.multikueue.life.decision import (
     CreateCopy,
     Decision,
     DeleteCopy,
-    EndTurn,
     NeedsDigest,
     OpenGate,
     SetPriority,
@@ -28,7 +27,7 @@ from controllers.multikueue.life.leaving import clear, remains
 from controllers.multikueue.life.memory import Memory, Remade
 from controllers.multikueue.life.messages import pending, said, throttled
 from controllers.multikueue.life.seen import ClusterSeen, Copy, Seen, Settings
-from controllers.multikueue.life.turns import end_former_turns, sync_turns
+from controllers.multikueue.life.turns import end_former_turns, end_turns, sync_turns
 from quota.state.workloads import reserved_at
 from runtime.exchange.dispatch_reports import CheckReport, Dispatched
 
@@ -52,7 +51,7 @@ def offer(seen: Seen, workload: Workload, memory: Memory, settings: Settings, no
     if winner is not None:
         there = {name: act for name, act in there.items() if not isinstance(act, CreateCopy)}
     if winner is not None and winner.name in memory.tried and not remains(winner, seen):
-        return Decision(memory, _has(seen, winner.name), here=_end_turn(seen, winner.name), there=there)
+        return Decision(memory, _has(seen, winner.name), here=end_turns(seen, winner.name), there=there)
     if end is not None and now >= end:
         return _given_up(seen, memory)
     again = _sooner(again, end)
@@ -174,15 +173,6 @@ def _winner(seen: Seen, memory: Memory) -> ClusterSeen | None:
     """The cluster that was seen first to have admitted its copy; of several at once, the config's order decides."""
     found = [each for each in seen.clusters if each.name in memory.admitted and each.name not in memory.out]
     return min(found, key=lambda each: memory.admitted[each.name], default=None)
-
-
-def _end_turn(seen: Seen, winner: str) -> EndTurn | None:
-    """What became of the turns, one after the other."""
-    if (act := end_former_turns(seen)) is not None:
-        return act
-    if not seen.turns or seen.turns[-1].is_over:
-        return None
-    return EndTurn(seen.turns[-1].name, "Admitted", f"{winner} admitted the Workload.")
 
 
 # ---- what is reported

@@ -31,7 +31,7 @@ from controllers.multikueue.life.messages import said
 from controllers.multikueue.life.order import first, is_known, why_first
 from controllers.multikueue.life.seen import ClusterSeen, Copy, Seen, Settings, Turn
 
-__all__ = ["Turns", "end_former_turns", "sync_turns"]
+__all__ = ["Turns", "end_former_turns", "end_turns", "sync_turns"]
 
 NOT_CONSIDERED: Final = "PendingEvaluation"
 GATED: Final = frozenset({"AdmissionGated", NOT_CONSIDERED})
@@ -84,6 +84,17 @@ def is_candidate(cluster: ClusterSeen, seen: Seen) -> bool:
         return True
     reserved = copy.conditions.get(QUOTA_RESERVED)
     return copy.is_true(BLOCKED_ON_PREEMPTION_GATES) and (reserved is None or reserved.reason in GATED)
+
+
+def end_turns(seen: Seen, name: str) -> EndTurn | None:
+    """What DispatchPlans say once cluster `name` has the Workload. While the gate of the last turn may still be open in
+    another cluster, that plan stays: a new process knows from it that no other gate may open."""
+    last = seen.turns[-1] if seen.turns else None
+    if (act := end_former_turns(seen)) is not None or last is None or last.is_over:
+        return act
+    if last.cluster != name and _may_be_open(last, seen):
+        return None
+    return EndTurn(last.name, "Admitted", f"{name} admitted the Workload.")
 
 
 def end_former_turns(seen: Seen) -> EndTurn | None:
@@ -198,7 +209,7 @@ def _is_open_elsewhere(seen: Seen, name: str) -> bool:
 
 
 def _may_be_open(turn: Turn, seen: Seen) -> bool:
-    """Whether the gate of a former attempt's turn may be open. A new process has not seen the copies in a cluster that
+    """Whether the gate of a turn that is over may be open. A new process has not seen the copies in a cluster that
     it cannot reach."""
     cluster = find(seen, turn.cluster)
     if cluster is None or cluster.reach == "Lost":
@@ -206,7 +217,7 @@ def _may_be_open(turn: Turn, seen: Seen) -> bool:
     copy = cluster.copy
     if cluster.reach == "Away" and copy is None:
         return True
-    is_ours = copy is not None and belonging(copy, seen, cluster.name) == "Former"
+    is_ours = copy is not None and belonging(copy, seen, cluster.name) != "Foreign"
     return copy is not None and is_ours and not copy.is_deleting and _may_preempt(copy, cluster)
 
 

@@ -4,51 +4,60 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from api.workloads import (
-    BLOCKED_ON_PREEMPTION_GATES,
-    EVICTED,
-    QUOTA_RESERVED,
-)
+from api.workloads import BLOCKED_ON_PREEMPTION_GATES, EVICTED, QUOTA_RESERVED
 from controllers.multikueue.life.decision import (
+    CloseGate,
     CreateCopy,
     CreateJob,
     Decision,
     GiveTurn,
     OpenGate,
     There,
+    TryJob,
 )
 from controllers.multikueue.life.life import decide
-from controllers.multikueue.life.seen import ClusterSeen, Mark, Seen, Settings
+from controllers.multikueue.life.seen import ClusterSeen, Copy, Mark, RemoteJob, Seen, Settings
 from runtime.exchange.dispatch_reports import Dispatched
 from tests.kit.dispatched.cluster import MANAGER, SECOND, Cluster
 
 if TYPE_CHECKING:
     from tests.kit.dispatched.world import World
 
-__all__ = ["Told", "asks", "message", "quota_given_back", "report", "same_again", "turn", "write"]
+__all__ = ["Told", "asks", "look", "message", "quota_given_back", "report", "same_again", "turn", "write"]
 
-WAITS = (None, *(min(2**number, 300) for number in range(10)))
-"""requeueAfterSeconds of a Workload that comes back, in their order."""
-THROTTLE = 10 * SECOND
+LONGEST: Final = 300
+THROTTLE: Final = 10 * SECOND
+MINUTE: Final = 60 * SECOND
+DECIDES: Final = ("PendingEvaluation", "AdmissionGated")
+"""Reasons of QuotaReserved=False of a copy that may be gated."""
 
 
 @dataclass
 class Told:
-    """What was reported last."""
+    """What one process has said and seen."""
 
     text: str = ""
     kinds: tuple[str, ...] = ()
     at: int = 0
     judged: set[str] = field(default_factory=set)
     """Attempts that came back."""
-    wait: int | None = None
-    """How long the Workload waited when it came back last."""
+    wait: int = 0
+    """How many seconds the Workload waited when it came back last."""
+    tried: set[tuple[str, str]] = field(default_factory=set)
+    """Attempts and clusters of dry runs."""
+    spent: tuple[str, int] = ("", 0)
+    """The attempt and the turn in which a copy was evicted."""
+    asked: int | None = None
+    """Since when there is a candidate."""
 
     def begin(self) -> None:
-        """Another attempt, or another process."""
-        self.text, self.kinds = "", ()
+        """Another attempt."""
+        self.text, self.kinds, self.asked = "", (), None
+
+
+# ---- what is seen and decided
 
 
 def same_again(seen: Seen, decision: Decision, settings: Settings, now: int) -> None:
@@ -58,33 +67,57 @@ def same_again(seen: Seen, decision: Decision, settings: Settings, now: int) -> 
     assert (again.there, again.here, again.report) == (decision.there, decision.here, decision.report)
 
 
+def look(world: World, seen: Seen) -> None:
+    """What the manager sees now, and must not forget."""
+    told, out = world.told, world.memory.out
+    if not any(asks(each, seen, out) for each in seen.clusters):
+        told.asked = None
+    elif told.asked is None:
+        told.asked = world.now
+    last = seen.turns[-1] if seen.turns else None
+    for cluster in seen.clusters:
+        copy = cluster.copy
+        if last is not None and last.cluster == cluster.name and copy is not None and _is_present(copy, seen):
+            if copy.is_true(EVICTED) and not world.chosen:
+                told.spent = seen.attempt, last.number
+
+
 def message(world: World, decision: Decision) -> None:
     """Another text for the same reasons comes ten seconds after the last one, or later."""
     check = decision.report.check if decision.report is not None else None
     if check is None or check.state != "Pending":
         return
     told, kinds = world.told, decision.memory.said_kinds
-    if told.text and check.message != told.text:
-        assert kinds != told.kinds or world.now >= told.at + THROTTLE, (told, check)
-    if check.message != told.text:
-        told.text, told.kinds, told.at = check.message, kinds, world.now
+    if check.message == told.text:
+        return
+    assert not told.text or kinds != told.kinds or world.now >= told.at + THROTTLE, (told, check)
+    told.text, told.kinds, told.at = check.message, kinds, world.now
 
 
 def report(world: World, said: Dispatched) -> None:
-    """A Workload that comes back waits twice as long as before, or not at all when it ran for a minute. What has ended
-    does not come back."""
-    check = said.check
-    if check is None or check.state != "Retry" or world.attempt in world.told.judged:
-        return
-    world.told.judged.add(world.attempt)
-    wait, before = check.requeue_after_seconds, world.told.wait
-    assert wait in WAITS
-    if wait is not None and before is not None and wait != 1:
-        assert wait == min(2 * before, 300), (before, wait)
-    if wait is not None:
-        since = world.ready_since
-        assert since is None or world.now - since < 60 * SECOND
-        world.told.wait = wait
+    """A cluster is chosen after a dry run. An end is told when the Job here shows it, and OutOfSync is none (13047)."""
+    if said.cluster and not world.chosen and world.attempt and not world.evicted:
+        assert (world.attempt, said.cluster) in world.told.tried, world.log[-12:]
+    if said.finished is not None:
+        job = world.clusters[said.cluster].seen_job
+        assert said.finished[0] != "OutOfSync"
+        assert job is None or not world.has_job or world.mirrored == (job.uid, job.version), world.log[-12:]
+    if said.check is not None and said.check.state == "Retry" and world.attempt not in world.told.judged:
+        world.told.judged.add(world.attempt)
+        _comes_back(world, said.check.message, said.check.requeue_after_seconds)
+
+
+def _comes_back(world: World, why: str, wait: int | None) -> None:
+    """A Workload that its cluster sends back waits twice as long as before, or not at all when it ran for a minute."""
+    told, since = world.told, world.ready_since
+    if "remote lost" in why or "in the configuration" in why or "No cluster has admitted" in why:
+        assert wait is None
+    elif since is not None and world.now - since >= MINUTE:
+        assert wait is None, (why, wait)
+        told.wait = 0
+    else:
+        assert wait == min(2 * told.wait or 1, LONGEST), (why, wait, told.wait)
+        told.wait = wait
 
 
 def quota_given_back(world: World) -> None:
@@ -94,83 +127,129 @@ def quota_given_back(world: World) -> None:
         assert not cluster.has_pods, (world.chosen, world.log[-12:])
 
 
-def asks(world: World, cluster: Cluster) -> bool:
-    """Whether the cluster is a candidate, as far as the manager has seen it."""
-    copy = cluster.seen_copy
-    if cluster.reach != "Connected" or cluster.name in world.memory.out:
+# ---- turns
+
+
+def asks(cluster: ClusterSeen, seen: Seen, out: object) -> bool:
+    """Whether the cluster is a candidate, as far as the manager has seen it. `out`: clusters that are out."""
+    copy = cluster.copy
+    assert hasattr(out, "__contains__")
+    if cluster.reach != "Connected" or cluster.name in out:
         return False
     if copy is None:
-        return not cluster.honours_gates and cluster.seen_job is None
-    if copy.mark != Mark(MANAGER, world.uid, world.attempt) or copy.is_deleting or not copy.active:
-        return False
-    if copy.is_true(EVICTED):
+        return not cluster.honours_gates and not _is_former(cluster.job, seen)
+    if not _is_present(copy, seen) or not copy.active or copy.is_true(EVICTED):
         return False
     if copy.is_true(QUOTA_RESERVED) or not cluster.honours_gates:
         return True
     said = copy.conditions.get(QUOTA_RESERVED)
-    blocked = copy.is_true(BLOCKED_ON_PREEMPTION_GATES)
-    return blocked and (said is None or said.reason in ("PendingEvaluation", "AdmissionGated"))
+    return copy.is_true(BLOCKED_ON_PREEMPTION_GATES) and (said is None or said.reason in DECIDES)
 
 
 def turn(world: World, give: GiveTurn, seen: Seen) -> None:
-    """Each turn comes after the last one, lasts its time, and is that of a candidate with the fewest turns."""
+    """Each turn comes after the last one, lasts its time, and is that of a candidate with the fewest turns. The first
+    one waits for the window."""
     assert world.settings.has_gates and not world.chosen
-    before = [each for each in world.turns if world.turn_attempts[each.name] == seen.attempt]
+    before = seen.turns
     assert give.number == len(before) + 1
     assert (give.began, give.until) == (world.now, world.now + world.settings.turn)
-    if before:
-        assert before[-1].until <= give.began, (before[-1], give)
-    candidates = [name for name in world.names if asks(world, world.clusters[name])]
-    assert give.cluster in candidates, (give, candidates)
+    assert not before or before[-1].until <= give.began, (before[-1], give)
+    candidates = [each for each in seen.clusters if asks(each, seen, world.memory.out)]
+    assert give.cluster in [each.name for each in candidates], (give, candidates)
     turns = Counter(each.cluster for each in before)
-    holders = [name for name in candidates if _holds(world.clusters[name]) and not turns[name]]
-    assert turns[give.cluster] == min(turns[name] for name in holders or candidates)
+    holders = [each for each in candidates if _holds(each) and not turns[each.name]]
+    assert turns[give.cluster] == min(turns[each.name] for each in holders or candidates)
     assert [each.name for each in give.clusters] == list(world.names)
+    if not before and not holders:
+        assert world.told.asked is not None
+        _waits_for_window(world, seen, candidates)
+
+
+def _waits_for_window(world: World, seen: Seen, candidates: list[ClusterSeen]) -> None:
+    """A turn before the end of the window comes when every reachable copy was considered (15547), and all costs are
+    known."""
+    assert world.told.asked is not None
+    if world.now >= world.told.asked + world.settings.window:
+        return
+    for cluster in seen.clusters:
+        if cluster.reach != "Connected" or cluster in candidates or cluster.name in world.memory.out:
+            continue
+        said = cluster.copy.conditions.get(QUOTA_RESERVED) if cluster.copy is not None else None
+        assert said is not None and said.reason != "PendingEvaluation", (cluster, world.log[-12:])
+    if world.settings.by_cost:
+        assert all(each.cost is not None and each.cost.seen > each.last_opened for each in candidates)
+
+
+# ---- writes in clusters
 
 
 def write(world: World, cluster: Cluster, act: There, seen: Seen) -> None:
-    """No Job comes before its cluster was chosen, and no gate opens outside a turn."""
-    chosen = seen.workload.status.cluster_name if seen.workload is not None else None
-    if isinstance(act, CreateJob):
-        assert chosen == cluster.name
-        assert world.finished is None
-        _no_other_job(world, cluster)
-    if isinstance(act, CreateCopy | OpenGate) and world.settings.has_gates:
-        if isinstance(act, CreateCopy) and cluster.honours_gates:
-            assert act.has_gate
-            return
-        last = seen.turns[-1]
-        assert last.cluster == cluster.name, (last, act)
-        assert last.began <= world.now
-        others = [each for each in world.clusters.values() if each is not cluster and not each.excused]
-        assert not any(_seen_open(each.seen()) for each in others if each.reach != "Lost"), world.log[-12:]
-    if isinstance(act, CreateCopy):
-        assert cluster.seen_copy is None and not _is_former(world, cluster), world.log[-12:]
+    """No Job comes before its cluster was chosen and the other copies are gone, and no gate opens outside a turn."""
+    now = next(each for each in (*seen.clusters, *seen.others) if each.name == cluster.name)
+    match act:
+        case TryJob():
+            world.told.tried.add((seen.attempt, cluster.name))
+            assert not _is_former(now.job, seen), world.log[-12:]
+        case CreateJob():
+            _creates_job(world, now, seen)
+        case CreateCopy():
+            assert now.copy is None and not _is_former(now.job, seen), world.log[-12:]
+            assert act.has_gate == world.settings.has_gates
+            if world.settings.has_gates and not cluster.honours_gates:
+                _opens(world, now, seen)
+        case OpenGate() if world.settings.has_gates:
+            _opens(world, now, seen)
+        case CloseGate() if seen.turns and seen.turns[-1].cluster == cluster.name:
+            others = [each for each in seen.clusters if each.name != cluster.name]
+            assert any(asks(each, seen, world.memory.out) for each in others), "nobody else asks"
+            assert world.now >= seen.turns[-1].until
 
 
-def _no_other_job(world: World, cluster: Cluster) -> None:
-    for other in world.clusters.values():
-        if other is not cluster and other.reach == "Connected" and other.seen_job is not None:
-            is_ours = other.seen_job.mark is None or other.seen_job.mark.manager == MANAGER
-            assert not (is_ours and other.seen_job.runs and not other.seen_job.is_deleting), world.log[-12:]
+def _creates_job(world: World, cluster: ClusterSeen, seen: Seen) -> None:
+    assert seen.workload is not None and seen.workload.status.cluster_name == cluster.name
+    assert world.finished is None
+    for other in (*seen.clusters, *seen.others):
+        if other.name == cluster.name or other.reach != "Connected":
+            continue
+        is_left = other.copy is not None and not other.copy.is_deleting and not _is_foreign(other.copy)
+        assert not (is_left and other.is_prompt), world.log[-12:]
+        if other.job is not None and not _is_foreign(other.job):
+            assert not other.job.runs or other.job.is_deleting, world.log[-12:]
 
 
-def _is_former(world: World, cluster: Cluster) -> bool:
-    """Whether the Job that the manager has seen there is of a former attempt."""
-    job = cluster.seen_job
-    if job is None or (job.mark is not None and job.mark.manager != MANAGER):
-        return False
-    return job.mark != Mark(MANAGER, world.uid, world.attempt)
+def _opens(world: World, cluster: ClusterSeen, seen: Seen) -> None:
+    last = seen.turns[-1]
+    assert last.cluster == cluster.name and last.began <= world.now, (last, world.log[-12:])
+    assert world.told.spent != (seen.attempt, last.number), "it was evicted in this turn"
+    for other in (*seen.clusters, *seen.others):
+        if other.name != cluster.name and other.reach != "Lost" and not world.clusters[other.name].excused:
+            assert not _is_open(other), (other.name, world.log[-12:])
 
 
-def _seen_open(cluster: ClusterSeen) -> bool:
+def _is_open(cluster: ClusterSeen) -> bool:
     copy = cluster.copy
-    if copy is None or copy.is_deleting or (copy.mark is not None and copy.mark.manager != MANAGER):
+    if copy is None or copy.is_deleting or _is_foreign(copy) or not copy.active:
         return False
-    if copy.is_true(QUOTA_RESERVED) or not copy.active:
-        return False
-    return copy.gate == "Open" if cluster.honours_gates else True
+    return copy.gate == "Open" if cluster.honours_gates else not copy.is_true(QUOTA_RESERVED)
 
 
-def _holds(cluster: Cluster) -> bool:
-    return cluster.seen_copy is not None and cluster.seen_copy.is_true(QUOTA_RESERVED)
+def _is_foreign(thing: Copy | RemoteJob) -> bool:
+    return thing.mark is not None and thing.mark.manager != MANAGER
+
+
+def _is_former(thing: Copy | RemoteJob | None, seen: Seen) -> bool:
+    return thing is not None and not _is_foreign(thing) and not _has_mark(thing, seen)
+
+
+def _is_present(thing: Copy, seen: Seen) -> bool:
+    return _has_mark(thing, seen) and not thing.is_deleting
+
+
+def _has_mark(thing: Copy | RemoteJob, seen: Seen) -> bool:
+    if thing.mark is None:
+        return seen.workload is not None and bool(seen.workload.status.cluster_name)
+    return seen.workload is not None and thing.mark == Mark(MANAGER, seen.workload.metadata.uid, seen.attempt)
+
+
+def _holds(cluster: ClusterSeen) -> bool:
+    return cluster.copy is not None and cluster.copy.is_true(QUOTA_RESERVED)

@@ -71,6 +71,8 @@ class Cluster:
     refuses: str = ""
     """Why no copy can be made there."""
     refuses_job: bool = False
+    lingers: bool = False
+    """What is deleted there keeps a finalizer until the cluster works."""
     excused: bool = False
     """It was lost while its gate was open, or its Job ran: until that ends, it is not counted."""
 
@@ -144,6 +146,21 @@ class Cluster:
             namespace="team", name="train", uid=uid, version=version, mark=mark, workload="train", **fields
         )
 
+    def delete_copy(self) -> None:
+        """Somebody deletes the copy."""
+        self.cost = None
+        if self.copy is not None and self.lingers:
+            self.change_copy(is_deleting=True)
+        else:
+            self.copy = None
+
+    def delete_job(self) -> None:
+        """Somebody deletes the Job."""
+        if self.job is not None and self.lingers:
+            self.change_job(is_deleting=True)
+        else:
+            self.job = None
+
     # ---- somebody writes
 
     def change_copy(self, **changes: Any) -> None:
@@ -183,7 +200,7 @@ class Cluster:
 
     def cannot(self) -> None:
         """Nobody can be preempted for it any longer. BlockedOnPreemptionGates stays as it is (as Kueue's)."""
-        self.say(QUOTA_RESERVED, False, "Pending", "insufficient unused quota")
+        self.say(QUOTA_RESERVED, False, "Pending", f"insufficient quota, {self.ground.versions} tries")
 
     def reserve(self) -> None:
         """The copy gets quota, and waits for the cluster's own checks."""
@@ -210,6 +227,10 @@ class Cluster:
 
     def work(self) -> None:
         """Its quota controller and its jobs controller do what follows there."""
+        if self.copy is not None and self.copy.is_deleting:
+            self.copy = None
+        if self.job is not None and self.job.is_deleting:
+            self.job = None
         copy, job = self.copy, self.job
         if copy is not None and copy.is_true(DEACTIVATION_TARGET) and not copy.is_true(EVICTED):
             self.change_copy(active=False)

@@ -195,6 +195,7 @@ class World:
         checks.same_again(seen, decision, self.settings, self.now)
         checks.message(self, decision)
         self.memory = decision.memory
+        checks.look(self, seen)
         if decision.report is not None:
             self._report(decision.report)
         return seen, decision
@@ -257,7 +258,10 @@ class World:
         self.late += [Late(name, act, seen, self.term) for name, act in decision.there.items()]
         self.memory, self.mirrored, self.term = EMPTY, ("", ""), self.term + 1
         self.settings = replace(self.settings, **settings)  # type: ignore[arg-type] # fields of Settings
-        self.told.begin()
+        self.told = checks.Told()
+        for cluster in self.clusters.values():
+            if cluster.reach != "Connected":  # what is there is not known to a new process
+                cluster.seen_copy = cluster.seen_job = None
 
     def deliver_late(self, at: int) -> None:
         """A write of a former leader arrives."""
@@ -357,11 +361,11 @@ class World:
             case DeleteCopy(uid=uid):
                 if cluster.copy is not None and cluster.copy.uid == uid:
                     assert not cluster.has_foreign_copy
-                    cluster.copy = cluster.cost = None
+                    cluster.delete_copy()
             case DeleteJob(uid=uid):
                 if cluster.job is not None and cluster.job.uid == uid:
                     assert not cluster.has_foreign_job
-                    cluster.job = None
+                    cluster.delete_job()
             case SuspendJob(uid=uid, version=version):
                 if cluster.job is not None and (cluster.job.uid, cluster.job.version) == (uid, version):
                     cluster.change_job(suspended=True)
