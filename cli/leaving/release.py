@@ -13,6 +13,7 @@ from cli.common.cluster import Connection
 from cli.common.options import OUTPUT
 from cli.common.printable import complain
 from cli.common.sources import connecting
+from cli.leaving.clusters import warnings
 from cli.leaving.running import Tell, run
 from cli.leaving.sweep import Result, Sweep, sweep_all
 from cli.leaving.sweeps import (
@@ -42,7 +43,8 @@ Then:
 With --to Kubernetes (the default): Jobs that wait for quota are resumed, pods lose the gates, Workloads are deleted,
 and queues lose Kueue's finalizer. Nothing that runs is stopped.
 With --to Kueue: Jobs, Workloads and queues stay as they are, for Kueue to go on with. Pods of PodGroups lose the gates.
-With both, plans lose the finalizer of reprieve.
+With both, plans lose the finalizer of reprieve. Copies of a manager in another cluster stay, and so do Jobs that are
+for worker clusters: docs/leaving.md says what to do about them.
 
 \b
 You need the rights to list and patch pods, jobs, preemptionplans, clusterqueues, resourceflavors and admissionchecks,
@@ -100,6 +102,8 @@ async def _warn(client: ApiClient, successor: str) -> None:
             "Warning: the webhooks still hold new pods and Jobs. Remove them first: "
             "kubectl delete mutatingwebhookconfiguration reprieve"
         )
+    for line in await warnings(client, successor):
+        complain(line)
     if successor != "Kueue" and await is_kueue_there(client):
         complain(
             "Warning: Kueue is installed. It suspends Jobs again, and needs the Workloads. See --to Kueue."

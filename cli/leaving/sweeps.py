@@ -12,6 +12,7 @@ from api.groups import POD_GROUP_LABEL, SCHEDULING_GATE
 from api.integration import QUEUE_NAME_LABEL
 from api.kueue import RESOURCE_IN_USE
 from api.meta import ObjectMeta, Struct
+from api.multikueue import is_copy
 from cli.leaving.sweep import Sweep, all_of
 from controllers.gangs.lifecycle.stored_plan import FINALIZER
 from kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiClient, ApiError
@@ -29,6 +30,7 @@ from runtime.work.pod_gates import gate_removal
 
 __all__ = ["ACTIVE_PLANS", "DELETED_WORKLOADS", "QUEUE_FINALIZERS", "gates", "is_of_group", "suspended_jobs"]
 
+JOB_CONTROLLER: Final = "kubernetes.io/job-controller"
 JOBS: Final = "/apis/batch/v1/jobs"
 
 
@@ -55,6 +57,7 @@ class SuspendedJobSpec(Struct):
     """The part of a JobSpec that matters here."""
 
     suspend: bool | None = None
+    managed_by: str | None = None
 
 
 class SuspendedJob(Struct):
@@ -95,7 +98,11 @@ def is_of_group(pod: GatedPod) -> bool:
 
 
 async def suspended_jobs(client: ApiClient) -> Sweep[SuspendedJob]:
-    """Resume every Job that waits for quota: it is suspended, and names a queue or has a Workload. Raises ApiError."""
+    """Resume every Job that waits for quota: it is suspended, and names a queue or has a Workload. Raises ApiError.
+
+    Not those that are for worker clusters: Kubernetes does not run them. Not copies of a manager in another cluster: it
+    may let the Job run elsewhere.
+    """
     owners = await _owners_of_workloads(client)
 
     async def free(sender: Sender, path: str, job: SuspendedJob) -> bool:
@@ -106,7 +113,7 @@ async def suspended_jobs(client: ApiClient) -> Sweep[SuspendedJob]:
         kind="Job",
         path=JOBS,
         type=SuspendedJob,
-        is_held=lambda job: job.spec.suspend is True and _is_queued(job, owners),
+        is_held=lambda job: job.spec.suspend is True and _is_run_here(job) and _is_queued(job, owners),
         free=free,
         done="resumed",
         left="the Job is suspended",
@@ -119,6 +126,11 @@ async def _owners_of_workloads(client: ApiClient) -> set[str]:
         for workload in page:
             found |= {each.uid for each in workload.metadata.owner_references or () if each.controller}
     return found
+
+
+def _is_run_here(job: SuspendedJob) -> bool:
+    """Whether the Job controller of Kubernetes runs it, and its suspension is up to this cluster."""
+    return job.spec.managed_by in (None, JOB_CONTROLLER) and not is_copy(job.metadata)
 
 
 def _is_queued(job: SuspendedJob, owners: Collection[str]) -> bool:
@@ -172,11 +184,11 @@ async def _delete(sender: Sender, path: str, item: Some) -> bool:
     return True
 
 
-DELETED_WORKLOADS: Final = Sweep(
+DELETED_WORKLOADS: Final = Sweep(  # but for copies: their manager deletes them, or makes them anew
     kind="Workload",
     path=WORKLOADS.path,
     type=Some,
-    is_held=lambda _: True,
+    is_held=lambda workload: not is_copy(workload.metadata),
     free=_delete,
     done="deleted",
     left="the Workload is there",

@@ -57,6 +57,8 @@ class Api:
         So is `EVICT`, of the pod at the path."""
         self._served: dict[str, dict[str, Object]] = {}
         self._version = 0
+        self._rest: dict[str, list[Object]] = {}
+        """What is left of a list, by the token of its next page."""
 
     def of(self, path: str) -> dict[str, Object]:
         """The objects of a collection by name. The kind is served from now on."""
@@ -149,9 +151,11 @@ class Api:
             items = [each for each in items if label[1:] not in (each["metadata"].get("labels") or {})]
         elif label:
             items = [each for each in items if (each["metadata"].get("labels") or {}).get(label) == value]
-        start = int(query.get("continue", "0"))
-        more = str(start + PAGE) if len(items) > start + PAGE else ""
-        return {"metadata": {"continue": more}, "items": items[start : start + PAGE]}
+        items = self._rest.get(query.get("continue", ""), items)
+        more = self.next_version() if len(items) > PAGE else ""
+        if more:  # later pages are of the moment of the first one
+            self._rest[more] = items[PAGE:]
+        return {"metadata": {"continue": more}, "items": items[:PAGE]}
 
     def next_version(self) -> str:
         """A resource version that is newer than all before."""

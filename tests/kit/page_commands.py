@@ -157,6 +157,8 @@ NOTED: Final = {
 """Commands that a test takes from their page: the page, and how they begin."""
 
 LIVE: Final[dict[str, dict[str, str]]] = {
+    "kubectl delete jobs -A -l kueue.x-k8s.io/multikueue-origin=multikueue --cascade=background": {},
+    "kubectl delete workloads.kueue.x-k8s.io -A -l kueue.x-k8s.io/multikueue-origin=multikueue": {},
     "kubectl get preemptionplan NAME -o yaml": {"NAME": "{plan}"},
     "kubectl get preemptionplans -o wide": {},
     "kubectl label --overwrite namespace monitoring reprieve.dev/metrics=true": {"monitoring": "{namespace}"},

@@ -120,3 +120,38 @@ def test_it_warns_where_kueue_is_installed(api: Api, invoke: Invoke) -> None:
     api.put(WEBHOOKS, {"metadata": {"name": "kueue-mutating-webhook-configuration"}})
     assert "See --to Kueue" in invoke("release").stderr
     assert "Warning" not in invoke("release", "--to", "Kueue").stderr
+
+
+ORIGIN = {"kueue.x-k8s.io/multikueue-origin": "europe"}
+MULTIKUEUE = "kueue.x-k8s.io/multikueue"
+
+
+def test_what_several_clusters_have_made_together_stays(api: Api, invoke: Invoke) -> None:
+    """A resumed copy could run beside a Job in another cluster. A resumed Job of a manager is run by nobody."""
+    api.put(
+        JOBS,
+        job("copy", suspend=True, **ORIGIN, **{QUEUE_NAME: "q"}),
+        thing(
+            "sent", metadata={"labels": {QUEUE_NAME: "q"}}, spec={"suspend": True, "managedBy": MULTIKUEUE}
+        ),
+        thing(
+            "usual",
+            metadata={"labels": {QUEUE_NAME: "q"}},
+            spec={"suspend": True, "managedBy": "kubernetes.io/job-controller"},
+        ),
+    )
+    api.put(
+        f"{KUEUE}/workloads",
+        thing("copy", finalizers=[IN_USE], metadata={"labels": ORIGIN}),
+        thing("sent", status={"clusterName": "west"}),
+    )
+    result = invoke("release")
+    assert result.exit_code == 0, result.output
+    assert suspended(api) == {"mine", "copy", "sent"}
+    assert set(api.of(f"{KUEUE}/workloads")) == {"copy"}
+    assert api.of(f"{KUEUE}/workloads")["copy"]["metadata"]["finalizers"] == []
+    sent, jobs, copies = result.stderr.splitlines()
+    assert "1 Workload may run in worker clusters (west: 1)" in sent
+    assert "1 Job of spec.managedBy kueue.x-k8s.io/multikueue" in jobs
+    assert "1 Workload of managers in other clusters (origin europe: 1) stay" in copies
+    assert "Warning" not in invoke("release", "--to", "Kueue").stderr
