@@ -13,6 +13,7 @@ from prometheus_client.core import Metric
 from prometheus_client.metrics import MetricWrapperBase
 
 import controllers.gangs.metrics
+import controllers.multikueue.metrics
 import controllers.quota.metrics
 import controllers.recheck.metrics
 import extender.metrics
@@ -61,6 +62,11 @@ SECTIONS: Final = (
         "The processes of the Deployment `reprieve` have them. With `quota.mode: Enforce` those with Kueue's names are "
         "there, too: the gauges in the process that leads, and the shares with fair sharing.",
         (controllers.quota.metrics,),
+    ),
+    (
+        "Several clusters",
+        "Processes whose Configuration has the section `multikueue` have them. The one that leads counts.",
+        (controllers.multikueue.metrics,),
     ),
 )
 

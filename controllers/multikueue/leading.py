@@ -22,6 +22,7 @@ from controllers.multikueue.acting.places import Place
 from controllers.multikueue.acting.retiring import retire
 from controllers.multikueue.acting.telling import Telling
 from controllers.multikueue.acting.there import ActsThere
+from controllers.multikueue.acting.waiting import measure
 from controllers.multikueue.clusters.clusters import Clusters
 from controllers.multikueue.clusters.hooks import Hooks
 from controllers.multikueue.configuration import MultiKueueConfiguration
@@ -112,6 +113,8 @@ class Leading:
             interval = self._settings.gc_interval_seconds
             orphans = collect(self._clusters, self._mirrors.workloads, self._deciding.changed, interval)
             tasks.create_task(orphans, name="orphans")
+            waits = measure(self._mirrors.workloads, self._clusters.is_check, self._clock)
+            tasks.create_task(waits, name="how long Workloads wait")
             kept = self._settings.plan_retention_seconds
             tasks.create_task(
                 retire(self._mirrors, self._sender, kept, self._clock), name="DispatchPlans that are over"

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from typing import Final
 
-from prometheus_client import REGISTRY, Counter, Histogram
+from prometheus_client import REGISTRY, Counter, Gauge, Histogram
 
-__all__ = ["ADMITTED", "DISPATCHED", "ORPHANS", "TO_GATE", "TURNS", "export"]
+__all__ = [
+    "ADMITTED",
+    "CONNECTIONS",
+    "DISPATCHED",
+    "LOSSES",
+    "OLDEST_WAIT",
+    "ORPHANS",
+    "SILENCE",
+    "TO_GATE",
+    "TURNS",
+    "export",
+    "forget",
+]
 
 SECONDS: Final = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0)
 
@@ -41,10 +54,39 @@ ORPHANS = Counter(
     ["cluster", "kind"],
     registry=None,
 )
+CONNECTIONS = Counter(
+    "reprieve_multikueue_connections_total",
+    "Connections to a worker cluster in which all of its objects were listed.",
+    ["cluster"],
+    registry=None,
+)
+SILENCE = Gauge(
+    "reprieve_multikueue_silence_seconds",
+    "Seconds since the last word of a worker cluster. Only the process that leads has it.",
+    ["cluster"],
+    registry=None,
+)
+LOSSES = Counter(
+    "reprieve_multikueue_losses_total",
+    "How often a worker cluster was silent for workerLostTimeoutSeconds, so that its Workloads get another cluster.",
+    ["cluster"],
+    registry=None,
+)
+OLDEST_WAIT = Gauge(
+    "reprieve_multikueue_oldest_wait_seconds",
+    "Seconds since the oldest Workload that no worker cluster has taken got its quota. 0: none waits.",
+    registry=None,
+)
 
 
 @cache
 def export() -> None:
     """Export them. Only a process that manages several clusters has them."""
-    for each in (DISPATCHED, ADMITTED, TURNS, TO_GATE, ORPHANS):
+    for each in (DISPATCHED, ADMITTED, TURNS, TO_GATE, ORPHANS, CONNECTIONS, SILENCE, LOSSES, OLDEST_WAIT):
         REGISTRY.register(each)
+
+
+def forget(cluster: str) -> None:
+    """This process has no connection to the cluster any longer. Counters stay: they would begin anew at 0."""
+    with suppress(KeyError):
+        SILENCE.remove(cluster)

@@ -17,6 +17,7 @@ from controllers.multikueue.clusters.known import CHECK, CLUSTER, CONFIG, SECRET
 from controllers.multikueue.clusters.kubeconfigs import Access
 from controllers.multikueue.clusters.sources import Sources
 from controllers.multikueue.clusters.statuses import Statuses, StatusKey
+from controllers.multikueue.metrics import SILENCE, forget
 from kube.client import ApiClient
 from kube.metrics import forget_cluster
 from kube.sender import Sender
@@ -155,6 +156,7 @@ class Clusters:
             return
         self._connecting.pop(name).is_removed = is_removed
         del self._connections[name]
+        forget(name)
         self._sources.forget(name)
         task.cancel()
         self._ending.add(task)
@@ -181,6 +183,7 @@ class Clusters:
         while True:
             for connection in list(self):
                 connection.look()
+                SILENCE.labels(connection.name).set(connection.silent)
             await asyncio.sleep(LOOK_SECONDS)
 
     # ---- conditions

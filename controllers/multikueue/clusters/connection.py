@@ -21,6 +21,7 @@ from controllers.multikueue.clusters.probe import Probed
 from controllers.multikueue.clusters.reach import Silence
 from controllers.multikueue.clusters.seeing import Seeing
 from controllers.multikueue.life.seen import Copy, Cost, Reach, RemoteJob
+from controllers.multikueue.metrics import CONNECTIONS, LOSSES
 from kube.client import ApiClient, ApiError
 from kube.sender import Sender
 
@@ -170,6 +171,7 @@ class Connection:
         before = self._seeing.keys() if self._seeing is not None else set()
         self._session, self._seeing = session, session.seeing
         session.seeing.is_current = True
+        CONNECTIONS.labels(self.name).inc()
         for key in before | session.seeing.keys():
             self._hooks.workloads.changed(self.name, key)
         self.look()
@@ -185,6 +187,8 @@ class Connection:
         """Tell others if the reach, or a property, is another one now."""
         now = (self.reach, self.why, self.honours_gates)
         if now != self._told:
+            if self.reach == "Lost" and "Lost" not in self._told[:1]:
+                LOSSES.labels(self.name).inc()
             self._told = now
             self._hooks.clusters.changed(self.name)
 

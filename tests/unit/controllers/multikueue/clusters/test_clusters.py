@@ -11,7 +11,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 from aiohttp import web
-from prometheus_client import REGISTRY
+from prometheus_client import REGISTRY, Counter
 
 from api.backoff import Backoff
 from api.checks import AdmissionCheck, MultiKueueCluster, MultiKueueConfig
@@ -27,6 +27,7 @@ from controllers.multikueue.clusters.hooks import Hooks
 from controllers.multikueue.clusters.known import Known
 from controllers.multikueue.clusters.sources import KubeconfigSecret
 from controllers.multikueue.configuration import MultiKueueConfiguration
+from controllers.multikueue.metrics import CONNECTIONS, LOSSES, SILENCE
 from kube.client import ApiClient, ApiError
 from kube.lease import LeaseTimes
 from runtime.mirror.resources import ADMISSION_CHECKS, MULTIKUEUE_CLUSTERS
@@ -264,8 +265,23 @@ async def test_profiles_are_not_supported() -> None:
         await here.says("a", "MultiKueueClusterProfileFeatureDisabled")
 
 
+def counted(metric: Counter, cluster: str) -> float:
+    return sum(
+        sample.value
+        for family in metric.collect()
+        for sample in family.samples
+        if sample.name.endswith("_total") and sample.labels == {"cluster": cluster}
+    )
+
+
+def silent() -> set[str]:
+    """The clusters of which it is said for how long they are silent."""
+    return {sample.labels["cluster"] for family in SILENCE.collect() for sample in family.samples}
+
+
 async def test_a_silent_cluster_is_away_then_lost_and_comes_back(workers: Any) -> None:
     one, two, here = await workers("a"), await workers("b"), Here()
+    losses, connections = counted(LOSSES, "a"), counted(CONNECTIONS, "a")
     here.join("a", one)
     here.join("b", two)
     await one.put("workloads", labelled("w"))
@@ -283,6 +299,10 @@ async def test_a_silent_cluster_is_away_then_lost_and_comes_back(workers: Any) -
         await here.reaches("a", "Connected")
         await here.says("a", "Active")
         assert {"a", "b"} == set(here.changes)
+        assert counted(LOSSES, "a") - losses == 1
+        assert counted(CONNECTIONS, "a") - connections == 2
+        assert {"a", "b"} <= silent()
+    assert not {"a", "b"} & silent()  # another process may lead now
 
 
 async def test_a_watch_that_ends_is_no_loss(workers: Any) -> None:
