@@ -12,6 +12,7 @@ from bench import (
     confirmation,
     decisions,
     diffs,
+    dispatch,
     events,
     evictions,
     freshness,
@@ -50,6 +51,7 @@ PARTS = {
     "evictions": evictions.run,
     "standbys": standbys.run,
     "freshness": freshness.run,
+    "dispatch": dispatch.run,
 }
 
 

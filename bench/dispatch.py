@@ -1,0 +1,27 @@
+"""The manager of several clusters. DISPATCH names the parts that run: runs, turns, memory, slow; all without it.
+
+SIZE is the number of Jobs that come at once.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from rich.console import Console
+
+from bench.dispatch_runs import run_runs
+
+__all__ = ["run"]
+
+SIZE: Final = int(os.environ.get("SIZE") or 1000)
+SEQUENTIAL: Final = 300
+PARTS: Final = tuple((os.environ.get("DISPATCH") or "runs").split(","))
+
+
+def run(console: Console) -> bool:
+    """Print the tables. Returns whether all Jobs have run."""
+    results = []
+    if "runs" in PARTS:
+        results.append(run_runs(console, min(SEQUENTIAL, SIZE), SIZE))
+    return all(results)
