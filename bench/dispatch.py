@@ -11,11 +11,13 @@ from typing import Final
 from rich.console import Console
 
 from bench.dispatch_runs import run_runs
+from bench.dispatch_turns import run_turns
 
 __all__ = ["run"]
 
 SIZE: Final = int(os.environ.get("SIZE") or 1000)
 SEQUENTIAL: Final = 300
+TURNS: Final = int(os.environ.get("TURNS") or 50)
 PARTS: Final = tuple((os.environ.get("DISPATCH") or "runs").split(","))
 
 
@@ -24,4 +26,6 @@ def run(console: Console) -> bool:
     results = []
     if "runs" in PARTS:
         results.append(run_runs(console, min(SEQUENTIAL, SIZE), SIZE))
+    if "turns" in PARTS:
+        results.append(run_turns(console, TURNS))
     return all(results)

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ import yaml
 
 from api.integration import QUEUE_NAME_LABEL
 from api.multikueue import CONTROLLER_NAME
-from hack.controlplane.client import ApiError, Client, Json
+from hack.controlplane.client import Client, Json
 from hack.controlplane.fleet import ALLOWED, CHECK, Fleet, manager_options, worker_options
 from hack.controlplane.nodes import wait_for_nodes
 from hack.controlplane.plane import ControlPlane, up_together
@@ -81,7 +82,7 @@ def started(names: Sequence[str], settings: Mapping[str, object] | None = None) 
 
 
 def join(fleet: Fleet) -> None:
-    """The manager knows its workers, and starts. Returns when it is connected to all. Proxies that are open are used."""
+    """The manager knows its workers, and starts. Returns when it is connected to all. Open proxies are used."""
     fleet.join(proxies=False, cpu=NODE_CPUS)
     for name, plane in fleet.workers.items():
         wait_for_nodes(plane.client, name)
@@ -151,8 +152,7 @@ class Box:
         for cluster, plane in fleet.planes.items():
             _make(plane.client, name, quota if cluster != MANAGER else quota * 100, cluster == MANAGER)
         for plane in fleet.workers.values():
-            account = ("v1", "ServiceAccount", "default", name)
-            wait(lambda client=plane.client: client.find(*account) is not None, "no service account")  # type: ignore[misc]  # bound by its default
+            wait(partial(_has_account, plane.client, name), "there is no service account")
 
     def priority(self, client: Client, value: int) -> str:
         """The name of a WorkloadPriorityClass, which is made where it is needed."""
@@ -197,7 +197,9 @@ class Box:
             plane.client.delete_all(BATCH, "Job", [each["metadata"]["name"] for each in jobs], self.name)
         clusters = self.fleet.planes
         wait(
-            lambda: not any(self.count(each, "Workload") for each in clusters), "Workloads are left", every=0.5
+            lambda: not any(self.count(each, "Workload") for each in clusters),
+            "Workloads are left",
+            every=0.5,
         )
 
 
@@ -205,6 +207,10 @@ def is_true(workload: Json, kind: str) -> bool:
     """Whether a condition of a Workload is True."""
     found = workload.get("status", {}).get("conditions") or ()
     return any(each["type"] == kind and each["status"] == "True" for each in found)
+
+
+def _has_account(client: Client, namespace: str) -> bool:
+    return client.find("v1", "ServiceAccount", "default", namespace) is not None
 
 
 def _make(client: Client, name: str, quota: int, has_check: bool) -> None:
