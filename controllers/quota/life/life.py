@@ -72,6 +72,8 @@ RESTARTED: Final = {
 SUSPENDED: Final = "Suspended"
 """The reason of QuotaReserved=False while a queue is not active."""
 SECOND: Final = 1_000_000
+FIRST_DECISION: Final = 2 * SECOND
+"""From the creation of a Workload, which the API server writes in whole seconds."""
 
 
 class Waiting(NamedTuple):
@@ -141,7 +143,10 @@ def settle(draft: Draft) -> Step:
 
 
 def _follow(draft: Draft, around: Around, limits: Limits) -> None:
-    _sync_gates(draft)
+    if (soon := _is_decided_by(draft, around)) is not None:
+        draft.look_again(soon)
+    else:
+        _sync_gates(draft)
     follow_report(draft, around.clusters, around.required)
     if draft.workload.spec.active:
         judge_checks(draft)
@@ -173,6 +178,19 @@ def _sync_gates(draft: Draft) -> None:
     draft.status.preemption_gates = [
         before.get(name) or PreemptionGateState(name, "Closed", draft.time) for name in wanted
     ] or None
+
+
+def _is_decided_by(draft: Draft, around: Around) -> int | None:
+    """Until when new gates wait for the first decision about the Workload, which writes them, too (`settle`): the write
+    that admits a copy is the only one then. A gate that is not there is closed. None: they do not wait."""
+    workload = draft.workload
+    if not workload.spec.preemption_gates or draft.status.preemption_gates or not workload.spec.active:
+        return None
+    is_new = draft.condition(QUOTA_RESERVED) is None and draft.condition(EVICTED) is None
+    if not is_new or around.cluster_queue is None or _why_waiting(draft, around) is not None:
+        return None
+    created = draft.at(workload.metadata.creation_timestamp)
+    return created + FIRST_DECISION if created <= draft.now < created + FIRST_DECISION else None
 
 
 # ---- the end of a Workload

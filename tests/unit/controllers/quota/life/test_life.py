@@ -471,6 +471,25 @@ def test_the_status_of_gates_follows_the_spec() -> None:
     ]
 
 
+def test_new_gates_are_written_with_the_first_decision_or_after_two_seconds() -> None:
+    item = workload("w", "q", 1, gates=["a"])
+    first = look(item, 1)
+    assert (first.status, first.again) == ({}, us(2))
+    closed = [{"name": "a", "position": "Closed", "lastTransitionTime": at(1)}]
+    assert reserved(item, 1).status["preemptionGates"] == closed
+    waits = look(item, 1, waiting=Waiting("WaitingForQuota", "no room"))
+    assert waits.status["preemptionGates"] == closed
+    assert "preemptionGates" in look(item, 2).status
+
+
+def test_new_gates_that_no_decision_follows_are_written_at_once() -> None:
+    item = workload("w", "q", 1, gates=["a"])
+    assert "preemptionGates" in look(with_spec(item, active=False), 1).status
+    assert "preemptionGates" in look(item, 1, cluster_queue=None).status
+    assert "preemptionGates" in look(item, 1, inactive="its flavor is missing").status
+    assert "preemptionGates" in look(item, -1).status  # the clocks differ
+
+
 def test_blocked_on_gates_ends_when_nothing_is_held_back() -> None:
     gated = look(JOB, 5, waiting=Waiting("AdmissionGated", "it's gated", True)).workload
     assert said(gated)["BlockedOnPreemptionGates"] == ("True", "PreemptionGated")
