@@ -23,6 +23,11 @@ EVERY: Final = 10_000_000
 LIMIT: Final = 30_000
 """The API server takes 32,768 characters."""
 LINE: Final = 400
+ABOUT: Final = "None"
+LOOKS: Final = "Looks"
+TAKEN: Final = "Admitted"
+PASSING: Final = frozenset({ABOUT, LOOKS, TAKEN})
+"""Kinds of lines that another one soon follows. None of them is worth a write at once."""
 
 
 class Line(NamedTuple):
@@ -47,7 +52,7 @@ def said(cluster: ClusterSeen, seen: Seen, memory: Memory) -> Line:
             return Line("Remade", "the copy was evicted or changed there, and is made anew")
         if not cluster.honours_gates:
             return Line("NoGates", "it does not honour preemption gates, and gets a copy in its turn")
-        return Line("None", "the copy is about to be made")
+        return Line(ABOUT, "the copy is about to be made")
     if belonging(cluster.copy, seen, cluster.name) == "Foreign":
         return Line("Foreign", "another manager has a copy of this name there")
     return Line("Leaves", "what is left of an earlier attempt goes first")
@@ -57,7 +62,7 @@ def _of_copy(copy: Copy, cluster: ClusterSeen, seen: Seen, memory: Memory) -> Li
     if copy.is_true(EVICTED) or not copy.active or differs(copy, seen):
         return Line("Remade", "the copy was evicted or changed there, and is made anew")
     if copy.is_true(ADMITTED):
-        return Line("Admitted", HAS_ADMITTED)
+        return Line(TAKEN, HAS_ADMITTED)
     if copy.is_true(QUOTA_RESERVED):
         return Line("Reserved", "holds quota, and waits for its own admission checks")
     reserved = copy.conditions.get(QUOTA_RESERVED)
@@ -69,8 +74,9 @@ def _of_copy(copy: Copy, cluster: ClusterSeen, seen: Seen, memory: Memory) -> Li
     if copy.is_true(BLOCKED_ON_PREEMPTION_GATES):
         text = f"{ASKS}; {cost_words(cluster)}"
         return Line("Gated", f"{text}: {why}" if why else text)
-    reason = reserved.reason if reserved is not None else ""
-    return Line(f"Waits {reason}", f"{WAITS}: {why}" if why else "has not looked at it yet")
+    if reserved is None:
+        return Line(LOOKS, "has not looked at it yet")
+    return Line(f"Waits {reserved.reason}", f"{WAITS}: {why}" if why else WAITS)
 
 
 def pending(check: str, lines: Iterable[tuple[str, Line]], since: str) -> tuple[CheckReport, tuple[str, ...]]:
@@ -84,12 +90,19 @@ def pending(check: str, lines: Iterable[tuple[str, Line]], since: str) -> tuple[
 def throttled(
     memory: Memory, report: CheckReport, kinds: tuple[str, ...], now: int
 ) -> tuple[Memory, CheckReport, int | None]:
-    """What is reported, and when another text may be. A new kind of line is reported at once."""
+    """What is reported, and when another text may be. A new kind of line is reported at once, unless it soon passes."""
     before = memory.said
-    if before is not None and memory.said_kinds == kinds and before.name == report.name:
+    if before is not None and not _is_news(memory.said_kinds, kinds) and before.name == report.name:
         if before.message == report.message:
             return memory, before, None
         due = memory.said_at + EVERY
         if now < due:
             return memory, before, due
     return replace(memory, said=report, said_kinds=kinds, said_at=now), report, None
+
+
+def _is_news(before: tuple[str, ...], now: tuple[str, ...]) -> bool:
+    """Whether a line of another kind is worth a write at once. Each of them is the name of a cluster and the kind."""
+    return len(before) != len(now) or any(
+        line != last and line.partition(" ")[2] not in PASSING for last, line in zip(before, now, strict=True)
+    )
