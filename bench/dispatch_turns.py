@@ -1,4 +1,4 @@
-"""Two full worker clusters, and Jobs of high priority that come at once: what is evicted, and when the last one runs."""
+"""Two full worker clusters, and Jobs of high priority that come at once: evictions, and when the last Job runs."""
 
 from __future__ import annotations
 
