@@ -5,6 +5,7 @@ The texts of a worker are not trusted: they are cut to a length, and what has an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from sys import intern
@@ -36,6 +37,12 @@ KEPT: Final = frozenset(
 """The conditions that decide something."""
 MESSAGE: Final = 1024
 """The maximum number of characters of a message that is kept."""
+REASON: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]{0,1022}[A-Za-z0-9_])?")
+"""What the API server here takes as a reason (meta/v1 Condition)."""
+ODD_REASON: Final = "Unknown"
+"""In place of a reason that it would refuse, for ever."""
+MOST: Final = 2**63 - 1
+"""Of a number in a DispatchPlan."""
 PROPOSED: Final = "Proposed"
 REMEMBERED: Final = 20_000
 """How many digests are remembered. One takes about 200 bytes."""
@@ -198,7 +205,8 @@ def job_of(item: JobObject) -> RemoteJob:
 
 
 def cost_of(item: CostObject, seen: int) -> Cost | None:
-    """What the plan says that the preemption would cost; None if it says nothing, or is not only proposed.
+    """What the plan says that the preemption would cost; None if it says nothing, or nothing that can be, or is not only
+    proposed.
 
     `seen`: when the manager saw the plan first, in microseconds since 1970.
     """
@@ -206,8 +214,12 @@ def cost_of(item: CostObject, seen: int) -> Cost | None:
     is_proposed = item.status is not None and item.status.phase == PROPOSED
     if cost is None or not is_proposed or preemptor.namespace != item.metadata.namespace:
         return None
+    highest = cost.highest_victim_priority or 0
+    counts = (cost.workloads, cost.pods, cost.pod_seconds)
+    if not all(0 <= each <= MOST for each in counts) or max(abs(highest), abs(cost.priority_sum)) > MOST:
+        return None  # no DispatchPlan could have it, so nobody would get a turn
     return Cost(
-        cost.highest_victim_priority or 0,
+        highest,
         cost.priority_sum,
         cost.workloads,
         cost.pods,
@@ -261,7 +273,7 @@ def _position(gates: Iterable[_Gate]) -> GatePosition:
 def _said(condition: Condition) -> Said:
     return Said(
         condition.status == "True",
-        intern(condition.reason[:MESSAGE]),
+        intern(condition.reason) if REASON.fullmatch(condition.reason) else ODD_REASON,
         intern(condition.message[:MESSAGE]),
         _microseconds(condition.last_transition_time),
     )

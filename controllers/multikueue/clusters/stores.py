@@ -151,7 +151,9 @@ class Costs:
         """See `runtime.mirror.views.Store`."""
         meta, workload = item.metadata, item.key
         plan = _key(meta.namespace, meta.name)
-        _, uid, seen = self._plans.get(plan, ("", "", 0))
+        before, uid, seen = self._plans.get(plan, ("", "", 0))
+        if before not in ("", workload):
+            self.delete(meta.namespace, meta.name)  # no honest cluster changes a spec
         if uid != meta.uid:
             seen = round(self._clock.wall() * 1_000_000)
         cost = cost_of(item, seen)

@@ -217,3 +217,44 @@ def test_a_plan_that_is_not_only_proposed_says_no_cost(change: Json) -> None:
     if "metadata" not in change:
         costs.upsert(read(plan_json("p") | change, CostObject))
         assert len(costs) == 0
+
+
+@pytest.mark.parametrize(
+    "cost",
+    [
+        {"prioritySum": 2**63},
+        {"prioritySum": -(2**63)},
+        {"highestVictimPriority": 2**64 - 1},
+        {"pods": -1},
+        {"workloads": 2**64 - 1},
+        {"podSeconds": 2**63},
+    ],
+)
+def test_a_cost_that_no_dispatch_plan_could_have_is_unknown(cost: Json) -> None:
+    """The API server here would refuse each DispatchPlan with it: then no cluster would ever get a turn."""
+    spec = plan_json("p")["spec"]
+    costs = Costs(lambda _: None, ManualClock())
+    costs.upsert(read(plan_json("p", spec={**spec, "cost": {**spec["cost"], **cost}}), CostObject))
+    assert costs.get("n/w") is None
+
+
+def test_a_plan_that_becomes_anothers_leaves_nothing_behind() -> None:
+    """No honest cluster lets a spec change. One plan must not fill the memory here."""
+    told: list[str] = []
+    costs = Costs(told.append, ManualClock())
+    for number in range(5):
+        spec = plan_json("p")["spec"]
+        preemptor = {**spec["preemptor"], "name": f"w{number}"}
+        costs.upsert(read(plan_json("p", spec={**spec, "preemptor": preemptor}), CostObject))
+    assert list(costs.keys()) == ["n/w4"]
+    assert told.count("n/w0") == 2
+    costs.delete("n", "p")
+    assert len(costs) == 0
+
+
+@pytest.mark.parametrize("reason", ["", "no words", "1st", "\n", "a" * 2000, "-"])
+def test_a_reason_that_no_api_server_takes_is_replaced(reason: str) -> None:
+    """It becomes the reason of Finished here. A status that is refused for ever would never give the quota back."""
+    said = {"type": "Finished", "status": "True", "reason": reason, "message": "m"}
+    copy = copy_of(read(copy_json(status={"conditions": [said]}), CopyObject))
+    assert copy.conditions["Finished"].reason == "Unknown"
