@@ -131,7 +131,7 @@ def test_a_job_of_the_same_name_puts_its_cluster_out(boxes: Boxes) -> None:
     box.job("train", 2)
     workload = box.workload_of("train")
     wait_for(
-        lambda: "a Job of this name exists there" in _message(box, workload),
+        lambda: "of this name exists there" in _message(box, workload),
         what=lambda: _message(box, workload),
     )
     assert box.alpha.get_job("train")["metadata"]["uid"] == before
