@@ -77,9 +77,10 @@ def look(world: World, seen: Seen) -> None:
     last = seen.turns[-1] if seen.turns else None
     for cluster in seen.clusters:
         copy = cluster.copy
-        if last is not None and last.cluster == cluster.name and copy is not None and _is_present(copy, seen):
-            if copy.is_true(EVICTED) and not world.chosen:
-                told.spent = seen.attempt, last.number
+        if last is None or last.cluster != cluster.name or copy is None or world.chosen:
+            continue
+        if _is_present(copy, seen) and copy.is_true(EVICTED):
+            told.spent = seen.attempt, last.number
 
 
 def message(world: World, decision: Decision) -> None:
@@ -149,7 +150,8 @@ def asks(cluster: ClusterSeen, seen: Seen, out: object) -> bool:
 def turn(world: World, give: GiveTurn, seen: Seen) -> None:
     """Each turn comes after the last one, lasts its time, and is that of a candidate with the fewest turns. The first
     one waits for the window."""
-    assert world.settings.has_gates and not world.chosen
+    assert world.settings.has_gates
+    assert not world.chosen
     before = seen.turns
     assert give.number == len(before) + 1
     assert (give.began, give.until) == (world.now, world.now + world.settings.turn)
@@ -175,7 +177,8 @@ def _waits_for_window(world: World, seen: Seen, candidates: list[ClusterSeen]) -
         if cluster.reach != "Connected" or cluster in candidates or cluster.name in world.memory.out:
             continue
         said = cluster.copy.conditions.get(QUOTA_RESERVED) if cluster.copy is not None else None
-        assert said is not None and said.reason != "PendingEvaluation", (cluster, world.log[-12:])
+        assert said is not None, (cluster, world.log[-12:])
+        assert said.reason != "PendingEvaluation", (cluster, world.log[-12:])
     if world.settings.by_cost:
         assert all(each.cost is not None and each.cost.seen > each.last_opened for each in candidates)
 
@@ -193,7 +196,8 @@ def write(world: World, cluster: Cluster, act: There, seen: Seen) -> None:
         case CreateJob():
             _creates_job(world, now, seen)
         case CreateCopy():
-            assert now.copy is None and not _is_former(now.job, seen), world.log[-12:]
+            assert now.copy is None, world.log[-12:]
+            assert not _is_former(now.job, seen), world.log[-12:]
             assert act.has_gate == world.settings.has_gates
             if world.settings.has_gates and not cluster.honours_gates:
                 _opens(world, now, seen)
@@ -206,7 +210,8 @@ def write(world: World, cluster: Cluster, act: There, seen: Seen) -> None:
 
 
 def _creates_job(world: World, cluster: ClusterSeen, seen: Seen) -> None:
-    assert seen.workload is not None and seen.workload.status.cluster_name == cluster.name
+    assert seen.workload is not None
+    assert seen.workload.status.cluster_name == cluster.name
     assert world.finished is None
     for other in (*seen.clusters, *seen.others):
         if other.name == cluster.name or other.reach != "Connected":
@@ -219,7 +224,8 @@ def _creates_job(world: World, cluster: ClusterSeen, seen: Seen) -> None:
 
 def _opens(world: World, cluster: ClusterSeen, seen: Seen) -> None:
     last = seen.turns[-1]
-    assert last.cluster == cluster.name and last.began <= world.now, (last, world.log[-12:])
+    assert last.cluster == cluster.name, (last, world.log[-12:])
+    assert last.began <= world.now, (last, world.log[-12:])
     assert world.told.spent != (seen.attempt, last.number), "it was evicted in this turn"
     for other in (*seen.clusters, *seen.others):
         if other.name != cluster.name and other.reach != "Lost" and not world.clusters[other.name].excused:

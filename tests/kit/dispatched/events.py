@@ -272,7 +272,8 @@ class Events(RuleBasedStateMachine):
             cluster.put_copy(FOREIGN, gate="Open")
             cluster.admit()
             cluster.put_job(FOREIGN, suspended=False)
-            assert cluster.copy is not None and cluster.job is not None
+            assert cluster.copy is not None
+            assert cluster.job is not None
             self.foreign[name] = cluster.copy, cluster.job
 
     def foreign_goes(self) -> None:
@@ -290,12 +291,15 @@ class Events(RuleBasedStateMachine):
         cluster.work()
         self.cluster("a").put_copy(KUEUES, priority=world.priority)
         world.chosen = "b"
-        assert world.check is not None and cluster.copy is not None and cluster.job is not None
+        assert world.check is not None
+        assert cluster.copy is not None
+        assert cluster.job is not None
         world.check = msgspec.structs.replace(world.check, state="Ready")
         before = cluster.copy.uid, cluster.job.uid
         world.every(Cluster.sync)
         world.settle()
-        assert (cluster.copy.uid, cluster.job.uid) == before and not cluster.job.suspended
+        assert (cluster.copy.uid, cluster.job.uid) == before
+        assert not cluster.job.suspended
         assert self.cluster("a").copy is None
 
     # ---- networks
