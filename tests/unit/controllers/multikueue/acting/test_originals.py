@@ -1,0 +1,99 @@
+"""The Workloads and Jobs here as the API server has them."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+
+from api.jobs import JobSpec, TemplatedJob
+from api.meta import ObjectMeta
+from api.workloads import Workload
+from controllers.multikueue.acting.originals import Originals
+from kube.client import ApiClient
+from tests.kit.apiserver import Api
+from tests.unit.controllers.multikueue.life.seeing import ATTEMPT, job, workload
+
+WORKLOADS, JOBS = "/apis/kueue.x-k8s.io/v1beta2/workloads", "/apis/batch/v1/jobs"
+
+
+def stored(api: Api, path: str, spec: dict[str, Any], generation: int = 1) -> ObjectMeta:
+    api.put(
+        path, {"metadata": {"name": "train", "namespace": "team", "generation": generation}, "spec": spec}
+    )
+    found = api.get(path, "train")["metadata"]
+    return ObjectMeta(name="train", namespace="team", uid=found["uid"], generation=found["generation"])
+
+
+def here(meta: ObjectMeta, *, attempt: bool = True) -> Workload:
+    found = workload()
+    found.metadata = meta
+    if not attempt:
+        found.status.conditions = []
+    return found
+
+
+async def test_a_digest_is_known_once_the_workload_was_read_in_this_state() -> None:
+    api = Api()
+    meta = stored(api, WORKLOADS, {"queueName": "q", "podSets": []})
+    originals = Originals(cast(ApiClient, api))
+    assert originals.digest(here(meta)) is None
+    body = await originals.workload(meta, ATTEMPT)
+    assert body is not None
+    digest = originals.digest(here(meta))
+    assert digest is not None
+    for other in (
+        here(msgspec.structs.replace(meta, generation=2)),
+        here(msgspec.structs.replace(meta, uid="another")),
+        here(meta, attempt=False),
+    ):
+        assert originals.digest(other) is None
+    originals.gone("team/train")
+    assert originals.digest(here(meta)) is None
+
+
+async def test_gates_here_do_not_change_the_digest() -> None:
+    """12543."""
+    digests = set[bytes | None]()
+    for gates in ([], [{"name": "mine"}]):
+        api = Api()
+        meta = stored(api, WORKLOADS, {"queueName": "q", "podSets": [], "preemptionGates": gates})
+        originals = Originals(cast(ApiClient, api))
+        await originals.workload(meta, ATTEMPT)
+        digests.add(originals.digest(here(meta)))
+    assert len(digests) == 1
+    assert None not in digests
+
+
+async def test_another_object_of_that_name_is_none() -> None:
+    api = Api()
+    meta = stored(api, WORKLOADS, {"queueName": "q"})
+    of_job = stored(api, JOBS, {"parallelism": 1})
+    originals = Originals(cast(ApiClient, api))
+    assert await originals.job(of_job) is not None
+    assert await originals.job(msgspec.structs.replace(of_job, uid="another")) is None
+    assert await originals.job(msgspec.structs.replace(of_job, name="gone")) is None
+    assert await originals.workload(msgspec.structs.replace(meta, uid="another"), ATTEMPT) is None
+    assert await originals.workload(msgspec.structs.replace(meta, name="gone"), ATTEMPT) is None
+
+
+def test_what_was_mirrored_is_compared_again_when_one_of_the_jobs_changes() -> None:
+    originals = Originals(cast(ApiClient, Api()))
+
+    def local(uid: str = "job", *, suspend: bool = False) -> TemplatedJob:
+        return TemplatedJob(metadata=ObjectMeta(name="train", uid=uid), spec=JobSpec(suspend=suspend))
+
+    remote = job(1)
+    assert not originals.is_mirrored("team/train", local(), remote)
+    originals.mirrored("team/train", local(), remote)
+    assert originals.is_mirrored("team/train", local(), remote)
+    for mine, theirs in (
+        (local("another"), remote),
+        (local(suspend=True), remote),
+        (local(), None),
+        (local(), msgspec.structs.replace(remote, version="10")),
+        (local(), msgspec.structs.replace(remote, uid="another")),
+    ):
+        assert not originals.is_mirrored("team/train", mine, theirs)
+    originals.gone("team/train")
+    assert not originals.is_mirrored("team/train", local(), remote)
