@@ -119,6 +119,7 @@ SESSIONS: Final = {
         "e2e/test_job_tutorial.py", 'for page in ("jobs", "administrator")'
     ),
     "docs/tutorial-jobs.md": RunBy("e2e/test_job_tutorial.py", 'for page in ("jobs", "administrator")'),
+    "docs/tutorial-multikueue.md": RunBy("multicluster/test_tutorial.py", '"tutorial-multikueue.md"'),
     "docs/tutorial-queues.md": RunBy("e2e/test_queue_tutorial.py", '"tutorial-queues.md"'),
     "docs/tutorial-webhooks.md": RunBy("e2e/test_webhook_tutorial.py", '"tutorial-webhooks.md"'),
     "docs/validate.md": RunBy("unit/cli/validate/test_doc.py", '"validate.md"'),
@@ -226,6 +227,8 @@ REASONS: Final = {
     "kubectl -n reprieve-system rollout status deployment/reprieve": "it waits for pods, and no kubelet runs them here",
     "make test-e2e KUBECONFIG=$PWD/.cluster/kind/kubeconfig": KIND,
     "export KUBECONFIG=/tmp/plane/kubeconfig": "it only names the kubeconfig of the control plane",
+    "export KUBECONFIG=/tmp/fleet/manager/kubeconfig": "it only names the kubeconfig of the manager",
+    "hack/cluster fleet --dir /tmp/fleet": "the tests start the same control planes; one of them starts them so",
     "hack/cluster up --dir /tmp/plane --quota": PLANE,
     "hack/cluster up --dir /tmp/plane --quota --nodes 4": PLANE,
     "hack/cluster up --dir /tmp/plane --webhooks --settings settings.yaml": PLANE,

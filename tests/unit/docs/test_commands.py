@@ -91,8 +91,9 @@ def test_the_options_of_a_control_plane_are_read(
     (tmp_path / "settings.yaml").write_text("{}")
     monkeypatch.chdir(tmp_path)
     name, *arguments = shlex.split(text)[1:]
+    folder = {"up": "/tmp/plane", "fleet": "/tmp/fleet"}  # noqa: S108 - the pages'
     command = cluster.commands[name]
-    assert command.make_context(name, arguments).params["directory"] == Path("/tmp/plane")  # noqa: S108 - the page's
+    assert command.make_context(name, arguments).params["directory"] == Path(folder[name])
 
 
 def test_the_targets_of_make_are_there() -> None:
