@@ -20,13 +20,14 @@ from controllers.multikueue.acting.mirrors import Mirrors
 from controllers.multikueue.acting.originals import Originals
 from controllers.multikueue.acting.places import Place
 from controllers.multikueue.acting.retiring import retire
+from controllers.multikueue.acting.shown import EVERY_SECONDS
 from controllers.multikueue.acting.telling import Telling
 from controllers.multikueue.acting.there import ActsThere
 from controllers.multikueue.acting.waiting import measure
 from controllers.multikueue.clusters.clusters import Clusters
 from controllers.multikueue.clusters.hooks import Hooks
 from controllers.multikueue.configuration import MultiKueueConfiguration
-from controllers.multikueue.life.decision import Decision
+from controllers.multikueue.life.decision import Decision, MirrorJob
 from controllers.multikueue.life.seen import Seen
 from kube.client import ApiClient
 from kube.recorder import EventRecorder
@@ -65,7 +66,7 @@ class Leading:
         self._recorder = EventRecorder(sender, clock=clock)
         self._telling = Telling(self._recorder, clock)
         self._gates = OpenGates()
-        self._originals = Originals(client)
+        self._originals = Originals(client, clock)
         self._places: dict[str, Place] = {}
         """By cluster; the manager's own is the empty name."""
         self._running: dict[str, asyncio.Task[None]] = {}
@@ -183,6 +184,8 @@ class Leading:
         if decision.here is not None:
             await self._here.carry_out(decision.here, seen, self._clusters, by_cost=self._by_cost)
             self._deciding.changed(key)
+            if isinstance(decision.here, MirrorJob):
+                self._deciding.look_later(key, EVERY_SECONDS)
 
     def _acting_in(self, cluster: str) -> Callable[[str], Awaitable[None]]:
         async def act(key: str) -> None:

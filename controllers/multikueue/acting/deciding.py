@@ -43,6 +43,10 @@ class Deciding:
         self._fresh.pop(key, None)
         self.look.add(key)
 
+    def look_later(self, key: str, seconds: float) -> None:
+        """Decide about the Workload again after this time."""
+        self.look.add_after(key, seconds)
+
     def remember(self, seen: Seen, change: Callable[[Memory], Memory]) -> None:
         """The result of an act is remembered, unless it was for a former attempt, and decided about."""
         memory = self._memories.get(seen.key, EMPTY)

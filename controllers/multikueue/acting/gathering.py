@@ -119,7 +119,7 @@ class Gathering:
         remote = connection.job(key, job_name) if connection is not None else None
         if job is None:
             return True
-        return self._originals.is_mirrored(key, job, remote)
+        return self._originals.shown.is_shown(key, job, remote)
 
     def _fenced(self, clusters: tuple[ClusterSeen, ...]) -> frozenset[str]:
         return frozenset(

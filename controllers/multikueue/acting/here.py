@@ -135,4 +135,4 @@ class ActsHere:
             )
             self._mirrors.job_view.apply(msgspec.json.decode(answer, type=TemplatedJob))
             await failpoint("multikueue.after_mirror")
-        self._originals.mirrored(seen.key, job, remote)
+        self._originals.shown.shows(seen.key, job, remote)

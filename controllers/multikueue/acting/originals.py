@@ -9,12 +9,13 @@ from typing import Any, Final
 
 import orjson
 
-from api.jobs import TemplatedJob
+from api.clock import Clock
 from api.meta import ObjectMeta
 from api.workloads import Workload
+from controllers.multikueue.acting.shown import Shown
 from controllers.multikueue.kinds.bodies import copy_body
 from controllers.multikueue.life.digests import digest
-from controllers.multikueue.life.seen import Mark, RemoteJob
+from controllers.multikueue.life.seen import Mark
 from kube.client import ApiClient, get_or_none
 from quota.state.workloads import attempt_of
 
@@ -25,19 +26,16 @@ GROUP_PATH: Final = "/apis/reprieve.dev/v1alpha1/namespaces/{}/podgroups/{}"
 JOB_PATH: Final = "/apis/batch/v1/namespaces/{}/jobs/{}"
 Json = dict[str, Any]
 NOBODY: Final = Mark("", "", "")
-Mirrored = tuple[str, str, bool, str]
-"""UID and version of the Job there, whether the Job here is suspended, and its UID."""
 
 
 class Originals:
     """In one term."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: ApiClient, clock: Clock) -> None:
         self._client = client
+        self.shown: Final = Shown(clock)
         self._digests: dict[str, tuple[tuple[str, int, str], bytes]] = {}
         """By key of a Workload: its UID, generation and attempt, and the digest of the spec that copies get."""
-        self._mirrored: dict[str, Mirrored] = {}
-        """By key of a Workload: whose status its Job here shows."""
 
     def digest(self, workload: Workload) -> bytes | None:
         """The digest of the spec that copies get; None if the Workload must be read first."""
@@ -69,20 +67,7 @@ class Originals:
         found: Json | None = orjson.loads(body) if body is not None else None
         return found
 
-    def is_mirrored(self, key: str, job: TemplatedJob, remote: RemoteJob | None) -> bool:
-        """Whether the status of the Job there was compared with that of the Job here since one of them changed."""
-        return self._mirrored.get(key) == _mirrored(job, remote)
-
-    def mirrored(self, key: str, job: TemplatedJob, remote: RemoteJob | None) -> None:
-        """The Job here shows the status of the Job there."""
-        self._mirrored[key] = _mirrored(job, remote)
-
     def gone(self, key: str) -> None:
         """There is no Workload of this key any longer."""
         self._digests.pop(key, None)
-        self._mirrored.pop(key, None)
-
-
-def _mirrored(job: TemplatedJob, remote: RemoteJob | None) -> Mirrored:
-    there = (remote.uid, remote.version) if remote is not None else ("", "")
-    return *there, job.spec.suspend is True, job.metadata.uid
+        self.shown.gone(key)
