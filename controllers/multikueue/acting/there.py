@@ -16,7 +16,9 @@ from api.workloads import DEACTIVATION_TARGET, Workload
 from controllers.multikueue.acting.groups import Groups
 from controllers.multikueue.acting.identity import Identity
 from controllers.multikueue.acting.originals import JOB_PATH, WORKLOAD_PATH, Originals
+from controllers.multikueue.acting.patience import PATIENCE_SECONDS, Patience
 from controllers.multikueue.acting.telling import Telling
+from controllers.multikueue.clusters.client import NO_DRY_RUN
 from controllers.multikueue.clusters.connection import Connection
 from controllers.multikueue.kinds.bodies import copy_body
 from controllers.multikueue.kinds.registry import kind_of
@@ -53,10 +55,10 @@ REFUSED: Final = frozenset(
     }
 )
 """Answers that another attempt would get again: the cluster is out for this attempt of the Workload."""
+UNSENT: Final = frozenset({"NotConnected", "Fenced"})
+"""Reasons of errors that say nothing about the cluster."""
 FIELD_MANAGER: Final = "reprieve-multikueue"
 MESSAGE: Final = 32_000
-NO_DRY_RUN: Final = "dry run"
-"""A webhook there that takes no dry run refuses with a text that names it. That is no refusal of the Job."""
 
 
 class ActsThere:
@@ -68,10 +70,12 @@ class ActsThere:
         self._originals, self._identity, self._telling = originals, identity, telling
         self._remember, self._clock = remember, clock
         self._groups = Groups(originals, identity.origin)
+        self._patience = Patience(clock)
 
     async def carry_out(self, act: There, seen: Seen, cluster: Connection) -> None:
         """Raises ApiError if the act must be tried again."""
         await self._carry_out(act, seen, cluster)
+        self._patience.succeeded(seen, cluster.name)
         self._telling.acted(act, seen, cluster.name)
 
     async def _carry_out(self, act: There, seen: Seen, cluster: Connection) -> None:
@@ -218,8 +222,8 @@ class ActsThere:
             found = await self._found(error, JOB_PATH, self._job_key(seen), cluster)
             if found is not None:
                 cluster.apply_job(found)
-            elif not (error.status == HTTPStatus.BAD_REQUEST and NO_DRY_RUN in error.message):
-                self._out(error, seen, cluster, "Job or PodGroup")
+            elif NO_DRY_RUN not in error.message:  # that is no refusal of the Job
+                self._failed(error, seen, cluster, "Job or PodGroup")
                 return
         await failpoint("multikueue.after_dry_run")
         self._remember(seen, lambda memory: memory.took(cluster.name))
@@ -237,7 +241,7 @@ class ActsThere:
         except ApiError as error:
             found = await self._found(error, JOB_PATH, self._job_key(seen), cluster)
             if found is None:
-                self._out(error, seen, cluster, "Job or PodGroup")
+                self._failed(error, seen, cluster, "Job or PodGroup")
                 return
             answer = found
         cluster.apply_job(answer)
@@ -325,6 +329,15 @@ class ActsThere:
             raise error
         reason, message = error.reason or str(error.status), _in_our_words(error, kind)
         self._remember(seen, lambda memory: memory.refused(cluster.name, reason, message))
+
+    def _failed(self, error: ApiError, seen: Seen, cluster: Connection, kind: str) -> None:
+        """As `_out`; and a cluster that fails for too long is out, too: another one may take the Workload."""
+        is_failure = error.status not in REFUSED and error.reason not in UNSENT
+        if not (is_failure and self._patience.is_over(seen, cluster.name)):
+            self._out(error, seen, cluster, kind)
+            return
+        message = f"no {kind} could be made there for {PATIENCE_SECONDS:.0f} s: {error.message}"
+        self._remember(seen, lambda memory: memory.refused(cluster.name, "Failing", message))
 
 
 def _in_our_words(error: ApiError, kind: str) -> str:

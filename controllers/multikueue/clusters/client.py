@@ -23,10 +23,13 @@ from controllers.multikueue.clusters.reach import Promptness
 from controllers.multikueue.clusters.tls import context_of
 from kube.client import JSON, READ_BUFFER_BYTES, REQUEST_SECONDS, ApiClient, ApiError, SilenceError
 
-__all__ = ["MOST_REQUESTS", "Line", "WorkerClient", "opened"]
+__all__ = ["MOST_REQUESTS", "NO_DRY_RUN", "Line", "WorkerClient", "opened"]
 
 MOST_REQUESTS: Final = 16
 """Requests to one cluster that are in flight at once. Watches do not count."""
+UNSUPPORTED: Final = "does not support dry run"
+"""How the answer of an API server ends that has a webhook with side effects (NewDryRunUnsupportedErr)."""
+NO_DRY_RUN: Final = "a webhook there takes no dry run"
 REASON: Final = re.compile("[A-Z][A-Za-z]{0,63}")
 """What reasons of API servers look like: AlreadyExists, NotFound, ..."""
 
@@ -145,6 +148,8 @@ class WorkerClient(ApiClient):
     def _in_our_words(self, error: ApiError) -> ApiError:
         reason = error.reason if REASON.fullmatch(error.reason) else ""
         words = _phrase(error.status) if error.status else self._fault(error.__cause__)
+        if error.status == HTTPStatus.BAD_REQUEST and error.message.endswith(UNSUPPORTED):
+            words = f"{words}: {NO_DRY_RUN}"
         if isinstance(error, SilenceError):
             return SilenceError(0, reason, "no data came for too long")
         return ApiError(

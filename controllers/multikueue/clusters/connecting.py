@@ -129,7 +129,8 @@ class Connecting:
         shared, name = self._shared, self._connection.name
         origin, clock = shared.settings.origin, shared.clock
         client = WorkerClient(line, name)
-        sender = Sender(client, fence=shared.term)
+        # What fails is decided anew. A repetition could come when it is no longer right.
+        sender = Sender(client, attempts=1, fence=shared.term)
         # The Lease has a client of its own: its requests do not wait for others.
         lease = OriginLease(
             WorkerClient(line, name), origin, shared.manager, shared.term, clock, self._observed
@@ -170,7 +171,8 @@ class Connecting:
 
     async def _probe(self, session: Session) -> None:
         shared = self._shared
-        probed = await probe(session.client, session.sender, shared.settings.origin, shared.clock)
+        sender = Sender(session.client, fence=shared.term)
+        probed = await probe(session.client, sender, shared.settings.origin, shared.clock)
         if probed != self._connection.probed:
             self._connection.probed = probed
             self._changed(self._connection.name)

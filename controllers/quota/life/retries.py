@@ -35,12 +35,16 @@ SECOND: Final = 1_000_000
 
 
 def sync_checks(draft: Draft, required: Collection[str]) -> None:
-    """The Workload has exactly the checks that its ClusterQueue requires. A new one is Pending."""
+    """The Workload has exactly the checks that its ClusterQueue requires. A new one is Pending.
+
+    One that runs in another cluster keeps those that it has: by its check, the cluster gives it back.
+    """
     before = {each.name: each for each in draft.status.admission_checks or ()}
-    if before.keys() == set(required):
+    names = {*required, *before} if draft.status.cluster_name is not None else {*required}
+    if before.keys() == names:
         return
     draft.status.admission_checks = [
-        before.get(name) or AdmissionCheckState(name, "Pending", draft.time, "") for name in sorted(required)
+        before.get(name) or AdmissionCheckState(name, "Pending", draft.time, "") for name in sorted(names)
     ] or None
 
 

@@ -89,6 +89,15 @@ async def test_no_answer_is_ever_shown(api: WorkerApi, code: int, body: str) -> 
     assert "sto" not in str(error)
 
 
+async def test_a_webhook_that_takes_no_dry_run_is_told_apart(api: WorkerApi) -> None:
+    """As kube-apiserver answers (NewDryRunUnsupportedErr)."""
+    text = '{"reason": "BadRequest", "message": "admission webhook \\"stolen\\" does not support dry run", "code": 400}'
+    api.refuse = lambda _: web.Response(status=400, text=text)
+    async with connected(parse(api.kubeconfig())) as (_, client):
+        error = await failure(client)
+    assert error.message == "HTTP 400 Bad Request: a webhook there takes no dry run"
+
+
 async def test_no_redirect_is_followed_and_no_cookie_is_kept(api: WorkerApi) -> None:
     seen: list[str | None] = []
 

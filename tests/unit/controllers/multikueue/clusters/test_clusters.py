@@ -198,6 +198,18 @@ async def test_answers_to_our_own_writes_count_at_once(workers: Any) -> None:
         assert connection.job("n/none", "w") is None
 
 
+async def test_a_write_that_fails_is_not_repeated(workers: Any) -> None:
+    """What is right may be something else by then: whoever wrote decides anew."""
+    worker, here = await workers("a"), Here()
+    here.join("a", worker)
+    async with here.running():
+        await here.reaches("a", "Connected")
+        worker.refuse = lambda request: web.Response(status=500) if request.method == "PUT" else None
+        with pytest.raises(ApiError):
+            await here.of("a").sender.send("x", "PUT", "/apis/batch/v1/namespaces/n/jobs/j", body=b"{}")
+        assert worker.requests.count("PUT jobs") == 1
+
+
 async def test_a_new_token_needs_no_new_session(workers: Any) -> None:
     """And no other cluster loses a watch."""
     one, two, here = await workers("a"), await workers("b"), Here()

@@ -166,6 +166,17 @@ def test_a_check_that_the_queue_lacks_is_not_added() -> None:
     assert not step.writes_status
 
 
+def test_one_that_runs_there_keeps_its_check_when_the_queue_loses_it() -> None:
+    """Without it the cluster could not give the Workload back, and the manager would stop its Job."""
+    item = running()
+    for now in (20, 21):
+        item = settled(item, now, report(item, cluster="east"), required=())
+    assert check_of(item).state == "Ready"
+    assert is_true(item, "Admitted")
+    waits = with_status(item, cluster_name=None)
+    assert settled(waits, 22, report(waits), required=()).status.admission_checks is None
+
+
 def test_an_end_there_is_an_end_here() -> None:
     item = running()
     said = report(item, check=READY, cluster="east", finished=("Succeeded", "Job finished successfully"))
