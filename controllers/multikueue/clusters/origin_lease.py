@@ -22,7 +22,8 @@ __all__ = ["IN_USE", "TIMES", "OriginInUseError", "OriginLease", "lease_name"]
 
 TIMES: Final = LeaseTimes(duration=15.0, renew_deadline=10.0, retry_period=5.0)
 IN_USE: Final = ORIGIN_IN_USE
-REQUEST_SECONDS: Final = 4.0
+REQUEST_SECONDS: Final = 8.0
+"""Also a slow cluster gives a word before it counts as away."""
 TRIES: Final = 3
 
 
@@ -47,7 +48,7 @@ class OriginLease:
             client, MANAGER_NAMESPACE, lease_name(origin), manager, TIMES, clock, at_once=True
         )
         self._lock.observed = observed or Observed(TIMES)
-        self._origin, self._fence = origin, fence
+        self._origin, self._fence, self._clock = origin, fence, clock
         self._held: Held | None = None
 
     async def take(self) -> None:
@@ -65,8 +66,10 @@ class OriginLease:
 
         Raises OriginInUseError once another manager holds it. A renewal that fails is tried again.
         """
+        began = self._clock.monotonic()
         while True:
-            await asyncio.sleep(TIMES.retry_period)
+            await asyncio.sleep(max(0.0, began + TIMES.retry_period - self._clock.monotonic()))
+            began = self._clock.monotonic()
             try:
                 held = await self._lock.renew(self._held, self._seconds()) if self._held else None
             except ApiError:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from api.names import is_subdomain
 from controllers.multikueue.clusters import origin_lease
 from controllers.multikueue.clusters.origin_lease import TIMES, OriginInUseError, OriginLease, lease_name
+from controllers.multikueue.clusters.reach import AWAY_SECONDS
 from kube.client import ApiClient, ApiError
 from kube.lease import Observed
 from kube.sender import FencedError
@@ -91,6 +92,22 @@ async def test_each_answer_to_a_renewal_is_a_word_and_a_failure_is_none(
     async with beside(first.keep(lambda: words.append(len(server.faults)))):
         await until(lambda: len(words) >= 2)
     assert set(words) == {0}
+
+
+async def test_a_slow_cluster_gives_a_word_before_it_counts_as_away(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each answer takes five seconds. Nor does a request that is lost for good make it away: the next one comes in
+    time."""
+    monkeypatch.setattr(origin_lease, "TIMES", TIMES.__class__(retry_period=0.001))
+    first, words = lease(server, "a"), list[float]()
+    await first.take()
+    server.faults = [Fault(after=5.0), Fault(lost=True), Fault(after=1.0)]
+    began = server.clock.monotonic()
+    async with beside(first.keep(lambda: words.append(server.clock.monotonic() - began))):
+        await until(lambda: len(words) >= 2)
+    assert words[0] + TIMES.retry_period < AWAY_SECONDS
+    assert words[1] - words[0] + TIMES.retry_period < AWAY_SECONDS
 
 
 async def test_nothing_is_written_after_the_term(server: Server) -> None:
