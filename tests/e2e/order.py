@@ -64,6 +64,7 @@ SHARING: Final = {
         "partial_jobs",
         "job_tutorial",
         "queued_groups",
+        "proposals",
         "stopped_jobs",
         "agreement",
         "load",
