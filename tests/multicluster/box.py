@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import uuid
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from api.multikueue import CONTROLLER_NAME, ORIGIN_LABEL
 from hack.controlplane.client import ApiError, Json, path_of
@@ -17,7 +17,7 @@ from tests.e2e.support import REPRIEVE, condition, wait_for
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.multicluster.trio import CLUSTERS, MANAGER, WORKERS, Trio
 
-__all__ = ["PRIORITY_CLASS", "QUEUE", "Box", "Place"]
+__all__ = ["PRIORITY_CLASS", "QUEUE", "Box", "Boxes", "Place"]
 
 QUEUE: Final = "q"
 """The name of the LocalQueue in every cluster."""
@@ -289,3 +289,10 @@ def _delete(place: Place, version: str, kind: str, name: str, namespace: str | N
     place.client.delete(version, kind, name, namespace, 0 if kind == "Pod" else None)
     with contextlib.suppress(ApiError):  # it is gone, or goes
         place.client.patch(version, kind, name, {"metadata": {"finalizers": None}}, namespace)
+
+
+class Boxes(Protocol):
+    """Makes boxes."""
+
+    def __call__(self, name: str, **cpus: int) -> Box:
+        """`cpus`: the quota by cluster."""

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
 
 import pytest
 
 from tests.e2e.audit import AuditTrail
 from tests.e2e.running import Planes
-from tests.multicluster.box import Box
+from tests.multicluster.box import Box, Boxes
 from tests.multicluster.trio import Trio, options
-
-
-class Boxes(Protocol):
-    """Makes boxes."""
-
-    def __call__(self, name: str, **cpus: int) -> Box:
-        """`cpus`: the quota by cluster."""
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from typing import Final
 
 from api.groups import POD_GROUP_LABEL
 from tests.e2e.support import REPRIEVE, wait_for
-from tests.multicluster.conftest import Boxes
+from tests.multicluster.box import Boxes
 
 POLICY: Final = {"gang": {"minCount": 2}}
 

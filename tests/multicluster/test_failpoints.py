@@ -13,8 +13,7 @@ from tests.e2e.support import POLL_SECONDS, REPRIEVE
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.multicluster.history import MANAGER
 from tests.kit.multicluster.rules import RULES
-from tests.multicluster.box import Box
-from tests.multicluster.conftest import Boxes
+from tests.multicluster.box import Box, Boxes
 from tests.multicluster.recorder import Recorder
 from tests.multicluster.trio import Trio
 

@@ -11,8 +11,7 @@ from api.multikueue import WORKER_POD_LABEL
 from hack.controlplane.client import Json
 from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.support import condition, wait_for
-from tests.multicluster.box import Box, Place
-from tests.multicluster.conftest import Boxes
+from tests.multicluster.box import Box, Boxes, Place
 from tests.multicluster.kueue_manager import KueueManager, apply_status, known_status, template_of
 from tests.multicluster.recorder import Recorder
 from tests.multicluster.trio import MANAGER, Trio

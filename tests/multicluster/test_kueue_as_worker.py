@@ -11,8 +11,7 @@ from api.multikueue import DISPATCHED_BY
 from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.support import REPRIEVE, wait_for
 from tests.kit.multicluster.rules import RULES
-from tests.multicluster.box import Box
-from tests.multicluster.conftest import Boxes
+from tests.multicluster.box import Box, Boxes
 from tests.multicluster.kueue_worker import KueueWorker
 from tests.multicluster.recorder import Recorder
 from tests.multicluster.trio import WORKERS, Trio

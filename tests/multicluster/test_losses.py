@@ -9,8 +9,7 @@ import pytest
 from hack.controlplane.client import Json
 from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.support import wait_for
-from tests.multicluster.box import Box
-from tests.multicluster.conftest import Boxes
+from tests.multicluster.box import Box, Boxes
 from tests.multicluster.trio import SETTINGS, Trio
 
 LOST: float = SETTINGS["workerLostTimeoutSeconds"]

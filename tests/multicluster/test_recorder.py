@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.kit.multicluster.history import MANAGER, Event
-from tests.multicluster.conftest import Boxes
+from tests.multicluster.box import Boxes
 from tests.multicluster.recorder import Recorder
 from tests.multicluster.trio import Trio
 

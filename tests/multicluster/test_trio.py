@@ -12,7 +12,7 @@ from api.multikueue import MANAGER_NAMESPACE
 from hack.controlplane.access import access_of
 from hack.controlplane.client import ApiError, Client
 from tests.e2e.quota_sandbox import KUEUE
-from tests.multicluster.conftest import Boxes
+from tests.multicluster.box import Boxes
 from tests.multicluster.trio import CLUSTERS, WORKERS, Trio
 
 

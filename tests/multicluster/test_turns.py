@@ -7,8 +7,7 @@ import time
 from api.times import parse_rfc3339
 from hack.controlplane.client import Json
 from tests.e2e.support import REPRIEVE, wait_for
-from tests.multicluster.box import Box
-from tests.multicluster.conftest import Boxes
+from tests.multicluster.box import Box, Boxes
 from tests.multicluster.trio import WORKERS
 
 

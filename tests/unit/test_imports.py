@@ -10,6 +10,9 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[2]
 KIT: Final = Path("tests", "kit")
 TWINS: Final = Path("tests", "twins")
+BUILT_ON: Final = {Path("tests", "multicluster"): Path("tests", "e2e")}
+"""Scenarios with several clusters are built from those with one: each cluster has a sandbox. Nothing
+there knows of them."""
 
 
 def imported(path: Path) -> Iterator[Path]:
@@ -37,6 +40,8 @@ def fault(path: Path, module: Path) -> str | None:
         return None
     if room.is_relative_to(KIT):
         return "belongs to a room, and the kit to none"
+    if any(room.is_relative_to(above) and home.is_relative_to(below) for above, below in BUILT_ON.items()):
+        return None
     return None if home.is_relative_to(room) or room.is_relative_to(home) else "belongs to another room"
 
 
@@ -49,3 +54,10 @@ def test_a_helper_is_in_the_kit_or_beside_its_only_room() -> None:
         if (wrong := fault(path, module)) is not None
     ]
     assert faults == []
+
+
+def test_a_room_is_built_on_another_one_in_one_direction_only() -> None:
+    for above, below in BUILT_ON.items():
+        assert fault(ROOT / above / "box.py", ROOT / below / "support.py") is None
+        assert fault(ROOT / below / "test_gates.py", ROOT / above / "box.py") == "belongs to another room"
+        assert fault(ROOT / above / "box.py", ROOT / below / "conftest.py") == "is collected by pytest"
