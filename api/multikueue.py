@@ -17,6 +17,7 @@ __all__ = [
     "MANAGER_NAMESPACE",
     "MULTIKUEUE_GATE",
     "ORIGIN_IN_USE",
+    "SAME_CLUSTER",
     "ORIGIN_LABEL",
     "PREBUILT_WORKLOAD_ANNOTATION",
     "WORKER_POD_LABEL",
@@ -45,6 +46,7 @@ EVICTED_ON_MANAGER: Final = "EvictedOnManagerCluster"
 GATES_CONDITION: Final = "reprieve.dev/PreemptionGates"
 """Condition of a MultiKueueCluster: whether the quota controller there honours preemption gates."""
 ORIGIN_IN_USE: Final = "OriginInUse"
+SAME_CLUSTER: Final = "SameCluster"
 """Reason of Active=False of a MultiKueueCluster: another manager has taken the same origin there."""
 MANAGER_NAMESPACE: Final = "reprieve-multikueue"
 """Here: the kubeconfig Secrets. In a worker cluster: the Lease of the origin, and the probe of gates."""

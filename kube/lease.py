@@ -48,6 +48,8 @@ class Record(NamedTuple):
     """Of the holder. Empty if it has none."""
     version: str
     """The resourceVersion: a write carries it."""
+    uid: str = ""
+    """Of the object."""
 
     @property
     def content(self) -> tuple[str, float, str, int]:
@@ -240,4 +242,5 @@ def _record(body: bytes) -> Record:
         spec.lease_transitions or 0,
         (meta.annotations or {}).get(ADDRESS, ""),
         meta.resource_version,
+        meta.uid,
     )

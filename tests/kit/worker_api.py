@@ -67,7 +67,7 @@ class WorkerApi:
         meta = value["metadata"]
         key = (meta.get("namespace", ""), meta["name"])
         kind = "MODIFIED" if key in self.of(plural) else "ADDED"
-        meta.setdefault("uid", f"uid-{meta['name']}-{len(self._log)}")
+        meta.setdefault("uid", f"uid-{self.port}-{meta['name']}-{len(self._log)}")
         self.of(plural)[key] = value
         return await self._tell(plural, kind, value)
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import structlog
 
 from api.backoff import Backoff
 from api.clock import Clock
+from api.multikueue import SAME_CLUSTER
 from controllers.multikueue.clusters.activity import CONNECTED, Activity
 from controllers.multikueue.clusters.addresses import AddressGuard
 from controllers.multikueue.clusters.client import Line, WorkerClient, opened
@@ -59,10 +60,17 @@ class Shared:
     term: Term
     clock: Clock
     hooks: Hooks
+    leases: dict[str, str] = field(default_factory=dict)
+    """By the UID of the Lease there: the name of the cluster that has a session."""
 
 
 class _FaultError(Exception):
     """The session cannot go on."""
+
+
+class _SameClusterError(Exception):
+    """Another MultiKueueCluster leads to the same cluster. Both would write to the same copies, one against the
+    other."""
 
 
 class Connecting:
@@ -119,6 +127,8 @@ class Connecting:
             return Activity.unloaded(error.reason, error.message)
         except OriginInUseError as error:
             return Activity.unconnected(str(error), IN_USE)
+        except _SameClusterError as error:
+            return Activity.unconnected(str(error), SAME_CLUSTER)
         except ApiError as error:
             return Activity.unconnected(error.message)
         except _FaultError as error:
@@ -137,6 +147,7 @@ class Connecting:
         )
         try:
             await lease.take()
+            self._claim(lease.uid)
             self._connection.heard()
             session = Session(line, client, sender, Seeing(client, origin, shared.hooks, clock))
             self._connection.listen_to(session.seeing)
@@ -150,9 +161,19 @@ class Connecting:
         finally:
             self._connection.listen_to(None)
             self._connection.ended()
-            if self.is_removed:
+            is_ours = shared.leases.get(lease.uid, name) == name
+            if is_ours:
+                shared.leases.pop(lease.uid, None)
+            if self.is_removed and is_ours:
                 with suppress(ApiError):
                     await lease.release()
+
+    def _claim(self, uid: str) -> None:
+        """Raises _SameClusterError."""
+        name = self._connection.name
+        other = self._shared.leases.setdefault(uid, name) if uid else name
+        if other != name:
+            raise _SameClusterError(f"it is the same cluster as MultiKueueCluster {other}")
 
     async def _serve(self, session: Session) -> None:
         """Let others use the session once all was listed. Probe again while gates are not honoured."""

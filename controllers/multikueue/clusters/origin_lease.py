@@ -61,6 +61,12 @@ class OriginLease:
             self._refuse_others()
         raise ApiError(0, "Conflict", "the Lease of the origin is written by others all the time")
 
+    @property
+    def uid(self) -> str:
+        """The UID of the Lease, as it was seen last: no other cluster has it. Empty if it is not known."""
+        record = self._lock.observed.record
+        return record.uid if record is not None else ""
+
     async def keep(self, heard: Callable[[], None]) -> None:
         """Renew it until cancelled, and call `heard` each time that the cluster has answered.
 

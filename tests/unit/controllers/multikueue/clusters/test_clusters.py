@@ -335,6 +335,22 @@ async def test_a_watch_that_ends_is_no_loss(workers: Any) -> None:
         assert worker.requests.count("GET workloads") == lists
 
 
+async def test_two_names_of_one_cluster_are_not_both_used(workers: Any) -> None:
+    """Each would close the gate that the other has opened, without end. The second one takes over when the first one
+    goes."""
+    worker, here = await workers("a"), Here()
+    here.join("a", worker)
+    async with here.running():
+        await here.reaches("a", "Connected")
+        here.join("b", worker)
+        said = await here.says("b", "SameCluster")
+        assert said["message"].startswith("it is the same cluster as MultiKueueCluster a;")
+        assert here.of("b").reach != "Connected"
+        here.remove(MultiKueueCluster, "a")
+        await here.reaches("b", "Connected")
+        assert next(iter(worker.of("leases").values()))["spec"]["holderIdentity"] == HERE
+
+
 async def test_a_second_manager_of_the_origin_is_stopped(workers: Any) -> None:
     worker, first, second = await workers("a"), Here(), Here(manager="another")
     first.join("a", worker)
