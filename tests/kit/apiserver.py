@@ -96,7 +96,7 @@ class Api:
             raise error
         collection, name = _split(path)
         if method == "POST":
-            answer = self._create(path, value)
+            answer = self._create(path, value, keeps=not is_dry_run)
         elif collection not in self._served or (name and name not in self.of(path)):
             raise ApiError(404, "NotFound", path)
         elif not name:
@@ -130,13 +130,14 @@ class Api:
         """Note what was written."""
         self.written.append(written)
 
-    def _create(self, path: str, value: Object) -> Object:
+    def _create(self, path: str, value: Object, *, keeps: bool) -> Object:
         name = value["metadata"]["name"]
         if name in self.of(path):
             raise ApiError(409, "AlreadyExists", path)
         stamp = rfc3339(self.clock.wall())
         value["metadata"] |= {"creationTimestamp": stamp, "uid": f"uid-{name}-{self._version}"}
-        self.of(path)[name] = value
+        if keeps:
+            self.of(path)[name] = value
         return value
 
     def _list(self, path: str, query: Mapping[str, str]) -> Object:

@@ -1,148 +1,267 @@
-"""What is remembered of a cluster that refuses or fails."""
+"""Writes in worker clusters: what is sent, what an answer means, and what is never said."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from api.meta import Condition
-from api.workloads import WorkloadStatus
-from controllers.jobs.batch.workload_of import wish_of, workload_body
-from controllers.jobs.owned_workload import Classes
-from controllers.multikueue.acting.identity import Identity
-from controllers.multikueue.acting.originals import JOB_PATH, WORKLOAD_PATH, Originals
+from api.multikueue import DISPATCHED_BY, FENCED_BY, ORIGIN_LABEL
 from controllers.multikueue.acting.telling import Telling
 from controllers.multikueue.acting.there import ActsThere
-from controllers.multikueue.clusters.client import NO_DRY_RUN
-from controllers.multikueue.clusters.connection import Connection
-from controllers.multikueue.life.decision import CreateJob, There, TryJob
+from controllers.multikueue.life.decision import (
+    CloseGate,
+    CreateCopy,
+    CreateJob,
+    Deactivate,
+    DeleteCopy,
+    DeleteJob,
+    FenceCopy,
+    OpenGate,
+    SetPriority,
+    SuspendJob,
+    There,
+    TryJob,
+)
 from controllers.multikueue.life.memory import EMPTY, Memory
-from controllers.multikueue.life.seen import ClusterSeen, Seen
-from kube.client import ApiClient, ApiError
+from controllers.multikueue.life.seen import Seen
+from kube.client import ApiError
 from kube.recorder import EventRecorder
-from kube.sender import Sender
-from tests.kit.apiserver import Api
-from tests.kit.jobs import job, read_job, read_workload
+from tests.unit.controllers.multikueue.dispatching_stage import JOBS, KEY, WORKLOADS, Json, Stage
 
-ATTEMPT = "2026-01-01T00:00:00Z"
+RESERVED = "2026-01-01T00:00:00Z"
+OURS = f"uid-manager/uid-w/{RESERVED}"
 
 
-class Cluster:
-    """As much of a `Connection` as these acts need."""
-
-    name = "alpha"
+class Acting(Stage):
+    """A cluster, and what acts there."""
 
     def __init__(self) -> None:
-        self.api = Api()
-        self.api.of("/apis/batch/v1/namespaces/ns/jobs/x")
-        self.client = cast(ApiClient, self.api)
-        self.sender = Sender(self.client, attempts=1)
-        self.jobs: list[bytes] = []
+        super().__init__("a")
+        self.memory = EMPTY.about("uid-w", RESERVED)
+        recorder = EventRecorder(self.sender(), clock=self.clock)
+        telling = Telling(recorder, self.clock)
+        self.there = ActsThere(self.originals, self.identity, telling, self._remember, self.clock)
+        self.api = self.workers["a"]
+        self.submit()
 
-    def apply_job(self, answer: bytes) -> None:
-        self.jobs.append(answer)
-
-
-class Stage:
-    """A Workload with quota here, and one cluster."""
-
-    def __init__(self) -> None:
-        self.here, self.cluster, self.memory = Api(), Cluster(), EMPTY
-        self.clock = self.here.clock
-        body = job()
-        workload = workload_body(read_job(body), wish_of(read_job(body), Classes({}, {})))
-        workload["metadata"]["uid"] = "w"
-        body["metadata"]["uid"] = "j"
-        name, namespace = workload["metadata"]["name"], "ns"
-        self.here.put(WORKLOAD_PATH.format(namespace, name), workload)
-        self.here.put(JOB_PATH.format(namespace, body["metadata"]["name"]), body)
-        reserved = Condition("QuotaReserved", "True", "QuotaReserved", "", ATTEMPT)
-        seen_workload = read_workload(workload)
-        seen_workload.status = WorkloadStatus(conditions=[reserved])
-        self.seen = Seen(
-            f"{namespace}/{name}",
-            seen_workload,
-            "manager",
-            "mk",
-            job=read_job(body),
-            attempt=ATTEMPT,
-            clusters=(ClusterSeen("alpha", "Connected"),),
-        )
-        client = cast(ApiClient, self.here)
-        recorder = EventRecorder(Sender(client), clock=self.clock)
-        self.acts = ActsThere(
-            Originals(client),
-            Identity("manager", "multikueue", "a/1", 900),
-            Telling(recorder, self.clock),
-            self._remember,
-            self.clock,
-        )
-
-    def _remember(self, _: Seen, change: Any) -> None:
-        self.memory = cast(Memory, change(self.memory))
-
-    def answers(self, error: ApiError | None) -> None:
-        """What the cluster answers to the creation of a Job."""
-        self.cluster.api.refuse = lambda method, _: error if method.startswith("POST") else None
+    def _remember(self, _seen: Seen, change: Callable[[Memory], Memory]) -> None:
+        self.memory = change(self.memory)
 
     async def act(self, act: There) -> None:
-        await self.acts.carry_out(act, self.seen, cast(Connection, self.cluster))
+        await self.there.carry_out(act, self.gathering().of(KEY), self.fleet.connections["a"])
 
-    async def fails(self, act: There) -> None:
-        with pytest.raises(ApiError):
-            await self.act(act)
+    async def copied(self) -> Json:
+        """The copy, once it is there."""
+        await self.act(CreateCopy(has_gate=True))
+        copy = self.copy("a")
+        assert copy is not None
+        return copy
+
+    def version(self, path: str = WORKLOADS, name: str = "w") -> tuple[str, str]:
+        meta = self.api.of(path)[name]["metadata"]
+        return meta["uid"], meta["resourceVersion"]
+
+    def refuse(self, method: str, error: ApiError) -> None:
+        self.api.refuse = lambda asked, _path: error if asked == method else None
 
 
-FAILURE = ApiError(500, "InternalError", "HTTP 500 Internal Server Error")
+@pytest.fixture
+async def stage() -> Acting:
+    return Acting()
 
 
-@pytest.mark.parametrize("act", [TryJob(), CreateJob()])
-async def test_a_cluster_that_fails_for_a_minute_is_out(act: There) -> None:
-    """A webhook there that never answers would hold the Workload for ever."""
-    stage = Stage()
-    stage.answers(FAILURE)
-    for _ in range(6):
-        await stage.fails(act)
-        stage.clock.advance(9)
-    assert not stage.memory.out
-    stage.clock.advance(6)
-    await stage.act(act)
-    assert stage.memory.out["alpha"].message == (
-        "no Job or PodGroup could be made there for 60 s: HTTP 500 Internal Server Error"
+async def test_a_copy_has_its_mark_and_the_term(stage: Acting) -> None:
+    copy = await stage.copied()
+    assert copy["metadata"]["annotations"] == {DISPATCHED_BY: OURS, FENCED_BY: "manager-1/1"}
+    assert copy["metadata"]["labels"] == {ORIGIN_LABEL: "origin"}
+    assert copy["spec"]["preemptionGates"] == [{"name": "kueue.x-k8s.io/multikueue"}]
+    assert stage.fleet.connections["a"].copy(KEY) is not None
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (400, "the cluster refuses the Workload (400)"),
+        (403, "the manager may not create a Workload there, or a quota or policy refuses it (403)"),
+        (404, "its namespace or the kind Workload does not exist there (404)"),
+        (422, "the cluster refuses the Workload (422)"),
+    ],
+)
+async def test_a_refusal_puts_the_cluster_out_in_our_words(stage: Acting, status: int, words: str) -> None:
+    """A worker cluster is not trusted to say anything here."""
+    stage.refuse("POST", ApiError(status, "Odd", "the worker's own text"))
+    await stage.act(CreateCopy(has_gate=True))
+    assert (stage.memory.out["a"].reason, stage.memory.out["a"].message) == ("Odd", words)
+
+
+@pytest.mark.parametrize("status", [0, 401, 429, 500, 503])
+@pytest.mark.parametrize("act", [CreateCopy(has_gate=True), CreateJob(), TryJob()])
+async def test_a_fault_that_passes_is_tried_again(stage: Acting, status: int, act: There) -> None:
+    method = "POST dry run" if isinstance(act, TryJob) else "POST"
+    stage.refuse(method, ApiError(status, "Fault", ""))
+    with pytest.raises(ApiError):
+        await stage.act(act)
+    assert stage.memory.out == {}
+
+
+async def test_a_copy_that_a_lost_answer_has_left_is_adopted(stage: Acting) -> None:
+    await stage.copied()
+    stage.api.written.clear()
+    await stage.act(CreateCopy(has_gate=True))
+    assert stage.memory.out == {}
+    assert stage.api.written == []
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        {"labels": {ORIGIN_LABEL: "origin"}},
+        {"labels": {ORIGIN_LABEL: "another"}, "annotations": {DISPATCHED_BY: OURS}},
+        {
+            "labels": {ORIGIN_LABEL: "origin"},
+            "annotations": {DISPATCHED_BY: f"uid-another/uid-w/{RESERVED}"},
+        },
+    ],
+    ids=["no mark", "another origin", "another manager"],
+)
+async def test_a_name_that_is_taken_puts_the_cluster_out(stage: Acting, meta: Json) -> None:
+    stage.api.put(WORKLOADS, {"metadata": {"name": "w", "namespace": "n", "uid": "x", **meta}, "spec": {}})
+    await stage.act(CreateCopy(has_gate=True))
+    assert stage.memory.out["a"].message == "a Workload of this name exists there, and is not ours (409)"
+
+
+async def test_a_copy_that_the_cluster_changes_puts_it_out(stage: Acting) -> None:
+    """It would be made anew for ever."""
+    body = await stage.originals.workload(_meta(stage), RESERVED)
+    assert body is not None
+    create = stage.api._create
+
+    def changed(path: str, value: Json, *, keeps: bool) -> Json:
+        value["spec"]["podSets"][0]["count"] = 7
+        return create(path, value, keeps=keeps)
+
+    stage.api._create = changed  # type: ignore[method-assign]  # a webhook there
+    await stage.act(CreateCopy(has_gate=True))
+    assert stage.memory.out["a"].reason == "Changed"
+
+
+def _meta(stage: Acting) -> Any:
+    found = stage.mirrors.workload(KEY)
+    assert found is not None
+    return found.metadata
+
+
+async def test_a_gate_opens_and_closes_in_the_version_that_was_seen(stage: Acting) -> None:
+    await stage.copied()
+    await stage.act(OpenGate(*stage.version(), until=0))
+    assert stage.gate("a") == "Open"
+    await stage.act(CloseGate(*stage.version(), why="its time is over"))
+    assert stage.gate("a") == "Closed"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        lambda uid, version: OpenGate(uid, version, until=0),
+        lambda uid, version: CloseGate(uid, version, why=""),
+        SetPriority,
+        FenceCopy,
+        lambda uid, version: Deactivate(uid, version, message=""),
+    ],
+)
+@pytest.mark.parametrize("is_seen", [True, False])
+async def test_what_was_decided_for_another_version_is_not_written(
+    stage: Acting, kind: Callable[[str, str], There], is_seen: bool
+) -> None:
+    """Neither where the other version is known, nor where only the API server knows it."""
+    copy = await stage.copied()
+    uid, version = stage.version()
+    if is_seen:
+        stage.api.put(WORKLOADS, copy)
+        stage.api.written.clear()
+        await stage.act(kind(uid, version))
+    else:
+        copy["metadata"]["resourceVersion"] = "999"
+        stage.api.written.clear()
+        with pytest.raises(ApiError, match="resourceVersion"):
+            await stage.act(kind(uid, version))
+    assert stage.api.written == []
+
+
+async def test_the_term_is_written_to_a_copy_of_a_former_leader(stage: Acting) -> None:
+    copy = await stage.copied()
+    copy["metadata"]["annotations"][FENCED_BY] = "manager-0/4"
+    stage.api.put(WORKLOADS, copy)
+    await stage.act(FenceCopy(*stage.version()))
+    assert copy["metadata"]["annotations"] == {DISPATCHED_BY: OURS, FENCED_BY: "manager-1/1"}
+
+
+async def test_a_copy_is_deactivated_as_kueue_does_it(stage: Acting) -> None:
+    await stage.copied()
+    await stage.act(Deactivate(*stage.version(), message="Preempted"))
+    (found,) = stage.api.of(WORKLOADS)["w"]["status"]["conditions"]
+    assert (found["type"], found["reason"], found["message"]) == (
+        "DeactivationTarget",
+        "EvictedOnManagerCluster",
+        "Preempted",
     )
 
 
-async def test_failures_count_only_in_a_row() -> None:
-    """Not those before a time in which the cluster was away, before a success, or of another attempt."""
-    stage = Stage()
-    stage.answers(FAILURE)
-    await stage.fails(TryJob())
-    stage.clock.advance(70)
-    await stage.fails(TryJob())
-    stage.clock.advance(50)
-    stage.answers(None)
+async def test_a_job_is_tried_before_it_is_created(stage: Acting) -> None:
+    await stage.copied()
     await stage.act(TryJob())
-    stage.answers(FAILURE)
-    stage.clock.advance(20)
-    await stage.fails(TryJob())
-    assert not stage.memory.out
+    assert stage.memory.tried == {"a"}
+    assert stage.api.of(JOBS) == {}
+    await stage.act(CreateJob())
+    assert stage.api.of(JOBS)["j"]["metadata"]["annotations"][DISPATCHED_BY] == OURS
 
 
-async def test_what_was_not_sent_says_nothing_about_the_cluster() -> None:
-    stage = Stage()
-    stage.answers(ApiError(0, "NotConnected", "there is no session with the cluster"))
-    for _ in range(9):
-        await stage.fails(TryJob())
-        stage.clock.advance(10)
-    assert not stage.memory.out
-
-
-async def test_a_webhook_that_takes_no_dry_run_is_no_refusal() -> None:
-    stage = Stage()
-    stage.answers(ApiError(400, "BadRequest", f"HTTP 400 Bad Request: {NO_DRY_RUN}"))
+async def test_that_a_webhook_takes_no_dry_run_is_no_refusal(stage: Acting) -> None:
+    """The API server's words."""
+    text = 'admission webhook "x" does not support dry run'
+    stage.refuse("POST dry run", ApiError(400, "BadRequest", text))
     await stage.act(TryJob())
-    assert stage.memory.tried == {"alpha"}
-    stage.answers(ApiError(400, "BadRequest", "HTTP 400 Bad Request"))
-    await stage.act(TryJob())
-    assert stage.memory.out["alpha"].reason == "BadRequest"
+    assert (stage.memory.tried, stage.memory.out) == ({"a"}, {})
+
+
+@pytest.mark.parametrize("act", [TryJob(), CreateJob()])
+async def test_a_job_of_the_name_that_is_not_ours_puts_the_cluster_out(stage: Acting, act: There) -> None:
+    """12404, 11849."""
+    stage.api.put(JOBS, {"metadata": {"name": "j", "namespace": "n", "uid": "x"}, "spec": {}})
+    await stage.act(act)
+    assert stage.memory.out["a"].message == "a Job or PodGroup of this name exists there, and is not ours (409)"
+    assert stage.memory.tried == frozenset()
+
+
+async def test_a_job_that_runs_without_a_copy_stops(stage: Acting) -> None:
+    await stage.act(CreateJob())
+    found = stage.api.of(JOBS)["j"]
+    found["spec"]["suspend"] = False
+    stage.api.put(JOBS, found)
+    await stage.act(SuspendJob(*stage.version(JOBS, "j")))
+    assert stage.api.of(JOBS)["j"]["spec"]["suspend"] is True
+
+
+async def test_only_the_object_that_was_seen_is_deleted(stage: Acting) -> None:
+    await stage.copied()
+    await stage.act(CreateJob())
+    await stage.act(DeleteCopy("another", ""))
+    await stage.act(DeleteJob("another", ""))
+    assert set(stage.api.of(WORKLOADS)) == {"w"}
+    await stage.act(DeleteJob(stage.version(JOBS, "j")[0], ""))
+    await stage.act(DeleteCopy(stage.version()[0], ""))
+    assert (stage.api.of(JOBS), stage.api.of(WORKLOADS)) == ({}, {})
+    assert {each.body["propagationPolicy"] for each in stage.api.written if each.method == "DELETE"} == {
+        "Background"
+    }
+
+
+@pytest.mark.parametrize("status", [404, 409])
+async def test_what_is_gone_already_counts_as_deleted(stage: Acting, status: int) -> None:
+    """409: another object has the name by now."""
+    await stage.copied()
+    stage.refuse("DELETE", ApiError(status, "Gone", ""))
+    await stage.act(DeleteCopy(stage.version()[0], ""))
+    assert stage.fleet.connections["a"].copy(KEY) is None
