@@ -231,7 +231,9 @@ async def test_a_job_of_the_name_that_is_not_ours_puts_the_cluster_out(stage: Ac
     """12404, 11849."""
     stage.api.put(JOBS, {"metadata": {"name": "j", "namespace": "n", "uid": "x"}, "spec": {}})
     await stage.act(act)
-    assert stage.memory.out["a"].message == "a Job or PodGroup of this name exists there, and is not ours (409)"
+    assert (
+        stage.memory.out["a"].message == "a Job or PodGroup of this name exists there, and is not ours (409)"
+    )
     assert stage.memory.tried == frozenset()
 
 
