@@ -61,9 +61,10 @@ class Lives(RuleBasedStateMachine):
     def look(self) -> None:
         """One look, and its writes."""
         was_admitted = self._is("Admitted")
-        step = next_step(self.item, self._around(), LIMITS, us(self.now))
+        around = self._around()
+        step = next_step(self.item, around, LIMITS, us(self.now))
         self._written(step.workload)
-        again = next_step(step.workload, self._around(), LIMITS, us(self.now))
+        again = next_step(step.workload, around, LIMITS, us(self.now))
         # A check took its Ready back: what the queue says counts again for a Workload that is not admitted.
         lost = was_admitted and not self._is("Admitted")
         done = not again.status or lost or self._is_unfinished(step)

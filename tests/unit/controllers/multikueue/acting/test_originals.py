@@ -12,6 +12,7 @@ from api.workloads import Workload
 from controllers.multikueue.acting.originals import Originals
 from kube.client import ApiClient
 from tests.kit.apiserver import Api
+from tests.kit.clock import ManualClock
 from tests.unit.controllers.multikueue.life.seeing import ATTEMPT, job, workload
 
 WORKLOADS, JOBS = "/apis/kueue.x-k8s.io/v1beta2/workloads", "/apis/batch/v1/jobs"
@@ -35,7 +36,7 @@ def here(meta: ObjectMeta, *, attempt: bool = True) -> Workload:
 async def test_a_digest_is_known_once_the_workload_was_read_in_this_state() -> None:
     api = Api()
     meta = stored(api, WORKLOADS, {"queueName": "q", "podSets": []})
-    originals = Originals(cast(ApiClient, api))
+    originals = Originals(cast(ApiClient, api), api.clock)
     assert originals.digest(here(meta)) is None
     body = await originals.workload(meta, ATTEMPT)
     assert body is not None
@@ -57,7 +58,7 @@ async def test_gates_here_do_not_change_the_digest() -> None:
     for gates in ([], [{"name": "mine"}]):
         api = Api()
         meta = stored(api, WORKLOADS, {"queueName": "q", "podSets": [], "preemptionGates": gates})
-        originals = Originals(cast(ApiClient, api))
+        originals = Originals(cast(ApiClient, api), api.clock)
         await originals.workload(meta, ATTEMPT)
         digests.add(originals.digest(here(meta)))
     assert len(digests) == 1
@@ -68,7 +69,7 @@ async def test_another_object_of_that_name_is_none() -> None:
     api = Api()
     meta = stored(api, WORKLOADS, {"queueName": "q"})
     of_job = stored(api, JOBS, {"parallelism": 1})
-    originals = Originals(cast(ApiClient, api))
+    originals = Originals(cast(ApiClient, api), api.clock)
     assert await originals.job(of_job) is not None
     assert await originals.job(msgspec.structs.replace(of_job, uid="another")) is None
     assert await originals.job(msgspec.structs.replace(of_job, name="gone")) is None
@@ -77,7 +78,7 @@ async def test_another_object_of_that_name_is_none() -> None:
 
 
 def test_what_was_mirrored_is_compared_again_when_one_of_the_jobs_changes() -> None:
-    originals = Originals(cast(ApiClient, Api()))
+    originals = Originals(cast(ApiClient, Api()), ManualClock())
 
     def local(uid: str = "job", *, suspend: bool = False) -> TemplatedJob:
         return TemplatedJob(metadata=ObjectMeta(name="train", uid=uid), spec=JobSpec(suspend=suspend))

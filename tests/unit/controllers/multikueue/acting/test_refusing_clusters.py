@@ -72,7 +72,7 @@ class Stage:
         client = cast(ApiClient, self.here)
         recorder = EventRecorder(Sender(client), clock=self.clock)
         self.acts = ActsThere(
-            Originals(client),
+            Originals(client, self.clock),
             Identity("manager", "multikueue", "a/1", 900),
             Telling(recorder, self.clock),
             self._remember,
