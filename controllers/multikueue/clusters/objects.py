@@ -205,7 +205,7 @@ def job_of(item: JobObject) -> RemoteJob:
 
 
 def cost_of(item: CostObject, seen: int) -> Cost | None:
-    """What the plan says that the preemption would cost; None if it says nothing, nothing possible, or is not only
+    """What the plan says that the preemption would cost; None if it says nothing, or what cannot be, or is not only
     proposed.
 
     `seen`: when the manager saw the plan first, in microseconds since 1970.

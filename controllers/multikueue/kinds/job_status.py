@@ -21,9 +21,12 @@ FAILED: Final = "Failed"
 TARGETS: Final = {COMPLETE: "SuccessCriteriaMet", FAILED: "FailureTarget"}
 """By condition of a finished Job: the one that must come with it. A Job can never have both of these."""
 MOST_CONDITIONS: Final = 32
-LONGEST_MESSAGE: Final = 32768
-"""As for conditions of other kinds (meta/v1). Those of Jobs have no limit."""
+LONGEST: Final = {"type": 316, "reason": 1024, "message": 32768}
+"""As for conditions of other kinds (meta/v1), in characters. Those of Jobs have no limit."""
+TIMES: Final = ("lastProbeTime", "lastTransitionTime")
+TRUTHS: Final = ("True", "False", "Unknown")
 MOST: Final = 2**31 - 1
+TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 INTERVAL: Final = re.compile(r"([0-9]{1,10})(?:-([0-9]{1,10}))?")
 
 
@@ -76,15 +79,18 @@ def _conditions(here: Mapping[str, Json], there: Mapping[str, Json]) -> dict[str
 
 
 def _by_type(status: Json) -> dict[str, Json]:
-    said = [
-        each
-        for each in status.get("conditions") or ()
-        if isinstance(each, Mapping) and _text(each.get("type"))
-    ]
-    return {
-        each["type"]: {**each, "message": str(each.get("message") or "")[:LONGEST_MESSAGE]}
-        for each in said[:MOST_CONDITIONS]
-    }
+    listed = status.get("conditions")
+    said = [clean for each in listed or () if (clean := _condition(each))] if isinstance(listed, list) else []
+    return {each["type"]: each for each in said[:MOST_CONDITIONS]}
+
+
+def _condition(said: object) -> Json:
+    """The condition with nothing but what a JobCondition can have. Empty if it is none."""
+    if not isinstance(said, Mapping) or not _text(said.get("type")) or said.get("status") not in TRUTHS:
+        return {}
+    texts = {name: _text(said.get(name))[:most] for name, most in LONGEST.items()}
+    times = {name: time for name in TIMES if (time := _time(said.get(name)))}
+    return {**texts, "status": said["status"], **times}
 
 
 def _ended(conditions: Mapping[str, Json]) -> str:
@@ -120,7 +126,7 @@ def _text(value: object) -> str:
 
 
 def _number(value: object) -> int:
-    return min(max(0, value), MOST) if isinstance(value, int) else 0
+    return min(max(0, value), MOST) if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def _indexes(spec: Json, there: Json) -> dict[str, Any]:
@@ -167,8 +173,10 @@ def _times(job: Json, there: Json, conditions: Mapping[str, Json], end: str) -> 
 
 
 def _time(value: object) -> str | None:
-    """A time, if it is one."""
-    return value if isinstance(value, str) and instant(value) is not None else None
+    """A time as Kubernetes writes it, if it is one. Go takes more, some of which no Kubernetes can read again, such as
+    the last hour of the year 9999 in another time zone; and the year 1 is no time to it."""
+    is_one = isinstance(value, str) and TIME.fullmatch(value) is not None and instant(value) is not None
+    return str(value) if is_one and str(value) >= "0002" else None
 
 
 def _moment(time: str) -> int:

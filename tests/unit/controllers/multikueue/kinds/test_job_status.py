@@ -127,3 +127,52 @@ def test_a_cluster_that_was_taken_over_can_say_anything() -> None:
     )
     assert status is not None
     assert (status["startTime"], status["completionTime"], status["ready"]) == (LATEST, LATEST, 0)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"lastTransitionTime": "garbage"},
+        {"lastTransitionTime": "9999-12-31T23:59:59-01:00"},
+        {"lastTransitionTime": "0001-01-01T00:00:00Z"},
+        {"lastProbeTime": 7},
+        {"reason": ["R"]},
+        {"message": {"m": 1}},
+        {"unknown": {"a": 1}},
+    ],
+)
+def test_what_a_condition_cannot_have_is_left_out(odd: Json) -> None:
+    """An API server refuses the whole status if one field has another type: the Job here would never show its end."""
+    field = next(iter(odd))
+    status = mirrored_status(local(), {"conditions": [{**said("Suspended"), **odd}]})
+    assert status is not None
+    (condition,) = status["conditions"]
+    assert {key: value for key, value in said("Suspended").items() if key != field} == condition
+
+
+@pytest.mark.parametrize("odd", [{"status": "Maybe"}, {"status": True}, {"type": 5}, {"type": ""}])
+def test_what_is_no_condition_is_left_out(odd: Json) -> None:
+    there = {"conditions": [{**said("Suspended"), **odd}, None, "x", said("Other")]}
+    assert conditions(mirrored_status(local(), there)) == {"Other"}
+    assert mirrored_status(local(), {"conditions": "x", "active": True}) is None
+
+
+def test_texts_of_conditions_have_a_length() -> None:
+    status = mirrored_status(
+        local(), {"conditions": [{**said("T" * 10_000), "reason": "R" * 10_000, "message": "m" * 100_000}]}
+    )
+    assert status is not None
+    (condition,) = status["conditions"]
+    assert [len(condition[name]) for name in ("type", "reason", "message")] == [316, 1024, 32768]
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59-01:00", "today", 5])
+def test_a_time_that_is_none_does_not_hinder_an_end(time: object) -> None:
+    there = {
+        "startTime": time,
+        "completionTime": time,
+        "conditions": [{**said("Complete"), "lastTransitionTime": time}],
+    }
+    status = mirrored_status(local(), there)
+    assert status is not None
+    assert (status["startTime"], status["completionTime"]) == (EARLY, EARLY)
