@@ -19,7 +19,7 @@ from rich.text import Text
 
 from hack.controlplane.components import QUOTA_FOLDERS
 from hack.controlplane.plane import ControlPlane, Options
-from hack.demo import queues
+from hack.demo import clusters, queues
 from hack.demo.stage import Side, View
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -49,7 +49,8 @@ def offline(console: Console) -> None:
 
 
 def live(console: Console) -> bool:
-    """Run the same pods on two control planes: with the scheduler alone, and with reprieve."""
+    """Run the same pods on two control planes: with the scheduler alone, and with reprieve. Then three control planes
+    are a manager and its worker clusters."""
     with tempfile.TemporaryDirectory(prefix="reprieve-demo-") as folder:
         alone = ControlPlane(Path(folder) / "alone", Options())
         ours = ControlPlane(Path(folder) / "ours", OURS)
@@ -65,7 +66,9 @@ def live(console: Console) -> bool:
             waits = _hopeless(console, sides)
             _both(sides, Side.clear)
             console.print(Rule("[bold]4[/]  Live: Jobs of two teams that lend each other quota"))
-            return queues.show(console, ours.client) and waits and fits
+            queued = queues.show(console, ours.client)
+        console.print(Rule("[bold]5[/]  Live: one Job, two full clusters"))
+        return clusters.show(console, Path(folder) / "clusters") and queued and waits and fits
 
 
 def _fitting(console: Console, sides: list[Side]) -> bool:
