@@ -12,11 +12,22 @@ import yaml
 from hack.controlplane.pki import Authority, Pair, write_kubeconfig, write_signing_key
 from hack.controlplane.ports import Ports
 
-__all__ = ["FOLDERS", "OUTSIDE", "QUOTA_FOLDERS", "REPRIEVE_USER", "WEBHOOKS_USER", "Layout", "Options"]
+__all__ = [
+    "FOLDERS",
+    "MANAGER_USER",
+    "OUTSIDE",
+    "QUOTA_FOLDERS",
+    "REPRIEVE_USER",
+    "WEBHOOKS_USER",
+    "Layout",
+    "Options",
+]
 
 HOST: Final = "127.0.0.1"
 REPRIEVE_USER: Final = "system:serviceaccount:reprieve-system:reprieve"
 WEBHOOKS_USER: Final = "system:serviceaccount:reprieve-system:reprieve-webhooks"
+MANAGER_USER: Final = "system:serviceaccount:reprieve-multikueue:manager"
+"""In a worker cluster: the manager of several clusters."""
 SERVICE_ACCOUNTS: Final = ("system:serviceaccounts", "system:serviceaccounts:reprieve-system")
 KWOK_USER: Final = "kwok"
 HERE: Final = Path(__file__).resolve().parent
@@ -323,7 +334,7 @@ def _audit_policy() -> dict[str, object]:
                 "verbs": ["delete"],
                 "resources": [{"group": "", "resources": ["pods"]}],
             },
-            {"level": "Metadata", "users": [REPRIEVE_USER, WEBHOOKS_USER, KWOK_USER]},
+            {"level": "Metadata", "users": [REPRIEVE_USER, WEBHOOKS_USER, MANAGER_USER, KWOK_USER]},
             {"level": "None"},
         ],
     }

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import base64
+import os
+import subprocess
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 import yaml
 
 from api.multikueue import CONTROLLER_NAME, MANAGER_NAMESPACE
+from hack.controlplane.binaries import binaries
 from hack.controlplane.client import Client, Json
-from hack.controlplane.components import HOST, OUTSIDE, QUOTA_FOLDERS, Options
+from hack.controlplane.components import HERE, HOST, OUTSIDE, QUOTA_FOLDERS, Options
 from hack.controlplane.objects import node
 from hack.controlplane.plane import ControlPlane
 from hack.controlplane.proxy import Proxy
@@ -21,8 +24,10 @@ __all__ = [
     "CHECK",
     "CONFIG",
     "Fleet",
-    "kubeconfig_of",
+    "let_in",
+    "make_account",
     "manager_options",
+    "secret_of",
     "worker_options",
 ]
 
@@ -34,20 +39,14 @@ ACCOUNT: Final = "manager"
 """The ServiceAccount in a worker cluster as which the manager comes. Its namespace is MANAGER_NAMESPACE."""
 CONFIG: Final = "all"
 """The MultiKueueConfig with all workers."""
+SUBJECT: Final = {"name": ACCOUNT, "namespace": MANAGER_NAMESPACE}
+BINDING: Final = "reprieve-multikueue-worker"
+WRITER: Final = "reprieve-multikueue-worker-writer"
 CHECK: Final = "clusters"
 """The AdmissionCheck with this config."""
-TOKEN_SECONDS: Final = 24 * 3600
-RIGHTS: Final[tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]] = (
-    ("kueue.x-k8s.io", ("workloads",), ("get", "list", "watch", "create", "update", "patch", "delete")),
-    ("kueue.x-k8s.io", ("workloads/status",), ("get", "update", "patch")),
-    ("kueue.x-k8s.io", ("localqueues", "clusterqueues"), ("get", "list", "watch")),
-    ("batch", ("jobs",), ("get", "list", "watch", "create", "update", "patch", "delete")),
-    ("", ("namespaces", "pods"), ("get", "list", "watch")),
-    ("reprieve.dev", ("preemptionplans", "podgroups"), ("get", "list", "watch")),
-    ("reprieve.dev", ("podgroups",), ("create", "update", "patch", "delete")),
-    ("coordination.k8s.io", ("leases",), ("get", "list", "watch", "create", "update", "patch", "delete")),
-)
-"""By API group: resources and verbs of the manager in a worker cluster."""
+SCRIPT: Final = HERE.parent / "multikueue-kubeconfig"
+DURATION: Final = "24h"
+"""How long a token is valid."""
 
 
 def manager_options(
@@ -65,9 +64,12 @@ def manager_options(
 
 
 def worker_options(settings: Mapping[str, object] | None = None, *, start_reprieve: bool = True) -> Options:
-    """A worker's plane."""
+    """A worker's plane, with the manager's account, its rights, and the policies that guard copies."""
     return Options(
-        reprieve=True, start_reprieve=start_reprieve, manifests=QUOTA_FOLDERS, reprieve_settings=settings
+        reprieve=True,
+        start_reprieve=start_reprieve,
+        manifests=(*QUOTA_FOLDERS, "multikueue-worker"),
+        reprieve_settings=settings,
     )
 
 
@@ -90,24 +92,26 @@ class Fleet:
         return found
 
     def join(self, *, proxies: bool = True, cpu: str = "1000") -> None:
-        """Make everything by which the manager knows its workers: accounts, Secrets, MultiKueueClusters, a
-        MultiKueueConfig, an AdmissionCheck. Each worker gets a node named like itself. `proxies`: the manager reaches
-        workers through proxies, which end with this process."""
-        self.manager.client.apply(_namespace(MANAGER_NAMESPACE))
+        """Make everything by which the manager knows its workers: Secrets, MultiKueueClusters, a MultiKueueConfig, an
+        AdmissionCheck. Each worker gets a node named like itself. `proxies`: the manager reaches workers through
+        proxies, which end with this process."""
         for name, plane in self.workers.items():
             if proxies:
                 plane.open_outside()
-            invite(plane.client)
             plane.client.create(node(name, cpu=cpu, memory="4Ti", pods=2000))
             self.give_kubeconfig(name)
             self.add_cluster(name)
         self.add_config(CONFIG, self.workers)
         self.add_check(CHECK, CONFIG)
 
+    def let_in(self, namespace: str) -> None:
+        """Let a namespace take part in each worker."""
+        for plane in self.workers.values():
+            let_in(plane.client, namespace)
+
     def give_kubeconfig(self, name: str) -> None:
-        """Write the Secret with a new token for a worker."""
-        text = yaml.safe_dump(kubeconfig_of(self.workers[name]))
-        self.write_secret(name, {"kubeconfig": text})
+        """Write the Secret with a new token for a worker, as the script prints it."""
+        self.manager.client.apply(secret_of(self.workers[name], name))
 
     def write_secret(self, name: str, data: Mapping[str, str]) -> None:
         """Write the Secret of a worker as it is given."""
@@ -134,47 +138,36 @@ class Fleet:
         self.manager.client.apply(body)
 
 
-def invite(worker: Client) -> None:
-    """Make the manager's account and its rights in a worker cluster."""
-    worker.apply(_namespace(MANAGER_NAMESPACE))
-    account = {"name": ACCOUNT, "namespace": MANAGER_NAMESPACE}
-    worker.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account})
-    name = f"{MANAGER_NAMESPACE}-{ACCOUNT}"
-    rules = [
-        {"apiGroups": [group], "resources": list(resources), "verbs": list(verbs)}
-        for group, resources, verbs in RIGHTS
-    ]
-    worker.apply({"apiVersion": RBAC, "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules})
-    binding = {
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
-        "subjects": [{"kind": "ServiceAccount", **account}],
-    }
-    worker.apply({"apiVersion": RBAC, "kind": "ClusterRoleBinding", "metadata": {"name": name}, **binding})
+def make_account(worker: Client) -> None:
+    """Make the manager's account in a worker cluster anew. Tokens of an earlier one are not valid."""
+    body = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": SUBJECT}
+    worker.apply(body | {"automountServiceAccountToken": False})
 
 
-def kubeconfig_of(worker: ControlPlane) -> Json:
-    """A kubeconfig with a new token of the manager's account. It leads to the worker's proxy, if there is one."""
-    path = f"/api/v1/namespaces/{MANAGER_NAMESPACE}/serviceaccounts/{ACCOUNT}/token"
-    request = {
-        "apiVersion": "authentication.k8s.io/v1",
-        "kind": "TokenRequest",
-        "spec": {"expirationSeconds": TOKEN_SECONDS},
-    }
-    token = worker.client.request("POST", path, request)["status"]["token"]
-    authority = base64.b64encode(worker.layout.authority.pair.certificate.read_bytes()).decode()
+def let_in(worker: Client, namespace: str) -> None:
+    """Let a namespace of a worker cluster take part, as the script does."""
+    worker.apply(
+        {
+            "apiVersion": RBAC,
+            "kind": "RoleBinding",
+            "metadata": {"name": BINDING, "namespace": namespace},
+            "roleRef": {"apiGroup": RBAC.partition("/")[0], "kind": "ClusterRole", "name": WRITER},
+            "subjects": [{"kind": "ServiceAccount", **SUBJECT}],
+        }
+    )
+
+
+def secret_of(worker: ControlPlane, name: str, *namespaces: str) -> Json:
+    """What hack/multikueue-kubeconfig prints: the Secret with a kubeconfig that leads to the worker's proxy, if there
+    is one. `namespaces`: those that take part from now on."""
+    kubectl = binaries(["kubectl"])["kubectl"]
+    environment = {"PATH": f"{kubectl.parent}:{os.environ['PATH']}", "KUBECONFIG": str(worker.kubeconfig)}
     port = worker.layout.port["kube-apiserver" if worker.outside is None else OUTSIDE]
-    server = f"https://{HOST}:{port}"
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [
-            {"name": "worker", "cluster": {"server": server, "certificate-authority-data": authority}}
-        ],
-        "users": [{"name": "manager", "user": {"token": token}}],
-        "contexts": [{"name": "worker", "context": {"cluster": "worker", "user": "manager"}}],
-        "current-context": "worker",
-    }
-
-
-def _namespace(name: str) -> Json:
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    command = [SCRIPT, name, "--duration", DURATION, "--server", f"https://{HOST}:{port}", *namespaces]
+    result = subprocess.run(
+        command, env=os.environ | environment, capture_output=True, text=True, check=False
+    )
+    if result.returncode != 0:
+        raise RuntimeError(f"{SCRIPT.name}: {result.stderr}")
+    found: Json = yaml.safe_load(result.stdout)
+    return found

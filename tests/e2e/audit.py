@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from hack.controlplane.components import REPRIEVE_USER, WEBHOOKS_USER
+from hack.controlplane.components import MANAGER_USER, REPRIEVE_USER, WEBHOOKS_USER
 from hack.controlplane.manifests import BASE, MANIFESTS
 
 __all__ = ["AuditTrail", "Findings", "Right", "granted"]
@@ -24,7 +24,9 @@ FILES: Final = {
         BASE / "rbac.yaml",
         MANIFESTS / "quota" / "rbac.yaml",
         MANIFESTS / "components" / "quota-observe" / "rbac.yaml",
+        MANIFESTS / "multikueue" / "rbac.yaml",
     ),
+    MANAGER_USER: (MANIFESTS / "multikueue-worker" / "rbac.yaml",),
     WEBHOOKS_USER: (BASE / "webhooks" / "rbac.yaml",),
 }
 """Where the rights of our identities are."""

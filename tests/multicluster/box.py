@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 from api.multikueue import CONTROLLER_NAME, ORIGIN_LABEL
 from hack.controlplane.client import ApiError, Json, path_of
-from hack.controlplane.fleet import CHECK
+from hack.controlplane.fleet import CHECK, let_in
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.job_sandbox import BATCH, JobSandbox
 from tests.e2e.quota_sandbox import KUEUE
@@ -42,6 +42,8 @@ class Place(JobSandbox):
         self.plane, self.client, self.name, self.node = plane, plane.client, name, node
         self.flavor = f"{name}-default"
         self.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        if node in WORKERS:
+            let_in(self.client, name)
         self._create("ResourceFlavor", self.flavor, {})
 
     def find(self, workload: str) -> Json | None:

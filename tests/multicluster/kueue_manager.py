@@ -6,14 +6,12 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
-
-import yaml
 
 from api.kueue import RESOURCE_IN_USE
 from api.multikueue import (
     EVICTED_ON_MANAGER,
+    MANAGER_NAMESPACE,
     MULTIKUEUE_GATE,
     ORIGIN_LABEL,
     PREBUILT_WORKLOAD_ANNOTATION,
@@ -21,12 +19,13 @@ from api.multikueue import (
 from api.times import rfc3339
 from hack.controlplane import objects
 from hack.controlplane.client import ApiError, Client, Json, path_of
-from hack.controlplane.fleet import Fleet, kubeconfig_of
+from hack.controlplane.fleet import Fleet
 from tests.e2e.job_sandbox import BATCH
 from tests.e2e.quota_sandbox import KUEUE
 
 __all__ = ["KueueManager", "apply_status", "known_status", "template_of"]
 
+RBAC: Final = "rbac.authorization.k8s.io/v1"
 APPLY: Final = "application/apply-patch+yaml"
 ADMISSION_MANAGER: Final = "kueue-admission"
 ORIGIN: Final = "multikueue"
@@ -69,14 +68,46 @@ MANAGED: Final = (
 """The conditions that its applies have."""
 
 
-class KueueManager:
-    """It writes as the manager's account of a worker, to one namespace."""
+ACCOUNT: Final = "kueue"
+"""The ServiceAccount of Kueue's manager."""
+USER: Final = f"system:serviceaccount:{MANAGER_NAMESPACE}:{ACCOUNT}"
+RIGHTS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
+    (
+        "kueue.x-k8s.io",
+        "workloads",
+        ("get", "list", "watch", "create", "update", "patch", "delete"),
+    ),
+    ("kueue.x-k8s.io", "workloads/status", ("get", "update", "patch")),
+    ("batch", "jobs", ("get", "list", "watch", "create", "update", "patch", "delete")),
+    ("batch", "jobs/status", ("get",)),
+    ("", "pods", ("get", "list", "watch")),
+)
+"""By API group and resource: what Kueue's documentation has an administrator give it in a worker cluster."""
 
-    def __init__(self, fleet: Fleet, worker: str, namespace: str, folder: Path) -> None:
-        """`folder`: where its kubeconfig is written."""
-        file = folder / f"{worker}.kubeconfig"
-        file.write_text(yaml.safe_dump(kubeconfig_of(fleet.workers[worker])))
-        self.client = Client.of_kubeconfig(file)
+
+def _give_rights(worker: Client) -> None:
+    name = {"metadata": {"name": "kueue-manager"}}
+    rules = [
+        {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
+        for group, resource, verbs in RIGHTS
+    ]
+    worker.apply({"apiVersion": RBAC, "kind": "ClusterRole", **name, "rules": rules})
+    binding = {
+        "roleRef": {"apiGroup": RBAC.partition("/")[0], "kind": "ClusterRole", "name": "kueue-manager"},
+        "subjects": [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": MANAGER_NAMESPACE}],
+    }
+    worker.apply({"apiVersion": RBAC, "kind": "ClusterRoleBinding", **name, **binding})
+
+
+class KueueManager:
+    """It writes as an account of its own beside our manager's, to one namespace. The policies take it for a manager."""
+
+    def __init__(self, fleet: Fleet, worker: str, namespace: str) -> None:
+        admin = fleet.workers[worker].client
+        _give_rights(admin)
+        self.client = admin.impersonating(
+            f"system:serviceaccount:{MANAGER_NAMESPACE}:{ACCOUNT}", "system:serviceaccounts"
+        )
         self.namespace = namespace
 
     def close(self) -> None:

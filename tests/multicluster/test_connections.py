@@ -12,7 +12,7 @@ from api.kueue import API_VERSION
 from api.multikueue import MANAGER_NAMESPACE
 from api.times import rfc3339_micro
 from hack.controlplane.client import Json
-from hack.controlplane.fleet import ACCOUNT, CHECK, invite
+from hack.controlplane.fleet import ACCOUNT, CHECK, make_account
 from hack.controlplane.processes import wait_until
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.multicluster.trio import WORKERS, Trio
@@ -91,7 +91,7 @@ def test_a_rotated_token_is_used_without_a_restart(trio: Trio) -> None:
     assert all(listed for listed, _ in before)
     alpha = trio.client("alpha")
     alpha.delete("v1", "ServiceAccount", ACCOUNT, MANAGER_NAMESPACE)
-    invite(alpha)
+    make_account(alpha)
     trio.fleet.give_kubeconfig("alpha")
     lease = renewed(trio, "alpha")
     wait_until(lambda: renewed(trio, "alpha") > lease, PATIENCE_SECONDS, lambda: "the Lease is not renewed")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -69,13 +68,13 @@ def without_our_manager(whole_trio: Trio) -> Iterator[None]:
 
 
 @pytest.fixture
-def stages(trio: Trio, boxes: Boxes, tmp_path: Path) -> Iterator[Callable[..., Stage]]:
+def stages(trio: Trio, boxes: Boxes) -> Iterator[Callable[..., Stage]]:
     """`stages("name", alpha=2)`: a box, and Kueue's manager over its alpha."""
     ends: list[Callable[[], None]] = []
 
     def make(name: str, **cpus: int) -> Stage:
         box = boxes(name, **cpus)
-        manager = KueueManager(trio.fleet, WORKER, box.name, tmp_path)
+        manager = KueueManager(trio.fleet, WORKER, box.name)
         recorder = Recorder(trio)
         ends.extend((manager.close, recorder.close))
         return Stage(box, manager, recorder)
