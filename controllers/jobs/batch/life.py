@@ -207,6 +207,8 @@ def _of_another(job: TemplatedJob, workload: Workload) -> Step:
         return _stop(job, f"Workload {workload.metadata.name} belongs to another object")
     if workload.metadata.owner_references:
         return Step(warning=f"Workload {workload.metadata.name} belongs to another object")
+    if is_copy(workload.metadata) and not is_copy(job.metadata):
+        return Step(warning=f"Workload {workload.metadata.name} waits for the Job of its manager")
     if workload.metadata.deletion_timestamp is not None:
         return Step()  # it gets no finalizer any longer
     adopted = {

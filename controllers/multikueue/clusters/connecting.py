@@ -133,6 +133,13 @@ class Connecting:
             return Activity.unconnected(error.message)
         except _FaultError as error:
             return Activity.unconnected(str(error))
+        except (
+            Exception
+        ):  # a cluster that was taken over may say anything: its condition must not stay Active
+            log.exception("a connection failed, and begins anew", cluster=self._connection.name)
+            return Activity.unconnected(
+                "it answers what no API server does, or there is a fault here: see the log"
+            )
         return None
 
     async def _session(self, line: Line) -> None:

@@ -46,6 +46,19 @@ def test_a_prebuilt_workload_becomes_the_jobs_with_all_that_protects_it() -> Non
     assert [each.uid for each in adopted.owner_references or ()] == [UID]
 
 
+@pytest.mark.parametrize("is_sent", [True, False])
+def test_a_copy_waits_for_the_job_of_its_manager(is_sent: bool) -> None:
+    """Whoever may create Jobs in the namespace of a worker cluster must not get the quota of a copy by its name. The
+    label of the origin is the manager's."""
+    labels = {PREBUILT_WORKLOAD_LABEL: "copy", **({ORIGIN_LABEL: "multikueue"} if is_sent else {})}
+    made = read_job(job(labels=labels))
+    body = workload_body(made, WISH)
+    body["metadata"] = {"name": "copy", "namespace": "ns", "labels": {ORIGIN_LABEL: "multikueue"}}
+    step = next_step(made, read_workload(body), Around(WISH))
+    assert (step.write is not None) == is_sent
+    assert step.warning == ("" if is_sent else "Workload copy waits for the Job of its manager")
+
+
 def test_a_running_job_that_goes_to_another_queue_stops_although_its_class_is_missing() -> None:
     waiting = read_job(job())
     body = workload_body(waiting, wish_of(waiting, Classes({}, {})))

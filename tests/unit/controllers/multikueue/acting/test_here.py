@@ -128,7 +128,7 @@ async def test_a_status_that_shows_already_is_not_written(stage: Acting) -> None
     stage.here.written.clear()
     await stage.act(MirrorJob("a"))
     assert stage.here.written == []
-    stage.run_there(active=1, startTime="2026-01-01T00:00:03Z")  # in a newer version
+    stage.run_there(active=1, startTime="2026-01-01T00:00:04Z")
     assert not stage.seen.is_mirrored
 
 

@@ -10,6 +10,7 @@ import pytest
 from api.multikueue import DISPATCHED_BY, FENCED_BY, ORIGIN_LABEL
 from controllers.multikueue.acting.telling import Telling
 from controllers.multikueue.acting.there import ActsThere
+from controllers.multikueue.clusters.client import NO_DRY_RUN
 from controllers.multikueue.life.decision import (
     CloseGate,
     CreateCopy,
@@ -219,9 +220,8 @@ async def test_a_job_is_tried_before_it_is_created(stage: Acting) -> None:
 
 
 async def test_that_a_webhook_takes_no_dry_run_is_no_refusal(stage: Acting) -> None:
-    """The API server's words."""
-    text = 'admission webhook "x" does not support dry run'
-    stage.refuse("POST dry run", ApiError(400, "BadRequest", text))
+    """The client of a cluster has words of its own for it."""
+    stage.refuse("POST dry run", ApiError(400, "BadRequest", NO_DRY_RUN))
     await stage.act(TryJob())
     assert (stage.memory.tried, stage.memory.out) == ({"a"}, {})
 

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import serialization
 
 from api.clock import SYSTEM_CLOCK
 from controllers.multikueue.clusters.addresses import AddressGuard
-from controllers.multikueue.clusters.client import MOST_REQUESTS, Line, WorkerClient, opened
+from controllers.multikueue.clusters.client import MOST_REQUESTS, NO_DRY_RUN, Line, WorkerClient, opened
 from controllers.multikueue.clusters.kubeconfigs import Access, KubeconfigError, parse
 from controllers.multikueue.clusters.tls import context_of
 from hack.controlplane.pki import Authority
@@ -89,13 +89,16 @@ async def test_no_answer_is_ever_shown(api: WorkerApi, code: int, body: str) -> 
     assert "sto" not in str(error)
 
 
-async def test_a_webhook_that_takes_no_dry_run_is_told_apart(api: WorkerApi) -> None:
-    """As kube-apiserver answers (NewDryRunUnsupportedErr)."""
-    text = '{"reason": "BadRequest", "message": "admission webhook \\"stolen\\" does not support dry run", "code": 400}'
-    api.refuse = lambda _: web.Response(status=400, text=text)
+@pytest.mark.parametrize("code", [400, 403])
+async def test_a_webhook_that_takes_no_dry_run_is_told_from_a_refusal(api: WorkerApi, code: int) -> None:
+    """The text of the answer is not shown here either."""
+    text = 'admission webhook \\"stolen\\" does not support dry run'
+    body = f'{{"kind": "Status", "reason": "BadRequest", "message": "{text}", "code": {code}}}'
+    api.refuse = lambda _: web.Response(status=code, text=body)
     async with connected(parse(api.kubeconfig())) as (_, client):
         error = await failure(client)
-    assert error.message == "HTTP 400 Bad Request: a webhook there takes no dry run"
+    assert (NO_DRY_RUN in error.message) == (code == 400)
+    assert "stolen" not in str(error)
 
 
 async def test_no_redirect_is_followed_and_no_cookie_is_kept(api: WorkerApi) -> None:
