@@ -1,5 +1,5 @@
-"""A manager and its worker clusters in memory, for what acts: each API server is a few dictionaries, and writes are seen
-at once."""
+"""A manager and its worker clusters in memory, for what acts: each API server is a few dictionaries, and writes are
+seen at once."""
 
 from __future__ import annotations
 
