@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from api.multikueue import MANAGER_NAMESPACE, MULTIKUEUE_GATE, ORIGIN_LABEL
+from api.multikueue import DISPATCHED_BY, FENCED_BY, MANAGER_NAMESPACE, MULTIKUEUE_GATE, ORIGIN_LABEL
 from controllers.multikueue.clusters.kubeconfigs import parse
 from hack.controlplane.access import access_of
 from hack.controlplane.binaries import binaries
@@ -168,6 +168,31 @@ def test_only_the_manager_says_what_is_a_copy(
     forbidden(lambda: patch(kueue, copied, {"metadata": {"labels": {ORIGIN_LABEL: None}}}))
     patch(kueue, copied, {"metadata": {"labels": {"kueue.x-k8s.io/job-uid": "u"}}})
     patch(kueue, copied, {"metadata": {"annotations": {"a": "b"}}})
+
+
+@pytest.mark.parametrize("make", [workload, job])
+@pytest.mark.parametrize("annotation", [DISPATCHED_BY, FENCED_BY])
+def test_only_the_manager_says_whose_a_copy_is(
+    make: Callable[..., Json], annotation: str, manager: Client, kueue: Client
+) -> None:
+    """A tenant of the worker could otherwise hide a Job from its manager, or keep what a former attempt left."""
+    end = annotation.rpartition("/")[2]
+    marked, free = make(f"marked-{end}", labels=LABELS), make(f"free-{end}")
+    marked["metadata"]["annotations"] = {annotation: "here/uid/attempt"}
+    manager.create(marked)
+    kueue.create(free)
+    for value in ("other/uid/attempt", None):
+        forbidden(
+            lambda value=value: patch(kueue, marked, {"metadata": {"annotations": {annotation: value}}})
+        )
+    forbidden(lambda: patch(kueue, free, {"metadata": {"annotations": {annotation: "here/uid/attempt"}}}))
+    forged = make(f"forged-{end}")
+    forged["metadata"]["annotations"] = {annotation: "here/uid/attempt"}
+    forbidden(lambda: kueue.create(forged))
+    # What controllers write beside them.
+    patch(kueue, marked, {"metadata": {"annotations": {"a": "b"}, "finalizers": ["example.com/own"]}})
+    patch(kueue, marked, {"metadata": {"finalizers": None}})
+    patch(manager, marked, {"metadata": {"annotations": {annotation: "here/uid/next"}}})
 
 
 def test_only_the_manager_opens_the_gate(manager: Client, kueue: Client) -> None:

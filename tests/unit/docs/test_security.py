@@ -11,6 +11,7 @@ import yaml
 from cryptography import x509
 
 import hack.controlplane.certificates as extender_certificates
+from api.multikueue import DISPATCHED_BY, FENCED_BY, MULTIKUEUE_GATE, ORIGIN_LABEL
 from cli.common.configuration import Configuration
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.evicting import evictor
@@ -19,10 +20,12 @@ from controllers.gangs.planning import sparing
 from controllers.gangs.promised import grants
 from controllers.gangs.writing import housekeeping
 from controllers.jobs.configuration import NOT_MANAGED, JobsConfiguration
+from controllers.multikueue.clusters.kubeconfigs import MOST_BYTES
 from controllers.quota import kueue_lease
 from controllers.quota.configuration import QuotaConfiguration
 from controllers.quota.plans import mutual, stored_plans
 from extender.configuration import ExtenderConfiguration
+from kube.lines import MAX_LINE
 from serving import listeners
 from serving.certificates.live_context import LiveContext
 from serving.sections import GuardedListener, OpsConfiguration
@@ -250,3 +253,23 @@ def test_the_supported_version_is_the_one_that_is_built() -> None:
     version = re.search(r'^version = "(\d+\.\d+)', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
     assert version is not None
     assert f"the newest minor version ({version[1]})" in PAGE.read_text()
+
+
+# ---- several clusters
+
+
+def test_several_clusters_have_their_sections_and_say_what_the_manifests_name() -> None:
+    page = PAGE.read_text()
+    for title in (
+        "A tenant of the manager",
+        "A tenant of a worker",
+        "A worker that was taken over",
+        "Who may write Secrets and MultiKueueClusters",
+    ):
+        assert f"#### {title}\n" in page
+    assert f"at most {MOST_BYTES // MIB} MiB" in page
+    assert f"a line of a watch has at most {MAX_LINE // MIB} MiB" in page
+    policies = (ROOT / "manifests" / "multikueue-worker" / "admission.yaml").read_text()
+    for name in (ORIGIN_LABEL, DISPATCHED_BY, FENCED_BY, MULTIKUEUE_GATE):
+        assert f"`{name}`" in page
+        assert name in policies
