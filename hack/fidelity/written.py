@@ -378,7 +378,9 @@ NOT_COMPARED: Final[Mapping[Kind, str]] = {
         [
             ("v1", "Event"),
             ("coordination.k8s.io/v1", "Lease"),
+            ("kueue.x-k8s.io/v1beta2", "MultiKueueCluster"),
             ("reprieve.dev/v1alpha1", "ClusterPreemptionPlan"),
+            ("reprieve.dev/v1alpha1", "DispatchPlan"),
             ("reprieve.dev/v1alpha1", "PreemptionPlan"),
         ],
         OF_A_PROGRAM,

@@ -82,6 +82,11 @@ CASES: Final[Mapping[str, tuple[Callable[[], str], str, str]]] = {
     "validate": (lambda: example("settings.yaml"), r"\b(borrower|takes-turns)\b(?!-)", ""),
     "who-evicted": (plans, r"\b(sweep|hero)\b(?!-)", "team-b/sweep{}"),
     "doctor": (faults, r"\b(mystery|web-\d)\b(?!-)", ""),
+    "clusters": (
+        lambda: example("multikueue/manager.yaml"),
+        r"\b(job-train-5c1d0|job-embed-[0-9a-f]+)\b(?!-)",
+        "",
+    ),
     "why": (
         lambda: example("why/queue.yaml"),
         r"\b(evaluate|research|a100)\b(?!-)",

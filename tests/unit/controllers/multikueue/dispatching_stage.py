@@ -34,7 +34,19 @@ from tests.kit.apiserver import Api, Written
 from tests.kit.clock import ManualClock
 from tests.kit.views import unconnected
 
-__all__ = ["CHECK", "JOBS", "KEY", "TURNS", "WORKLOADS", "Followed", "Stage", "condition", "job", "workload"]
+__all__ = [
+    "CHECK",
+    "JOBS",
+    "KEY",
+    "RESERVED",
+    "TURNS",
+    "WORKLOADS",
+    "Followed",
+    "Stage",
+    "condition",
+    "job",
+    "workload",
+]
 
 Json = dict[str, Any]
 

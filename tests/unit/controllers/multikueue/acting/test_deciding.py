@@ -10,7 +10,7 @@ from controllers.multikueue.acting.gathering import Gathering
 from controllers.multikueue.life.decision import CreateCopy, Decision
 from controllers.multikueue.life.seen import Seen
 from tests.kit.clock import PATIENCE_SECONDS, ManualClock
-from tests.unit.controllers.multikueue.life.seeing import (
+from tests.kit.dispatched.seeing import (
     MANAGER,
     SETTINGS,
     START,

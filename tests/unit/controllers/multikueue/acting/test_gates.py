@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controllers.multikueue.acting.gates import OpenGates
-from tests.unit.controllers.multikueue.life.seeing import gated
+from tests.kit.dispatched.seeing import gated
 
 OPEN = gated(gate="Open")
 

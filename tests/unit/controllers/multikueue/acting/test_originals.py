@@ -13,7 +13,7 @@ from controllers.multikueue.acting.originals import Originals
 from kube.client import ApiClient
 from tests.kit.apiserver import Api
 from tests.kit.clock import ManualClock
-from tests.unit.controllers.multikueue.life.seeing import ATTEMPT, job, workload
+from tests.kit.dispatched.seeing import ATTEMPT, job, workload
 
 WORKLOADS, JOBS = "/apis/kueue.x-k8s.io/v1beta2/workloads", "/apis/batch/v1/jobs"
 

@@ -10,7 +10,7 @@ from controllers.multikueue.acting.stored_turns import StoredTurns
 from controllers.multikueue.acting.turn_bodies import plan_name, plan_of, status_of
 from controllers.multikueue.life.decision import EndTurn, GiveTurn, Weighed
 from controllers.multikueue.life.seen import Turn
-from tests.unit.controllers.multikueue.life.seeing import ATTEMPT, START, at, cluster, cost, seen, workload
+from tests.kit.dispatched.seeing import ATTEMPT, START, at, cluster, cost, seen, workload
 
 GIVE = GiveTurn(
     2, "b", "b: the least.", at(1.25), at(301.25), (Weighed("a", "waits", 1), Weighed("b", "asks", 0))

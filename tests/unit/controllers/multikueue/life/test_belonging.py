@@ -15,7 +15,7 @@ from controllers.multikueue.life.belonging import (
     present_job,
 )
 from controllers.multikueue.life.seen import Mark
-from tests.unit.controllers.multikueue.life.seeing import (
+from tests.kit.dispatched.seeing import (
     ATTEMPT,
     FOREIGN,
     MANAGER,

@@ -21,7 +21,7 @@ from controllers.multikueue.life.decision import (
 )
 from controllers.multikueue.life.memory import EMPTY
 from runtime.exchange.dispatch_reports import Dispatched
-from tests.unit.controllers.multikueue.life.seeing import (
+from tests.kit.dispatched.seeing import (
     ATTEMPT,
     EVICTED,
     FINISHED,

@@ -9,7 +9,7 @@ from api.meta import Condition
 from api.workloads import DEACTIVATION_TARGET
 from controllers.multikueue.life.decision import Deactivate, DeleteCopy, DeleteJob, SuspendJob
 from controllers.multikueue.life.leaving import clear, evict_there, may_run, remains, stop
-from tests.unit.controllers.multikueue.life.seeing import (
+from tests.kit.dispatched.seeing import (
     EVICTED,
     FINISHED,
     FOREIGN,

@@ -18,7 +18,7 @@ from controllers.multikueue.life.decision import (
 from controllers.multikueue.life.life import decide
 from controllers.multikueue.life.memory import EMPTY
 from controllers.multikueue.life.seen import Seen
-from tests.unit.controllers.multikueue.life.seeing import (
+from tests.kit.dispatched.seeing import (
     ADMITTED,
     ATTEMPT,
     EVICTED,

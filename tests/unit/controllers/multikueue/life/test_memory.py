@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from controllers.multikueue.life.memory import EMPTY, Out, Remade
 from runtime.exchange.dispatch_reports import CheckReport
-from tests.unit.controllers.multikueue.life.seeing import SECOND
+from tests.kit.dispatched.seeing import SECOND
 
 
 def test_only_returns_outlive_an_attempt_and_nothing_outlives_the_workload() -> None:

@@ -17,7 +17,7 @@ from controllers.multikueue.life.messages import (
     throttled,
 )
 from runtime.exchange.dispatch_reports import CheckReport
-from tests.unit.controllers.multikueue.life.seeing import (
+from tests.kit.dispatched.seeing import (
     ATTEMPT,
     EVICTED,
     FOREIGN,

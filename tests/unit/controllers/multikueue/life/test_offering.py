@@ -16,7 +16,7 @@ from controllers.multikueue.life.decision import (
     TryJob,
 )
 from controllers.multikueue.life.memory import EMPTY
-from tests.unit.controllers.multikueue.life.seeing import (
+from tests.kit.dispatched.seeing import (
     ATTEMPT,
     EVICTED,
     FINISHED,

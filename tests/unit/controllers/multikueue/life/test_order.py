@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from controllers.multikueue.life.order import cost_words, first, is_known, why_first
-from tests.unit.controllers.multikueue.life.seeing import at, cluster, cost
+from tests.kit.dispatched.seeing import at, cluster, cost
 
 SAME = {"a": 0, "b": 0, "c": 0}
 

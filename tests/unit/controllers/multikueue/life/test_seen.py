@@ -7,7 +7,7 @@ import pytest
 from api.jobs import JobStatus
 from api.meta import Condition
 from controllers.multikueue.life.seen import Mark
-from tests.unit.controllers.multikueue.life.seeing import ADMITTED, MARK, QUOTA_RESERVED, copy, job
+from tests.kit.dispatched.seeing import ADMITTED, MARK, QUOTA_RESERVED, copy, job
 
 
 def test_a_mark_is_read_as_it_was_written() -> None:

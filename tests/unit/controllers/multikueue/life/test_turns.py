@@ -17,7 +17,7 @@ from controllers.multikueue.life.decision import (
     OpenGate,
 )
 from controllers.multikueue.life.turns import is_candidate
-from tests.unit.controllers.multikueue.life.seeing import (
+from tests.kit.dispatched.seeing import (
     BLOCKED_ON_PREEMPTION_GATES,
     EVICTED,
     OLD,
