@@ -6,6 +6,8 @@ yet.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from controllers.multikueue.life.seen import Copy
 
 __all__ = ["OpenGates"]
@@ -19,12 +21,16 @@ class OpenGates:
         """By cluster: keys of Workloads whose gate is open there."""
         self._given: dict[str, str] = {}
         """By key of a Workload: the cluster whose turn it is, until the gate is seen open or the turn is over."""
+        self._about: Counter[str] = Counter()
+        """By cluster: how many of them."""
         self._last: dict[tuple[str, str], int] = {}
         """By cluster and its ClusterQueue (empty: of any)."""
 
     def gave(self, key: str, cluster: str, cluster_queue: str, now: int) -> None:
         """A turn was given. `cluster_queue`: that of the copy there; empty if it is not known."""
+        self.over(key)
         self._given[key] = cluster
+        self._about[cluster] += 1
         self._last[cluster, cluster_queue] = max(now, self._last.get((cluster, cluster_queue), 0))
 
     def saw(self, key: str, cluster: str, copy: Copy | None) -> None:
@@ -33,18 +39,18 @@ class OpenGates:
         if copy is not None and copy.gate == "Open":
             keys.add(key)
             if self._given.get(key) == cluster:
-                del self._given[key]
+                self.over(key)
         else:
             keys.discard(key)
 
     def over(self, key: str) -> None:
         """The Workload has no turn any longer."""
-        self._given.pop(key, None)
+        if (cluster := self._given.pop(key, None)) is not None:
+            self._about[cluster] -= 1
 
     def count(self, cluster: str) -> int:
         """How many gates are open there, with those that are about to be opened."""
-        about = sum(1 for each in self._given.values() if each == cluster)
-        return len(self._open.get(cluster, ())) + about
+        return len(self._open.get(cluster, ())) + self._about[cluster]
 
     def last(self, cluster: str, cluster_queue: str) -> int:
         """When a gate was opened there last for Workloads of the ClusterQueue."""

@@ -82,11 +82,11 @@ class Gathering:
         if connection is None:
             return self._missing_cluster(name)
         self._missing.pop(name, None)
-        copy, cost = connection.copy(key), connection.cost(key)
+        copy, cost, reach = connection.copy(key), connection.cost(key), connection.reach
         return ClusterSeen(
             name,
-            connection.reach,
-            connection.why,
+            reach,
+            connection.why if reach != "Connected" else "",
             connection.honours_gates or _shows_gates(connection, copy),
             connection.is_prompt,
             copy,

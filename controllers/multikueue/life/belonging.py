@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from api.workloads import Workload
-from controllers.multikueue.life.seen import ClusterSeen, Copy, Mark, RemoteJob, Seen
+from controllers.multikueue.life.seen import ClusterSeen, Copy, RemoteJob, Seen
 
 __all__ = [
     "Belongs",
@@ -37,7 +37,7 @@ def belonging(thing: Copy | RemoteJob, seen: Seen, cluster: str) -> Belongs:
     if mark.manager != seen.manager:
         return "Foreign"
     uid = seen.workload.metadata.uid if seen.workload is not None else ""
-    return "Present" if mark == Mark(seen.manager, uid, seen.attempt) else "Former"
+    return "Present" if mark.uid == uid and mark.attempt == seen.attempt else "Former"
 
 
 def present_copy(cluster: ClusterSeen, seen: Seen) -> Copy | None:

@@ -54,10 +54,10 @@ def sync_turns(seen: Seen, memory: Memory, settings: Settings, now: int) -> Turn
 
     Copies that differ or have to go are none of its business: their clusters get another act first.
     """
-    memory = _note(seen, memory, now)
+    candidates = [each for each in seen.clusters if _asks(each, seen, memory)]
+    memory = _note(seen, memory, candidates, now)
     last = seen.turns[-1] if seen.turns else None
     there = _outside(seen, last)
-    candidates = [each for each in seen.clusters if _asks(each, seen, memory)]
     if last is not None and (now < last.until or _stays_open(seen, candidates, last)):
         return _in_turn(seen, memory, last, candidates, there, now)
     if last is not None and not _is_closed(seen, last):
@@ -300,11 +300,9 @@ def _stays_open(seen: Seen, candidates: Sequence[ClusterSeen], last: Turn) -> bo
     return is_open and all(each.name == last.cluster for each in candidates)
 
 
-def _note(seen: Seen, memory: Memory, now: int) -> Memory:
+def _note(seen: Seen, memory: Memory, candidates: Sequence[ClusterSeen], now: int) -> Memory:
     """Since when each cluster is a candidate, and whether the copy was evicted in its turn."""
-    signals = {
-        each.name: memory.signals.get(each.name, now) for each in seen.clusters if _asks(each, seen, memory)
-    }
+    signals = {each.name: memory.signals.get(each.name, now) for each in candidates}
     if signals != memory.signals:
         memory = replace(memory, signals=signals)
     last = seen.turns[-1] if seen.turns else None
