@@ -131,6 +131,8 @@ def _chosen(answer: Wait, name: str, clusters: WorkerClusters) -> Wait:
         case "Evicting":
             says = f"{says} It was in cluster {name}."
             again = ENDS.format(name)
+        case _:
+            pass
     return replace(answer, notes=notes, sentence=says, tried_again=again)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table
@@ -49,7 +49,7 @@ def run_turns(console: Console, count: int) -> bool:
         join(fleet)
         for order in ORDERS:
             status.update(order)
-            settings = {"allowedNetworks": list(ALLOWED)}
+            settings: dict[str, Any] = {"allowedNetworks": list(ALLOWED)}
             if order in ORDERS[:2]:
                 settings["order"] = order
             gates = {"MultiKueueOrchestratedPreemption": order in ORDERS[:2]}

@@ -48,6 +48,8 @@ class ClusterObjects(Reader):
                 self._workloads.append(thing)
             case DispatchPlan():
                 self._turns.append(thing)
+            case _:
+                pass
 
     def do_without(self, kind: tuple[str, str], problem: str) -> bool:
         """See `Reader`."""

@@ -26,7 +26,7 @@ from tests.kit.examples import examples
 
 STARTS: Final = ("offered", "gated", "gated", "turn", "turn", "over", "runs", "runs", "adopted", "foreign")
 REMADE: Final = 61 * SECOND
-"""A copy that had to go is made anew within this time."""
+"""A copy that was taken away is made anew within this time."""
 
 
 class Dispatched(Events):
@@ -92,7 +92,7 @@ class Dispatched(Events):
 
     @rule()
     def calm(self) -> None:
-        """Everybody does what follows, and time passes: copies are right, and whoever asks has its turn in time."""
+        """Everybody does what follows, and time passes: copies are right, and each cluster that asks has its turn in time."""
         self.rest()
         self.wait_until(self.world.now + self.world.settings.window + SECOND)
         self.check_rest(only_turns=True)
@@ -281,7 +281,7 @@ class Dispatched(Events):
     # ---- what holds at rest
 
     def check_rest(self, *, only_turns: bool = False) -> None:
-        """Copies are right, gates are closed, and whoever asks has a turn."""
+        """Copies are right, gates are closed, and each cluster that asks has a turn."""
         world = self.world
         is_calm = world.memory.verdict is None and world.has_job and not world.evicted
         if not is_calm or not world.attempt or not world.is_configured or world.finished is not None:
@@ -326,7 +326,7 @@ class Dispatched(Events):
                 assert name in allowed or not cluster.gate_is_open, (name, world.log[-12:])
 
     def check_turns(self) -> None:
-        """Whoever asks gets a turn in time, if a cluster that is away does not hinder that."""
+        """A cluster that asks gets a turn in time, if a cluster that is away does not hinder that."""
         world = self.world
         can = all(each.reach == "Connected" for each in world.clusters.values()) and world.other_is_ready
         if not can or world.chosen or not world.settings.has_gates:
@@ -377,7 +377,7 @@ class Dispatched(Events):
 
     @invariant()
     def what_has_ended_does_not_run_again(self) -> None:
-        """Its quota is kept until its end is told here."""
+        """Its quota is kept until its end is known here."""
         if self.ended:
             others = [each for each in self.world.clusters.values() if each.name != self.ended]
             assert not any(each.job_runs and not each.excused for each in others), self.world.log

@@ -31,7 +31,7 @@ COLLECTION: Final = f"{KUEUE}/namespaces/{MANAGER_NAMESPACE}/workloads"
 
 
 class Probed(NamedTuple):
-    """What came of a probe, as a condition."""
+    """The result of a probe, as a condition."""
 
     honours: bool | None
     """None: it could not be tried."""

@@ -36,7 +36,7 @@ class Remade:
     times: int = 0
     not_before: int = 0
     uid: str = ""
-    """Of the last copy that had to go."""
+    """Of the last copy that was taken away."""
 
     def once_more(self, uid: str, now: int) -> Remade:
         """The copy of this UID was evicted or changed before its cluster was chosen. Waits grow from a second to a

@@ -45,7 +45,7 @@ def failing(calls: list[str], seen: asyncio.Event) -> Callable[[str], Awaitable[
     async def act(key: str) -> None:
         calls.append(key)
         seen.set()
-        raise ApiError("POST", "/", 500, "InternalError", "no")
+        raise ApiError(500, "InternalError", "no")
 
     return act
 

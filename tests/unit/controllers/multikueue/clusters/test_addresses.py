@@ -1,4 +1,4 @@
-"""Where requests to worker clusters may go."""
+"""The addresses that requests to worker clusters are sent to."""
 
 from __future__ import annotations
 

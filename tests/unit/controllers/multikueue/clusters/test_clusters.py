@@ -287,7 +287,7 @@ def counted(metric: Counter, cluster: str) -> float:
 
 
 def silent() -> set[str]:
-    """The clusters of which it is said for how long they are silent."""
+    """The clusters whose silence is measured."""
     return {sample.labels["cluster"] for family in SILENCE.collect() for sample in family.samples}
 
 
