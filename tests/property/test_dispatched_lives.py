@@ -92,7 +92,7 @@ class Dispatched(Events):
 
     @rule()
     def calm(self) -> None:
-        """Everybody does what follows, and time passes: copies are right, and each cluster that asks has its turn in time."""
+        """Everybody does what follows, and time passes: copies are right, and each cluster that asks has its turn."""
         self.rest()
         self.wait_until(self.world.now + self.world.settings.window + SECOND)
         self.check_rest(only_turns=True)

@@ -173,7 +173,7 @@ def _times(job: Json, there: Json, conditions: Mapping[str, Json], end: str) -> 
 
 
 def _time(value: object) -> str | None:
-    """A time as Kubernetes writes it, if it is one. Go takes more, some of which no Kubernetes can read again, such as
+    """A time as Kubernetes writes it, if it is one. Go takes more. Some of that no Kubernetes can read again, such as
     the last hour of the year 9999 in another time zone; and the year 1 is no time to it."""
     is_one = isinstance(value, str) and TIME.fullmatch(value) is not None and instant(value) is not None
     return str(value) if is_one and str(value) >= "0002" else None

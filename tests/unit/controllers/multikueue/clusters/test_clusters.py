@@ -293,7 +293,7 @@ def silent() -> set[str]:
 
 async def test_a_silent_cluster_is_away_then_lost_and_comes_back(workers: Any) -> None:
     one, two, here = await workers("a"), await workers("b"), Here()
-    LOSSES.clear()  # other tests have clusters of this name, whose labels may go meanwhile
+    LOSSES.clear()  # other tests have clusters of this name, whose labels may be removed meanwhile
     CONNECTIONS.clear()
     here.join("a", one)
     here.join("b", two)
