@@ -22,7 +22,7 @@ from controllers.multikueue.clusters.connection import Connection, Session
 from controllers.multikueue.clusters.hooks import Hooks
 from controllers.multikueue.clusters.kubeconfigs import Access, KubeconfigError
 from controllers.multikueue.clusters.origin_lease import IN_USE, TIMES, OriginInUseError, OriginLease
-from controllers.multikueue.clusters.probe import probe
+from controllers.multikueue.clusters.probe import NOT_SERVED, probe
 from controllers.multikueue.clusters.reach import AWAY_SECONDS
 from controllers.multikueue.clusters.seeing import Seeing
 from controllers.multikueue.clusters.tasks import first_end
@@ -43,7 +43,7 @@ LOOK_SECONDS: Final = 0.5
 """Between two looks whether the session can go on."""
 FILE_SECONDS: Final = 5.0
 """Between two looks whether a kubeconfig file has changed."""
-PROBE_SECONDS: Final = 60.0
+PROBE_SECONDS: Final = 30.0
 """Between two probes of a cluster that does not honour gates: its quota controller may have been away."""
 
 AccessOf = Callable[[], Awaitable[Access]]
@@ -85,6 +85,9 @@ class Connecting:
         self._observed = Observed(TIMES)
         """What this process has seen of the Lease there."""
         self._source = asyncio.Event()
+        self._is_doubtful = False
+        """Whether the last probe said that the cluster no longer honours gates: its quota controller may be about to
+        start."""
         self.is_removed = False
         """Whether the MultiKueueCluster is gone: then the origin is given back when `run` ends."""
 
@@ -194,13 +197,17 @@ class Connecting:
         self._say(CONNECTED)
         while True:
             await asyncio.sleep(PROBE_SECONDS)
-            if not self._connection.honours_gates:
+            if self._is_doubtful or not self._connection.honours_gates:
                 await self._probe(session)
 
     async def _probe(self, session: Session) -> None:
         shared = self._shared
         sender = Sender(session.client, fence=shared.term)
         probed = await probe(session.client, sender, shared.settings.origin, shared.clock)
+        is_new = not probed.honours and probed.reason != NOT_SERVED and self._connection.honours_gates
+        self._is_doubtful = is_new and not self._is_doubtful
+        if self._is_doubtful:
+            return  # waiting copies would have to go
         if probed != self._connection.probed:
             self._connection.probed = probed
             self._changed(self._connection.name)

@@ -21,10 +21,11 @@ from kube.client import ApiClient, ApiError
 from kube.sender import Sender
 from runtime.mirror.resources import KUEUE
 
-__all__ = ["CONDITION", "Probed", "probe"]
+__all__ = ["CONDITION", "NOT_SERVED", "Probed", "probe"]
 
 CONDITION: Final = GATES_CONDITION
 """The condition of a MultiKueueCluster that says what came."""
+NOT_SERVED: Final = "NotServed"
 PATIENCE_SECONDS: Final = 5.0
 LOOK_SECONDS: Final = 0.2
 COLLECTION: Final = f"{KUEUE}/namespaces/{MANAGER_NAMESPACE}/workloads"
@@ -87,7 +88,7 @@ def _pod() -> dict[str, object]:
 
 async def _wait(client: ApiClient, made: Workload, clock: Clock) -> Probed:
     if not made.spec.preemption_gates:
-        return Probed(False, "NotServed", "the Workloads there have no preemption gates")
+        return Probed(False, NOT_SERVED, "the Workloads there have no preemption gates")
     end = clock.monotonic() + PATIENCE_SECONDS
     path = f"{COLLECTION}/{made.metadata.name}"
     while True:

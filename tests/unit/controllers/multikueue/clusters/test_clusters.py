@@ -400,6 +400,22 @@ async def test_gates_are_tried_at_each_connect(workers: Any, honours: bool, has:
         assert list(here.of("a").copies()) == []
 
 
+async def test_gates_are_honoured_until_two_probes_say_that_they_are_not(workers: Any) -> None:
+    """A worker whose API server has started anew has no quota controller for some seconds. All waiting copies would
+    have to go."""
+    worker, here = await workers("a"), Here()
+    here.join("a", worker)
+    async with here.running():
+        await until(lambda: here.of("a").honours_gates)
+        worker.honours_gates = False
+        worker.open.clear()
+        await until(lambda: here.of("a").reach != "Connected")
+        before = worker.requests.count("DELETE workloads")
+        worker.open.set()
+        await until(lambda: not here.of("a").honours_gates)
+        assert worker.requests.count("DELETE workloads") >= before + 2
+
+
 async def test_missing_rights_are_said(workers: Any) -> None:
     worker, here = await workers("a"), Here()
     worker.refuse = lambda request: web.Response(status=403) if "/jobs" in request.path else None
