@@ -1,6 +1,7 @@
-"""The manager of several clusters. DISPATCH names the parts that run: runs, turns, memory, slow; all without it.
+"""The manager of several clusters. DISPATCH names the parts that run, with commas: memory, runs, turns; all without it.
 
-SIZE is the number of Jobs that come at once.
+SIZE is the number of Jobs that come at once, TURNS the number of those that preempt, WORKLOADS that of the Workloads in
+memory.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Final
 
 from rich.console import Console
 
+from bench.dispatch_memory import run_memory
 from bench.dispatch_runs import run_runs
 from bench.dispatch_turns import run_turns
 
@@ -17,13 +19,16 @@ __all__ = ["run"]
 
 SIZE: Final = int(os.environ.get("SIZE") or 1000)
 SEQUENTIAL: Final = 300
+WORKLOADS: Final = int(os.environ.get("WORKLOADS") or 10_000)
 TURNS: Final = int(os.environ.get("TURNS") or 50)
-PARTS: Final = tuple((os.environ.get("DISPATCH") or "runs").split(","))
+PARTS: Final = tuple((os.environ.get("DISPATCH") or "memory,runs,turns").split(","))
 
 
 def run(console: Console) -> bool:
     """Print the tables. Returns whether all Jobs have run."""
     results = []
+    if "memory" in PARTS:  # first: memory that others have freed would not count
+        results.append(run_memory(console, WORKLOADS))
     if "runs" in PARTS:
         results.append(run_runs(console, min(SEQUENTIAL, SIZE), SIZE))
     if "turns" in PARTS:

@@ -205,9 +205,10 @@ def _writes_table(writes: Mapping[str, Counter[str]], count: int) -> Table:
     others = len(WORKERS) - 1
     for kind in [each for each in kinds if _counts(each)]:
         here, all_there = writes[MANAGER][kind] / count, there[kind] / count
-        # The other workers write nothing but their copies. Finished is written by the winner alone.
+        # The other workers write nothing but their copies. Finished, and a second deletion, are the winner's alone.
         ends = 1.0 if kind == STATUS else 0.0
         other = (all_there - ends) / len(WORKERS) if kind in copies else 0.0
+        other = min(1.0, other) if kind == "DELETE workloads" else other
         winner = all_there - other * others
         if kind == "PUT jobs/status":
             table.add_row(f"({kind}, by the Job controller)", "", f"({winner:.2f})", "")
