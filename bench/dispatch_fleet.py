@@ -151,6 +151,7 @@ class Box:
         self.fleet, self.name = fleet, name
         for cluster, plane in fleet.planes.items():
             _make(plane.client, name, quota if cluster != MANAGER else quota * 100, cluster == MANAGER)
+        fleet.let_in(name)
         for plane in fleet.workers.values():
             wait(partial(_has_account, plane.client, name), "there is no service account")
 

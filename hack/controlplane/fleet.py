@@ -163,7 +163,7 @@ def secret_of(worker: ControlPlane, name: str, *namespaces: str) -> Json:
     kubectl = binaries(["kubectl"])["kubectl"]
     environment = {"PATH": f"{kubectl.parent}:{os.environ['PATH']}", "KUBECONFIG": str(worker.kubeconfig)}
     port = worker.layout.port["kube-apiserver" if worker.outside is None else OUTSIDE]
-    command = [SCRIPT, name, "--duration", DURATION, "--server", f"https://{HOST}:{port}", *namespaces]
+    command = [str(SCRIPT), name, "--duration", DURATION, "--server", f"https://{HOST}:{port}", *namespaces]
     result = subprocess.run(
         command, env=os.environ | environment, capture_output=True, text=True, check=False
     )

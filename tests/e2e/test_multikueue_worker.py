@@ -182,9 +182,7 @@ def test_only_the_manager_says_whose_a_copy_is(
     manager.create(marked)
     kueue.create(free)
     for value in ("other/uid/attempt", None):
-        forbidden(
-            lambda value=value: patch(kueue, marked, {"metadata": {"annotations": {annotation: value}}})
-        )
+        forbidden(partial(patch, kueue, marked, {"metadata": {"annotations": {annotation: value}}}))
     forbidden(lambda: patch(kueue, free, {"metadata": {"annotations": {annotation: "here/uid/attempt"}}}))
     forged = make(f"forged-{end}")
     forged["metadata"]["annotations"] = {annotation: "here/uid/attempt"}

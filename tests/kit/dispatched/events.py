@@ -272,9 +272,10 @@ class Events(RuleBasedStateMachine):
             cluster.put_copy(FOREIGN, gate="Open")
             cluster.admit()
             cluster.put_job(FOREIGN, suspended=False)
-            assert cluster.copy is not None
-            assert cluster.job is not None
-            self.foreign[name] = cluster.copy, cluster.job
+            there = self.cluster(name)
+            assert there.copy is not None
+            assert there.job is not None
+            self.foreign[name] = there.copy, there.job
 
     def foreign_goes(self) -> None:
         """It takes it away."""

@@ -15,7 +15,6 @@ from tests.kit.views import unconnected
 
 def test_it_says_that_a_manager_reports_and_waits_for_its_views() -> None:
     reports = DispatchReports()
-    assert not reports.is_served
     client = cast(ApiClient, Api())
     controller = MultiKueueController(
         MultiKueueConfiguration(), client, unconnected(), reports, ManualClock(), has_gates=True

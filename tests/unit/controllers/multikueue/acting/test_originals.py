@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import msgspec
 
-from api.jobs import JobSpec, TemplatedJob
+from api.jobs import TemplatedJob, TemplatedJobSpec
 from api.meta import ObjectMeta
 from api.workloads import Workload
 from controllers.multikueue.acting.originals import Originals
@@ -81,7 +81,9 @@ def test_what_was_mirrored_is_compared_again_when_one_of_the_jobs_changes() -> N
     originals = Originals(cast(ApiClient, Api()), ManualClock())
 
     def local(uid: str = "job", *, suspend: bool = False) -> TemplatedJob:
-        return TemplatedJob(metadata=ObjectMeta(name="train", uid=uid), spec=JobSpec(suspend=suspend))
+        return TemplatedJob(
+            metadata=ObjectMeta(name="train", uid=uid), spec=TemplatedJobSpec(suspend=suspend)
+        )
 
     remote = job(1)
     assert not originals.shown.is_shown("team/train", local(), remote)

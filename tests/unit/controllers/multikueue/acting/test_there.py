@@ -223,7 +223,8 @@ async def test_that_a_webhook_takes_no_dry_run_is_no_refusal(stage: Acting) -> N
     """The client of a cluster has words of its own for it."""
     stage.refuse("POST dry run", ApiError(400, "BadRequest", NO_DRY_RUN))
     await stage.act(TryJob())
-    assert (stage.memory.tried, stage.memory.out) == ({"a"}, {})
+    assert stage.memory.tried == frozenset({"a"})
+    assert not stage.memory.out
 
 
 @pytest.mark.parametrize("act", [TryJob(), CreateJob()])
