@@ -175,6 +175,30 @@ class Dispatched(Events):
             self.evict_there("b", "rest")
             self.rest()
 
+    @rule(name=CLUSTERS)
+    def edited(self, name: str) -> None:
+        """Somebody there edits a copy that waits. It is replaced."""
+        if self.offer() and self.cluster(name).waits:
+            self.change_there(name, "spec", "rest")
+            self.calm()
+
+    @rule(name=CLUSTERS)
+    def leaves_after_its_turn(self, name: str) -> None:
+        """A cluster that cannot be reached is taken out of the config in its turn, and the manager restarts."""
+        world = self.world
+        if not self.offer() or not self.cluster(name).waits:
+            return
+        self.ask(name)
+        self.wait_until(world.now + world.settings.window + SECOND)
+        self.go_away(name, "rest")
+        world.names = tuple(each for each in NAMES if each != name)
+        self.crash("rest")
+        self.evict("rest")
+        self.offer()
+        self.ask(*NAMES)
+        self.wait_until(world.now + world.settings.turn + SECOND)
+        self.look()
+
     @rule(what=st.sampled_from(["evicted", "refused"]))
     def vain_turn(self, what: str) -> None:
         """The copy is evicted in its turn, or the cluster takes no copy in its turn."""
@@ -387,7 +411,7 @@ class Dispatched(Events):
     def nothing_of_another_manager_changes(self) -> None:
         """What bears another mark is never touched."""
         for name, found in self.foreign.items():
-            assert (self.cluster(name).copy, self.cluster(name).job) == found
+            assert self.there(name) == found
 
     # ---- what comes in the end
 

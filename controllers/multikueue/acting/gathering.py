@@ -46,7 +46,11 @@ class Gathering:
         job_name = job.metadata.name if job is not None else ""
         chosen = (workload.status.cluster_name or "") if workload is not None else ""
         clusters = tuple(self._cluster(name, key, job_name) for name in names or ())
-        others = tuple(self._others(key, job_name, frozenset(names or ()), chosen))
+        turns, former_turns = self._mirrors.turns.of(uid, attempt), self._former_turns(key, uid, attempt)
+        had_turns = {
+            each.cluster for each in (*turns, *former_turns) if workload is not None and not each.is_over
+        }
+        others = tuple(self._others(key, job_name, frozenset(names or ()), chosen, had_turns))
         return Seen(
             key,
             workload,
@@ -60,8 +64,8 @@ class Gathering:
             is_configured=names is not None,
             clusters=clusters,
             others=others,
-            turns=self._mirrors.turns.of(uid, attempt),
-            former_turns=self._former_turns(key, uid, attempt),
+            turns=turns,
+            former_turns=former_turns,
             fenced=self._fenced(clusters),
         )
 
@@ -103,12 +107,16 @@ class Gathering:
         is_lost = now - since >= self._identity.lost_seconds
         return ClusterSeen(name, "Lost" if is_lost else "Away", f"MultiKueueCluster {name} does not exist")
 
-    def _others(self, key: str, job_name: str, configured: frozenset[str], chosen: str) -> list[ClusterSeen]:
-        """Clusters that are not in the config, and have something of the Workload."""
+    def _others(
+        self, key: str, job_name: str, configured: frozenset[str], chosen: str, had_turns: set[str]
+    ) -> list[ClusterSeen]:
+        """Clusters that are not in the config, and have something of the Workload, or had a turn that is not over: a
+        new process does not see the gate in one that it cannot reach."""
+        named = {chosen, *had_turns}
         found = [
             self._cluster(each.name, key, job_name)
             for each in self._clusters
-            if each.name not in configured and (each.name == chosen or _has(each, key, job_name))
+            if each.name not in configured and (each.name in named or _has(each, key, job_name))
         ]
         if chosen and chosen not in configured and all(each.name != chosen for each in found):
             found.append(self._missing_cluster(chosen))

@@ -272,10 +272,11 @@ class Events(RuleBasedStateMachine):
             cluster.put_copy(FOREIGN, gate="Open")
             cluster.admit()
             cluster.put_job(FOREIGN, suspended=False)
-            there = self.cluster(name)
-            assert there.copy is not None
-            assert there.job is not None
-            self.foreign[name] = there.copy, there.job
+            self.foreign[name] = self.there(name)
+
+    def there(self, name: str) -> tuple[object, object]:
+        """The copy and the Job there."""
+        return self.cluster(name).copy, self.cluster(name).job
 
     def foreign_goes(self) -> None:
         """It takes it away."""

@@ -173,7 +173,10 @@ class World:
             others=tuple(
                 each.seen()
                 for each in others
-                if each.name == self.chosen or each.seen_copy is not None or each.seen_job is not None
+                if each.name == self.chosen
+                or each.seen_copy is not None
+                or each.seen_job is not None
+                or any(turn.cluster == each.name and not turn.is_over for turn in self.turns)
             ),
             turns=self.attempt_turns,
             former_turns=tuple(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from api.dispatch import DispatchedWorkload, DispatchPlan, DispatchPlanSpec, DispatchPlanStatus
+from api.meta import ObjectMeta
 from api.multikueue import DISPATCHED_BY, FENCED_BY, ORIGIN_LABEL
 from controllers.multikueue.clusters.probe import Probed
 from controllers.multikueue.life.seen import Mark
@@ -114,3 +116,22 @@ async def test_a_workload_without_the_check_is_not_the_managers(stage: Stage) ->
     stage.here.put(WORKLOADS, workload(admissionChecks=[]))
     seen = stage.gathering().of(KEY)
     assert (seen.check, seen.clusters, seen.refusal) == ("", (), "")
+
+
+async def test_a_cluster_that_left_the_config_in_its_turn_is_seen_until_the_turn_is_over(
+    stage: Stage,
+) -> None:
+    """After a restart its copy is not known, if it cannot be reached."""
+    turns = stage.mirrors.turns
+    turns.upsert(plan("b", ""))
+    stage.fleet.configured = ("a",)
+    assert [each.name for each in stage.gathering().of(KEY).others] == ["b"]
+    turns.upsert(plan("b", "Ended"))
+    assert stage.gathering().of(KEY).others == ()
+
+
+def plan(cluster: str, phase: str) -> DispatchPlan:
+    of = DispatchedWorkload("w", "uid-w", RESERVED, 0)
+    spec = DispatchPlanSpec(of, 1, cluster, "LeastDisruption", "why", RESERVED, RESERVED, [])
+    status = DispatchPlanStatus(phase, "") if phase else None  # type: ignore[arg-type] # a phase
+    return DispatchPlan(metadata=ObjectMeta(name="turn", namespace="n"), spec=spec, status=status)
