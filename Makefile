@@ -67,7 +67,7 @@ MULTICLUSTER_MUTATIONS ?= 1
 
 # Two processes, each with a trio of control planes: the tests mostly wait.
 test-multicluster: build binaries ## A manager and two workers: random histories with faults, and a manager that dies between all of its writes; then histories of code that is broken on purpose (MULTICLUSTER_HISTORIES=200, MULTICLUSTER_SEED=0, MULTICLUSTER_MUTATIONS=1)
-	REPRIEVE_HISTORIES=$(MULTICLUSTER_HISTORIES) REPRIEVE_SEED=$(MULTICLUSTER_SEED) REPRIEVE_ALL_FAILPOINTS=1 $(BIN)/pytest --numprocesses 2 tests/multicluster
+	REPRIEVE_HISTORIES=$(MULTICLUSTER_HISTORIES) REPRIEVE_SEED=$(MULTICLUSTER_SEED) REPRIEVE_ALL_MULTICLUSTER=1 $(BIN)/pytest --numprocesses 2 tests/multicluster
 	@$(if $(filter-out 0,$(MULTICLUSTER_MUTATIONS)),$(BIN)/python -m tests.multicluster.mutations --seed $(MULTICLUSTER_SEED))
 
 FUZZ_SECONDS ?= 600

@@ -15,6 +15,7 @@ from hack.controlplane.client import Json
 from hack.controlplane.fleet import ACCOUNT, CHECK, make_account
 from hack.controlplane.processes import wait_until
 from tests.kit.clock import PATIENCE_SECONDS
+from tests.multicluster.often import SELDOM
 from tests.multicluster.trio import WORKERS, Trio
 
 LEASE = "multikueue-multikueue"
@@ -139,6 +140,7 @@ def test_connections_that_are_reset_are_no_loss(trio: Trio) -> None:
     assert lists(trio, "alpha") == listed
 
 
+@SELDOM
 def test_a_second_manager_of_the_origin_is_stopped(trio: Trio) -> None:
     connected(trio)
     client = trio.client("alpha")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -14,12 +13,13 @@ from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.multicluster.history import MANAGER
 from tests.kit.multicluster.rules import RULES
 from tests.multicluster.box import Box, Boxes
+from tests.multicluster.often import ALL
 from tests.multicluster.recorder import Recorder
 from tests.multicluster.trio import Trio
 
 WRITES: Final = ("copy", "dry_run", "job", "deletion", "gate", "turn", "mirror")
 PLACES: Final = [f"multikueue.{when}_{write}" for write in WRITES for when in ("before", "after")]
-ALL: Final = [*PLACES, "multikueue.before_deactivation", "quota.before_write", "quota.after_write"]
+MANY: Final = [*PLACES, "multikueue.before_deactivation", "quota.before_write", "quota.after_write"]
 """The choice, the check that is Ready, and the end are writes of the quota plane: the manager dies at each of them."""
 FEW: Final = [
     "multikueue.after_copy",
@@ -27,7 +27,7 @@ FEW: Final = [
     "multikueue.after_turn",
     "multikueue.before_mirror",
 ]
-"""Those that run without REPRIEVE_ALL_FAILPOINTS."""
+"""Those that run in `make test`."""
 DEATHS: Final = {"quota.before_write": 8, "quota.after_write": 8}
 """How often the manager dies at a place; once, if it is not here."""
 
@@ -83,7 +83,7 @@ def recorder(trio: Trio) -> Iterator[Recorder]:
     made.close()
 
 
-@pytest.mark.parametrize("place", ALL if os.environ.get("REPRIEVE_ALL_FAILPOINTS") else FEW)
+@pytest.mark.parametrize("place", MANY if ALL else FEW)
 def test_the_manager_dies_and_the_end_is_the_same(
     trio: Trio, boxes: Boxes, recorder: Recorder, place: str
 ) -> None:

@@ -13,6 +13,7 @@ from tests.e2e.support import REPRIEVE, wait_for
 from tests.kit.multicluster.rules import RULES
 from tests.multicluster.box import Box, Boxes
 from tests.multicluster.kueue_worker import KueueWorker
+from tests.multicluster.often import SELDOM
 from tests.multicluster.recorder import Recorder
 from tests.multicluster.trio import WORKERS, Trio
 
@@ -110,6 +111,7 @@ def test_one_cluster_preempts_and_the_other_does_not(played: Callable[..., Playe
     made.judge()
 
 
+@SELDOM
 def test_what_the_manager_evicts_is_deactivated_there(played: Callable[..., Played]) -> None:
     """DeactivationTarget, and its quota here goes back when nothing runs there (7350)."""
     made = played("evicted")
@@ -133,6 +135,7 @@ def test_what_the_manager_evicts_is_deactivated_there(played: Callable[..., Play
     made.judge()
 
 
+@SELDOM
 def test_one_cluster_at_a_time_also_with_workers_that_know_no_gates(played: Callable[..., Played]) -> None:
     """There the copy is the gate."""
     made = played("old", honours_gates=False, alpha=2, beta=2)
@@ -149,6 +152,7 @@ def test_one_cluster_at_a_time_also_with_workers_that_know_no_gates(played: Call
     made.judge()
 
 
+@SELDOM
 def test_the_class_of_a_worker_changes_no_priority(played: Callable[..., Played]) -> None:
     """13929. Nothing that a worker adds to its copy makes the manager write it again."""
     made = played("classes")
@@ -167,6 +171,7 @@ def test_the_class_of_a_worker_changes_no_priority(played: Callable[..., Played]
     made.judge()
 
 
+@SELDOM
 def test_a_job_that_the_worker_calls_out_of_sync_is_sent_again(played: Callable[..., Played]) -> None:
     """13047: it is no end."""
     made = played("out-of-sync")

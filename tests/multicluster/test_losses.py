@@ -10,6 +10,7 @@ from hack.controlplane.client import Json
 from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.support import wait_for
 from tests.multicluster.box import Box, Boxes
+from tests.multicluster.often import SELDOM
 from tests.multicluster.trio import SETTINGS, Trio
 
 LOST: float = SETTINGS["workerLostTimeoutSeconds"]
@@ -92,7 +93,7 @@ def test_an_eviction_here_holds_the_quota_until_the_pods_there_are_gone(boxes: B
     assert "clusterName" not in box.manager.get(workload)["status"]
 
 
-@pytest.mark.parametrize("how", ["Background", "Orphan"])
+@pytest.mark.parametrize("how", [pytest.param("Background", marks=SELDOM), "Orphan"])
 def test_no_copy_stays_when_the_job_is_deleted(boxes: Boxes, trio: Trio, how: str) -> None:
     """15488, 5452: also while the worker is away, and with --cascade=orphan."""
     box = boxes("deleted")

@@ -13,6 +13,7 @@ from hack.controlplane.access import access_of
 from hack.controlplane.client import ApiError, Client
 from tests.e2e.quota_sandbox import KUEUE
 from tests.multicluster.box import Boxes
+from tests.multicluster.often import SELDOM
 from tests.multicluster.trio import CLUSTERS, WORKERS, Trio
 
 
@@ -52,6 +53,7 @@ def test_a_workers_own_jobs_run_and_are_gone_with_the_box(boxes: Boxes, trio: Tr
         assert trio.client(name).list("v1", "Pod", box.name) == []
 
 
+@SELDOM
 def test_processes_come_back_after_a_test(trio: Trio) -> None:
     for name in CLUSTERS:
         trio.kill(name)

@@ -11,6 +11,7 @@ from typing import Final
 import pytest
 
 from tests.e2e.pages import ROOT, run, sessions
+from tests.multicluster.often import SELDOM
 from tests.multicluster.trio import MANAGER, WORKERS, Trio
 
 PAGE: Final = sessions((ROOT / "docs" / "tutorial-multikueue.md").read_text())
@@ -31,6 +32,7 @@ def test_it_has_all_parts_and_cleans_up() -> None:
     assert [title[:1] for title in PAGE] == ["1", "2", "3", "4", "5", "6", "A"]
 
 
+@SELDOM
 @pytest.mark.parametrize("title", PAGE)
 def test_it_shows_what_is_printed(fleet: Trio, title: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In this order: each part begins where the one before ends."""
