@@ -88,7 +88,8 @@ def test_an_eviction_here_holds_the_quota_until_the_pods_there_are_gone(boxes: B
     gone = box.until(workload, "QuotaReserved", "False")
     left = _pods(box, cluster)
     assert "deactivated" in gone["message"]
-    assert left == [], [(each["metadata"], each["status"].get("phase")) for each in left]
+    assert all("deletionTimestamp" in each["metadata"] for each in left), left
+    wait_for(lambda: _pods(box, cluster) == [], what=box.story)
     box.until_no_copy(workload)
     assert "clusterName" not in box.manager.get(workload)["status"]
 

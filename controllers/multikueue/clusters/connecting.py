@@ -207,7 +207,7 @@ class Connecting:
         is_new = not probed.honours and probed.reason != NOT_SERVED and self._connection.honours_gates
         self._is_doubtful = is_new and not self._is_doubtful
         if self._is_doubtful:
-            return  # waiting copies would have to go
+            return  # otherwise its waiting copies would be deleted
         if probed != self._connection.probed:
             self._connection.probed = probed
             self._changed(self._connection.name)
