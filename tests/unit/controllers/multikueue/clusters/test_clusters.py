@@ -402,7 +402,7 @@ async def test_gates_are_tried_at_each_connect(workers: Any, honours: bool, has:
 
 async def test_gates_are_honoured_until_two_probes_say_that_they_are_not(workers: Any) -> None:
     """A worker whose API server has started anew has no quota controller for some seconds. All waiting copies would
-    be deleted."""
+    have to be removed."""
     worker, here = await workers("a"), Here()
     here.join("a", worker)
     async with here.running():
