@@ -35,6 +35,7 @@ __all__ = [
     "condition",
     "names",
     "wait_for",
+    "may",
 ]
 
 REPRIEVE: Final = "reprieve.dev/v1alpha1"
@@ -461,3 +462,15 @@ class Sandbox:
             self.client.delete("v1", "Node", name)
         for name in self._classes.values():
             self.client.delete("scheduling.k8s.io/v1", "PriorityClass", name)
+
+
+def may(client: Client, verb: str, resource: str) -> bool:
+    """Whether whoever the client is has a right in the whole cluster, of the core group. It is not tried: the audit
+    counts what is refused."""
+    attributes = {"verb": verb, "resource": resource}
+    body = {"spec": {"resourceAttributes": attributes}}
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    answer = client.request(
+        "POST", path, {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", **body}
+    )
+    return bool(answer["status"]["allowed"])

@@ -44,3 +44,21 @@ def test_the_pod_group_of_a_gang_goes_with_its_job_and_leaves_with_it(boxes: Box
     wait_for(
         lambda: box.places[winner].client.find(REPRIEVE, "PodGroup", "g", box.name) is None, what=box.story
     )
+
+
+def test_a_pod_group_of_the_same_name_puts_its_cluster_out(boxes: Boxes) -> None:
+    box = boxes("taken", alpha=2, beta=2)
+    group = {"apiVersion": REPRIEVE, "kind": "PodGroup", "metadata": {"name": "g", "namespace": box.name}}
+    for place in (box.manager, box.alpha):
+        place.client.create({**group, "spec": {"schedulingPolicy": POLICY}})
+    box.fill("beta", "low", 2)
+    box.job("train", 2, template_labels={POD_GROUP_LABEL: "g"})
+    workload = box.workload_of("train")
+
+    def said() -> str:
+        checks = box.manager.get(workload).get("status", {}).get("admissionChecks") or [{"message": ""}]
+        return str(checks[0]["message"])
+
+    wait_for(lambda: "of this name exists there" in said(), what=lambda: f"{said()}\n{box.story()}")
+    box.end("beta", "low")
+    assert box.until_admitted(workload) == "beta"

@@ -8,7 +8,7 @@ from api.times import parse_rfc3339
 from hack.controlplane.client import Json
 from tests.e2e.support import REPRIEVE, wait_for
 from tests.multicluster.box import Box, Boxes
-from tests.multicluster.trio import WORKERS
+from tests.multicluster.trio import WORKERS, Trio
 
 
 def _turns(box: Box) -> list[Json]:
@@ -85,3 +85,19 @@ def test_equal_costs_go_by_the_signal_that_was_seen_first_and_the_gate_stays_ope
     assert len(_turns(box)) == 1
     box.let_go("alpha", "low")
     assert box.until_admitted(workload) == "alpha"
+
+
+def test_a_turn_of_a_workload_that_is_gone_is_deleted_after_a_while(boxes: Boxes, trio: Trio) -> None:
+    box = boxes("old")
+    workload = {"name": "gone", "uid": "gone", "attempt": "2025-12-01T00:00:00Z", "priority": 0}
+    turn = {"number": 1, "cluster": "alpha", "order": "LeastDisruption", "reason": "-", "clusters": []}
+    times = {"began": "2025-12-01T00:00:00.000000Z", "until": "2025-12-01T00:05:00.000000Z"}
+    meta = {"name": "old", "namespace": box.name}
+    spec = {"workload": workload, **turn, **times}
+    box.manager.client.create(
+        {"apiVersion": REPRIEVE, "kind": "DispatchPlan", "metadata": meta, "spec": spec}
+    )
+    trio.restart_manager(planRetentionSeconds=1)
+    wait_for(
+        lambda: box.manager.client.find(REPRIEVE, "DispatchPlan", "old", box.name) is None, what=box.story
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from typing import Final
 
 import msgspec
@@ -15,12 +14,12 @@ from controllers.multikueue.acting.gates import OpenGates
 from controllers.multikueue.acting.mirrors import Mirrors
 from controllers.multikueue.acting.originals import JOB_PATH, Originals
 from controllers.multikueue.acting.telling import Telling
-from controllers.multikueue.acting.turn_bodies import plan_name, plan_of, status_of
+from controllers.multikueue.acting.turn_bodies import plan_of, status_of
 from controllers.multikueue.clusters.clusters import Clusters
 from controllers.multikueue.kinds.registry import kind_of
 from controllers.multikueue.life.decision import EndTurn, GiveTurn, Here, MirrorJob
 from controllers.multikueue.life.seen import Seen
-from kube.client import MERGE_PATCH, ApiClient, ApiError, get_or_none
+from kube.client import MERGE_PATCH, ApiClient, ApiError
 from kube.sender import Sender
 from runtime.failpoints import failpoint
 
@@ -72,17 +71,10 @@ class ActsHere:
         await failpoint("multikueue.before_turn")
         try:
             answer = await self._sender.send("DispatchPlan", "POST", path, body=msgspec.json.encode(plan))
-        except ApiError as error:
-            name = plan_name(workload, seen.attempt, give.number)
-            found = (
-                await get_or_none(self._client, f"{path}/{name}")
-                if error.status == HTTPStatus.CONFLICT
-                else None
-            )
-            if found is None:
-                self._gates.over(seen.key)
-                raise
-            answer = found  # an earlier leader gave this turn
+        except ApiError:
+            # A conflict: an earlier leader gave this turn. The watch is about to show it.
+            self._gates.over(seen.key)
+            raise
         self._mirrors.turn_view.apply(msgspec.json.decode(answer, type=DispatchPlan))
         await failpoint("multikueue.after_turn")
 

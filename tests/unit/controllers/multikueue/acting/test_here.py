@@ -82,7 +82,8 @@ async def test_a_turn_says_what_every_cluster_said(stage: Acting) -> None:
 async def test_a_turn_that_an_earlier_leader_has_given_keeps_its_time(stage: Acting) -> None:
     await stage.act(GIVE)
     later = GiveTurn(1, "a", "", BEGAN + 9 * SECOND, BEGAN + 14 * SECOND, GIVE.clusters)
-    await stage.act(later)
+    with pytest.raises(ApiError, match="409"):
+        await stage.act(later)
     assert [(each.began, each.until) for each in stage.seen.turns] == [(GIVE.began, GIVE.until)]
 
 
