@@ -21,7 +21,7 @@ def phase_of(plan: PreemptionPlan) -> str:
 
 
 def is_proposal(plan: PreemptionPlan) -> bool:
-    """Whether it only says what a preemption would cost. The spec tells, so that a plan without a status is none."""
+    """Whether it only says what a preemption would cost. The spec says so, because a plan may have no status yet."""
     return plan.spec.outcome == "Proposes"
 
 

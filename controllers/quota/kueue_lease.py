@@ -228,7 +228,7 @@ class Alone:
         return ""
 
     def _manager(self, body: bytes) -> str:
-        """The field manager of a fresh write of Kueue here; empty if there is none.
+        """The field manager of a fresh write of Kueue here; empty if Kueue has not written.
 
         A manager of several clusters (MultiKueue) writes to its copies from elsewhere, under the same name.
         """

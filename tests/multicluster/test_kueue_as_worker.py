@@ -72,6 +72,18 @@ def evicted(box: Box) -> list[str]:
     return [name for name, place in box.workers.items() if place.is_true(f"low-{name}", "Preempted")]
 
 
+def preempts(box: Box) -> tuple[str, str]:
+    """Both workers are full, and a Job of higher priority comes. Its Workload, and where somebody was preempted for
+    it."""
+    for name in WORKERS:
+        fill(box, name, 2)
+    box.job("job", 2, priority=5)
+    workload = box.workload_of("job")
+    wait_for(lambda: evicted(box), what=box.story)
+    [first] = evicted(box)
+    return workload, first
+
+
 def test_a_job_runs_in_a_cluster_and_ends(played: Callable[..., Played]) -> None:
     """Its copy is made once, and everything goes after the end."""
     made = played("runs")
@@ -96,12 +108,7 @@ def test_one_cluster_preempts_and_the_other_does_not(played: Callable[..., Playe
     gates over the one that was opened."""
     made = played("preempts", stale=stale, alpha=2, beta=2)
     box = made.box
-    for name in WORKERS:
-        fill(box, name, 2)
-    box.job("job", 2, priority=5)
-    workload = box.workload_of("job")
-    wait_for(lambda: evicted(box), what=box.story)
-    [first] = evicted(box)
+    workload, first = preempts(box)
     box.places[first].end(f"low-{first}")
     assert box.until_admitted(workload) == first
     assert evicted(box) == [first]
@@ -140,12 +147,7 @@ def test_one_cluster_at_a_time_also_with_workers_that_know_no_gates(played: Call
     """There the copy is the gate."""
     made = played("old", honours_gates=False, alpha=2, beta=2)
     box = made.box
-    for name in WORKERS:
-        fill(box, name, 2)
-    box.job("job", 2, priority=5)
-    workload = box.workload_of("job")
-    wait_for(lambda: evicted(box), what=box.story)
-    [first] = evicted(box)
+    workload, first = preempts(box)
     assert [name for name, place in box.workers.items() if place.find(workload)] == [first]
     box.places[first].end(f"low-{first}")
     assert box.until_admitted(workload) == first

@@ -123,10 +123,10 @@ class Gathering:
         return found
 
     def _is_mirrored(self, key: str, job: TemplatedJob | None, job_name: str, chosen: str) -> bool:
-        connection = self._clusters.get(chosen) if chosen else None
-        remote = connection.job(key, job_name) if connection is not None else None
         if job is None:
             return True
+        connection = self._clusters.get(chosen) if chosen else None
+        remote = connection.job(key, job_name) if connection is not None else None
         return self._originals.shown.is_shown(key, job, remote)
 
     def _fenced(self, clusters: tuple[ClusterSeen, ...]) -> frozenset[str]:

@@ -45,8 +45,7 @@ class Originals:
 
     async def workload(self, meta: ObjectMeta, attempt: str) -> Json | None:
         """The Workload; None if it is gone, or another one has its name. Raises ApiError."""
-        body = await get_or_none(self._client, WORKLOAD_PATH.format(meta.namespace, meta.name))
-        found: Json | None = orjson.loads(body) if body is not None else None
+        found = await self._read(WORKLOAD_PATH, meta.namespace, meta.name)
         if found is None or found["metadata"]["uid"] != meta.uid:
             return None
         generation = found["metadata"].get("generation", 0)
@@ -57,13 +56,15 @@ class Originals:
 
     async def job(self, meta: ObjectMeta) -> Json | None:
         """The Job; None if it is gone, or another one has its name. Raises ApiError."""
-        body = await get_or_none(self._client, JOB_PATH.format(meta.namespace, meta.name))
-        found: Json | None = orjson.loads(body) if body is not None else None
+        found = await self._read(JOB_PATH, meta.namespace, meta.name)
         return found if found is not None and found["metadata"]["uid"] == meta.uid else None
 
     async def group(self, namespace: str, name: str) -> Json | None:
         """The PodGroup of this name, or None. Raises ApiError."""
-        body = await get_or_none(self._client, GROUP_PATH.format(namespace, name))
+        return await self._read(GROUP_PATH, namespace, name)
+
+    async def _read(self, path: str, namespace: str, name: str) -> Json | None:
+        body = await get_or_none(self._client, path.format(namespace, name))
         found: Json | None = orjson.loads(body) if body is not None else None
         return found
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from api.clock import Clock
 from api.jobs import TemplatedJob
-from controllers.multikueue.life.seen import ENDS, RemoteJob
+from controllers.multikueue.life.seen import RemoteJob
 
 __all__ = ["EVERY_SECONDS", "Shown"]
 
@@ -57,7 +57,7 @@ class Shown:
         if remote is None or last.version == remote.version:
             return True
         is_news = last.facts != _facts(remote) or (_has_pods(remote) and not last.has_pods)
-        return not (is_news or _has_ended(remote)) and self._clock.monotonic() < last.at + EVERY_SECONDS
+        return not (is_news or remote.has_ended) and self._clock.monotonic() < last.at + EVERY_SECONDS
 
     def shows(self, key: str, job: TemplatedJob, remote: RemoteJob | None) -> None:
         """The Job here shows the status of the Job there. Ask again after EVERY_SECONDS."""
@@ -84,7 +84,3 @@ def _facts(remote: RemoteJob) -> _Facts:
 
 def _has_pods(remote: RemoteJob) -> bool:
     return bool(remote.status.active)
-
-
-def _has_ended(remote: RemoteJob) -> bool:
-    return any(each.type in ENDS and each.status == "True" for each in remote.status.conditions or ())

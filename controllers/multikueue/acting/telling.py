@@ -58,7 +58,7 @@ class Telling:
         """A DispatchPlan says what became of its turn."""
         TURNS.labels(cluster, end.phase).inc()
 
-    # ---- to whom
+    # ---- the object of an event
 
     def _of_workload(self, seen: Seen, type_: Literal["Normal", "Warning"], reason: str, note: str) -> None:
         if seen.workload is not None:

@@ -16,7 +16,7 @@ RESOURCE: Final = f"multikueueconfigs.{GROUP}"
 BAD: Final = "bad parameters reference"
 
 ConfigOf = Callable[[str], MultiKueueConfig | None]
-"""The MultiKueueConfig of a name; None: there is none."""
+"""The MultiKueueConfig of a name; None if no object has this name."""
 
 
 class ConfigError(Exception):

@@ -34,7 +34,7 @@ RESTART_SECONDS: Final = 1.0
 
 
 class Clusters:
-    """The connections, and whom changes are reported to: `hooks`."""
+    """The connections. Their changes are reported to `hooks`."""
 
     def __init__(self, known: Known, client: ApiClient, shared: Shared) -> None:
         """`client`: here. Make it when a term begins."""

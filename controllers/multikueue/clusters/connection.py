@@ -51,7 +51,7 @@ class Connection:
         self._hooks, self._clock = hooks, clock
         self._silence = Silence(clock, lost_after)
         self._session: Session | None = None
-        """None while there is none in which all was listed."""
+        """The session in which all was listed; None before."""
         self._seeing: Seeing | None = None
         """What was seen last, also in a session that has ended."""
         self._heard_by: Seeing | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from api.jobs import JobStatus, TemplatedJob, end_of
+from api.jobs import TemplatedJob
 from api.multikueue import CONTROLLER_NAME
 from api.workloads import Workload
 from controllers.multikueue.kinds.bodies import job_body
@@ -41,10 +41,6 @@ class BatchJob:
         """See `Kind.mirrored`."""
         status = mirrored_status(job, remote)
         return status_patch(job, status) if status is not None else None
-
-    def end(self, status: JobStatus) -> tuple[str, str] | None:
-        """See `Kind.end`."""
-        return end_of(status)
 
 
 BATCH_JOB: Final = BatchJob()

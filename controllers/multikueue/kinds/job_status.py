@@ -33,7 +33,7 @@ INTERVAL: Final = re.compile(r"([0-9]{1,10})(?:-([0-9]{1,10}))?")
 def mirrored_status(job: Json, remote: Json | None) -> dict[str, Any] | None:
     """The status that the Job here gets. Returns None if it has it already, or has ended.
 
-    `remote`: the status of the Job there; None: there is none, and nothing of it runs. The counters of an earlier
+    `remote`: the status of the Job there; None: it does not exist, and no pod of it runs. The counters of an earlier
     attempt may be higher. Then they stay.
     """
     local: Json = job.get("status") or {}
@@ -85,7 +85,7 @@ def _by_type(status: Json) -> dict[str, Json]:
 
 
 def _condition(said: object) -> Json:
-    """The condition with nothing but what a JobCondition can have. Empty if it is none."""
+    """The condition with the fields of a JobCondition only. Empty if it is not a condition."""
     if not isinstance(said, Mapping) or not _text(said.get("type")) or said.get("status") not in TRUTHS:
         return {}
     texts = {name: _text(said.get(name))[:most] for name, most in LONGEST.items()}

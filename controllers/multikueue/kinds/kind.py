@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from api.jobs import JobStatus, TemplatedJob
+from api.jobs import TemplatedJob
 from api.workloads import Workload
 from controllers.multikueue.life.seen import Mark
 
@@ -36,8 +36,5 @@ class Kind(Protocol):
     def mirrored(self, job: Json, remote: Json | None) -> dict[str, Any] | None:
         """A merge patch of the status of the object here (`job`), so that it shows what happens there.
 
-        `remote`: the status of the object there; None: there is none, and nothing of it runs. Returns None if there is
-        nothing to write."""
-
-    def end(self, status: JobStatus) -> tuple[str, str] | None:
-        """Reason and message of Finished, if an object with this status has ended for good."""
+        `remote`: the status of the object there; None: it does not exist, and no pod of it runs. Returns None if
+        there is nothing to write."""

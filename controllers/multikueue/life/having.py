@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from api.jobs import end_of
 from api.workloads import ADMITTED, EVICTED, FINISHED, Workload
 from controllers.multikueue.life.belonging import (
     all_clusters,
@@ -161,7 +160,7 @@ def _finished(seen: Seen, memory: Memory, cluster: ClusterSeen, copy: Copy) -> D
     Workload without quota would be sent anew."""
     said = copy.conditions[FINISHED]
     job = present_job(cluster, seen)
-    is_behind = job is not None and end_of(job.status) is None  # two watches
+    is_behind = job is not None and not job.has_ended  # two watches
     if is_behind or _mirrors(seen, job):
         report = Dispatched(seen.attempt, cluster=cluster.name, may_run=True)
         if is_behind:

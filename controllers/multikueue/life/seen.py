@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
-from api.jobs import JobStatus, TemplatedJob
+from api.jobs import JobStatus, TemplatedJob, end_of
 from api.workloads import Workload
 
 __all__ = [
@@ -120,14 +120,15 @@ class RemoteJob(msgspec.Struct, frozen=True, kw_only=True):
     """The whole status as JSON."""
 
     @property
+    def has_ended(self) -> bool:
+        """Whether it has ended for good."""
+        return end_of(self.status) is not None
+
+    @property
     def runs(self) -> bool:
         """Whether a pod of it may be active or terminating now."""
-        ended = any(each.type in ENDS and each.status == "True" for each in self.status.conditions or ())
         left = bool(self.status.active or self.status.terminating)
-        return left or not (self.suspended or ended)
-
-
-ENDS: Final = ("Complete", "Failed")
+        return left or not (self.suspended or self.has_ended)
 
 
 class Cost(NamedTuple):

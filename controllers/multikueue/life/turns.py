@@ -52,7 +52,7 @@ class Turns:
 def sync_turns(seen: Seen, memory: Memory, settings: Settings, now: int) -> Turns:
     """What follows for the gates of a Workload that no cluster has admitted.
 
-    Copies that differ, or are to be deleted, are none of its business: their clusters get another act first.
+    Copies that differ, or are to be deleted, do not matter here: their clusters get another act first.
     """
     candidates = [each for each in seen.clusters if _asks(each, seen, memory)]
     memory = _note(seen, memory, candidates, now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from api.jobs import JobStatus
+from api.jobs import JobStatus, end_of
 from api.meta import Condition
 from controllers.jobs.batch.workload_of import wish_of, workload_body
 from controllers.jobs.owned_workload import Classes
@@ -60,11 +60,11 @@ def test_the_end_there_is_the_end_here() -> None:
     def status(kind: str, value: str, message: str = "") -> JobStatus:
         return JobStatus(conditions=[Condition(kind, value, "R", message)])
 
-    assert BATCH_JOB.end(status("Complete", "True")) == ("Succeeded", "Job finished successfully")
-    assert BATCH_JOB.end(status("Failed", "True", "too many")) == ("Failed", "too many")
-    assert BATCH_JOB.end(status("Failed", "False")) is None
-    assert BATCH_JOB.end(status("FailureTarget", "True")) is None
-    assert BATCH_JOB.end(JobStatus()) is None
+    assert end_of(status("Complete", "True")) == ("Succeeded", "Job finished successfully")
+    assert end_of(status("Failed", "True", "too many")) == ("Failed", "too many")
+    assert end_of(status("Failed", "False")) is None
+    assert end_of(status("FailureTarget", "True")) is None
+    assert end_of(JobStatus()) is None
 
 
 def test_a_status_is_written_as_a_patch_that_also_removes() -> None:
