@@ -131,6 +131,17 @@ def pods_at_once(parallelism: int | None, completions: int | None) -> int:
     return most if completions is None else min(most, completions)
 
 
+def nothing_runs(suspended: bool, status: JobStatus) -> bool:
+    """Whether no pod of a suspended Job is left.
+
+    The Job controller says Suspended once it has seen that. A Job that it never started has no pod.
+    """
+    if not suspended or status.active or status.terminating:
+        return False
+    said = {each.type: each.status for each in status.conditions or ()}
+    return status.start_time is None or said.get("Suspended") == "True"
+
+
 def end_of(status: JobStatus) -> tuple[str, str] | None:
     """Reason and message of Finished, if the Job has ended for good. The words are Kueue's."""
     said = {each.type: each for each in status.conditions or ()}

@@ -46,7 +46,7 @@ TABLE: Final[dict[tuple[str, str], tuple[str, ...]]] = {
 MANAGER_TABLE: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("kueue.x-k8s.io", "multikueueclusters multikueueconfigs"): READS,
     ("kueue.x-k8s.io", "admissionchecks/status multikueueclusters/status"): ("patch",),
-    ("reprieve.dev", "dispatchplans"): ("get", *READS, "create", "delete"),
+    ("reprieve.dev", "dispatchplans"): (*READS, "create", "delete"),
     ("reprieve.dev", "dispatchplans/status"): ("patch",),
     ("reprieve.dev", "podgroups"): ("get",),
 }

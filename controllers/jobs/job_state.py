@@ -93,13 +93,8 @@ def pods_needed(job: TemplatedJob) -> int:
 
 
 def nothing_runs(job: TemplatedJob) -> bool:
-    """Whether no pod of a suspended Job is left.
-
-    The Job controller says Suspended once it has seen that. A Job that it never started has no pod.
-    """
-    if not is_suspended(job) or job.status.active or job.status.terminating:
-        return False
-    return job.status.start_time is None or _is_true(job, "Suspended")
+    """Whether no pod of a suspended Job is left."""
+    return jobs.nothing_runs(is_suspended(job), job.status)
 
 
 def is_mutable(job: TemplatedJob) -> bool:

@@ -197,8 +197,8 @@ class KueueManager:
 
     # ---- writes of what is there
 
-    def set_gate(self, name: str, position: str) -> Json:
-        """PUT of the whole status, with the gate and nothing that Kueue does not know."""
+    def set_gate(self, name: str, position: str, at: str = "") -> Json:
+        """PUT of the whole status, with the gate and nothing that Kueue does not know. `at`: its time if not now."""
         for _ in self._attempts():
             body = self.get(name)
             gates = body.get("status", {}).get("preemptionGates") or ()
@@ -206,7 +206,7 @@ class KueueManager:
             state = {
                 "name": MULTIKUEUE_GATE,
                 "position": position,
-                "lastTransitionTime": rfc3339(time.time()),
+                "lastTransitionTime": at or rfc3339(time.time()),
             }
             body["status"] = {**known_status(body), "preemptionGates": [*others, state]}
             if answer := self._put(body, "/status"):

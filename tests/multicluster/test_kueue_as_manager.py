@@ -146,13 +146,15 @@ def test_a_gate_that_opens_by_put_of_the_whole_status_lets_the_copy_preempt(
 
 
 def test_a_gate_that_a_stale_apply_closes_can_be_opened_again(stages: Callable[..., Stage]) -> None:
-    """Kueue's scheduler applies older gates without a version. Nobody is evicted while it is closed."""
+    """Kueue's scheduler applies older gates without a version: that works in the second in which the gate was closed.
+    Later, the API server refuses a time that goes back."""
     stage = stages("stale", alpha=2)
     stage.run("low", 2)
     stage.kueue.copy("high", pods=2, priority=5)
     stage.until("high", "BlockedOnPreemptionGates")
     seen = stage.kueue.get("high")
-    stage.kueue.set_gate("high", "Open")
+    (gate,) = seen["status"]["preemptionGates"]
+    stage.kueue.set_gate("high", "Open", gate["lastTransitionTime"])
     apply_status(stage.kueue.client, seen, versioned=False)
     stage.kueue.set_gate("high", "Open")
     stage.until("high", "Admitted")

@@ -84,6 +84,10 @@ def test_an_eviction_here_holds_the_quota_until_the_pods_there_are_gone(boxes: B
     """7350, 9338: the copy is deactivated, and says why."""
     box = boxes("here")
     workload, cluster = _running(box)
+    place = box.places[cluster]
+    wait_for(
+        lambda: place.get_job("train")["status"].get("active") == 2, what=box.story
+    )  # it comes after the pods
     box.manager.patch_spec("Workload", workload, {"active": False}, namespaced=True)
     gone = box.until(workload, "QuotaReserved", "False")
     left = _pods(box, cluster)

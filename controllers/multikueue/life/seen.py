@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from api.jobs import JobStatus, TemplatedJob, end_of
+from api.jobs import JobStatus, TemplatedJob, end_of, nothing_runs
 from api.workloads import Workload
 
 __all__ = [
@@ -127,8 +127,9 @@ class RemoteJob(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def runs(self) -> bool:
         """Whether a pod of it may be active or terminating now."""
-        left = bool(self.status.active or self.status.terminating)
-        return left or not (self.suspended or self.has_ended)
+        if self.has_ended:
+            return bool(self.status.active or self.status.terminating)
+        return not nothing_runs(self.suspended, self.status)
 
 
 class Cost(NamedTuple):

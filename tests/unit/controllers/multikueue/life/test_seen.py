@@ -36,6 +36,14 @@ def test_only_a_condition_that_is_true_counts() -> None:
         (False, JobStatus(), True),
         (True, JobStatus(active=1), True),
         (True, JobStatus(terminating=1), True),
+        (True, JobStatus(start_time="2026-03-01T12:00:00Z"), True),
+        (
+            True,
+            JobStatus(
+                start_time="2026-03-01T12:00:00Z", conditions=[Condition("Suspended", "True", "", "", "")]
+            ),
+            False,
+        ),
         (False, JobStatus(conditions=[Condition("Complete", "True", "", "", "")]), False),
         (False, JobStatus(conditions=[Condition("Failed", "True", "", "", "")]), False),
         (False, JobStatus(conditions=[Condition("FailureTarget", "True", "", "", "")]), True),
