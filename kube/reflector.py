@@ -170,6 +170,8 @@ class Reflector(Generic[T]):
         """Since when there is no watch, in monotonic seconds; None while there is one."""
         self._told = 0
         """Events and bookmarks so far."""
+        self._patience: asyncio.Timeout | None = None
+        """Of the stream that is read now. It has no end until `watch_anew` gives it one."""
 
     @property
     def kind(self) -> str:
@@ -186,6 +188,11 @@ class Reflector(Generic[T]):
     def interrupted(self) -> float:
         """For how many seconds there has been no watch. 0 while there is one. One that brings nothing is none."""
         return 0.0 if self._interrupted is None else self._clock.monotonic() - self._interrupted
+
+    def watch_anew(self) -> None:
+        """Give the stream up, and watch again from the last version: its connection may be lost without a sign."""
+        if self._patience is not None:
+            self._patience.reschedule(asyncio.get_running_loop().time())
 
     async def run(self) -> None:
         """List and watch until cancelled."""
@@ -325,8 +332,12 @@ class Reflector(Generic[T]):
         )
         began, told, interrupted = self._clock.monotonic(), self._told, self._interrupted
         try:
-            await self._read(query)
+            async with asyncio.timeout(None) as self._patience:
+                await self._read(query)
+        except TimeoutError:
+            raise SilenceError(0, "Silent", "the stream was given up") from None
         finally:
+            self._patience = None
             brought_nothing = self._told == told and self._clock.monotonic() - began < BRIEF_SECONDS
             if brought_nothing:
                 self._interrupted = interrupted

@@ -175,6 +175,10 @@ class View(Generic[T]):
         """For how many seconds there has been no watch. 0 while there is one."""
         return self._reflector.interrupted()
 
+    def watch_anew(self) -> None:
+        """Give the stream up, and watch again: its connection may be lost without a sign."""
+        self._reflector.watch_anew()
+
     def fault(self, max_age: float = math.inf) -> str | None:
         """Why the view is not trustworthy, or None if it is. `max_age` is the maximum of `age`, in seconds."""
         age, refusal = self.age(), self._reflector.refusal

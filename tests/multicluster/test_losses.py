@@ -98,6 +98,22 @@ def test_an_eviction_here_holds_the_quota_until_the_pods_there_are_gone(boxes: B
     assert "clusterName" not in box.manager.get(workload)["status"]
 
 
+def test_what_a_lost_watch_did_not_say_is_not_taken_for_nothing(boxes: Boxes, trio: Trio) -> None:
+    """A watch whose connection is lost without a sign. The Job is read before the quota goes back."""
+    box = boxes("unheard")
+    box.fill("beta", "low", 4)
+    box.job("train", 2)
+    workload = box.workload_of("train")
+    box.until_admitted(workload)
+    trio.proxy("alpha").disturb("BlackHole")
+    box.alpha.until_running("train", 2)  # the manager does not hear of it: the watch has lost this
+    trio.proxy("alpha").disturb("Pass")
+    box.manager.patch_spec("Workload", workload, {"active": False}, namespaced=True)
+    box.until(workload, "QuotaReserved", "False")
+    left = _pods(box, "alpha")
+    assert all("deletionTimestamp" in each["metadata"] for each in left), left
+
+
 @pytest.mark.parametrize("how", [pytest.param("Background", marks=SELDOM), "Orphan"])
 def test_no_copy_stays_when_the_job_is_deleted(boxes: Boxes, trio: Trio, how: str) -> None:
     """15488, 5452: also while the worker is away, and with --cascade=orphan."""

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
 
-from api.workloads import EVICTED, FINISHED, QUOTA_RESERVED
+from api.workloads import DEACTIVATION_TARGET, EVICTED, FINISHED, QUOTA_RESERVED
 from controllers.multikueue.life.decision import OpenGate
 from controllers.multikueue.life.seen import Settings
 from tests.kit.dispatched.checks import asks
@@ -164,6 +164,21 @@ class Dispatched(Events):
         assert self.world.has_job is False or (self.world.finished is not None) == bool(self.ended), (
             self.world.log
         )
+
+    @rule(name=CLUSTERS)
+    def starts_unheard(self, name: str) -> None:
+        """The watch of Jobs is lost without a sign when the Job starts. It is evicted here: pods are left at first."""
+        cluster = self.cluster(name)
+        cluster.is_unheard = True
+        if self.run(name):
+            self.evict("nothing")
+            self.world.act()
+            if cluster.copy is not None and cluster.copy.is_true(DEACTIVATION_TARGET):
+                cluster.change_copy(active=False)
+                cluster.evict("DeactivatedDueToEvictedOnManagerCluster")
+            self.world.settle()
+        cluster.is_unheard = False
+        self.rest()
 
     @rule(times=st.integers(1, 3), seconds=st.sampled_from([0, 30, 60]))
     def comes_back(self, times: int, seconds: int) -> None:

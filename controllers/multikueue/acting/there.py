@@ -31,6 +31,7 @@ from controllers.multikueue.life.decision import (
     DeleteJob,
     FenceCopy,
     OpenGate,
+    ReadJob,
     SetPriority,
     SuspendJob,
     There,
@@ -74,7 +75,12 @@ class ActsThere:
 
     async def carry_out(self, act: There, seen: Seen, cluster: Connection) -> None:
         """Raises ApiError if the act must be tried again."""
-        await self._carry_out(act, seen, cluster)
+        try:
+            await self._carry_out(act, seen, cluster)
+        except ApiError as error:
+            if error.status == HTTPStatus.CONFLICT:
+                cluster.watch_anew()
+            raise
         self._patience.succeeded(seen, cluster.name)
         self._telling.acted(act, seen, cluster.name)
 
@@ -88,6 +94,8 @@ class ActsThere:
                 await self._create_job(seen, cluster)
             case DeleteCopy() | DeleteJob():
                 await self._delete(act, seen, cluster)
+            case ReadJob():
+                await self._read_job(act, seen, cluster)
             case SuspendJob():
                 await self._suspend(act, seen, cluster)
             case Deactivate():
@@ -255,6 +263,18 @@ class ActsThere:
         if workload is None or found is None or kind is None:
             return None
         return kind.body(found, workload, self._mark(seen), self._identity.origin)
+
+    async def _read_job(self, act: ReadJob, seen: Seen, cluster: Connection) -> None:
+        job = cluster.job(seen.key, _job_name(seen))
+        if job is None or job.uid != act.uid:
+            return
+        answer = await get_or_none(cluster.client, JOB_PATH.format(job.namespace, job.name))
+        if answer is None:
+            cluster.deleted(job, b"{}")
+            return
+        cluster.apply_job(answer)
+        version = str(orjson.loads(answer)["metadata"]["resourceVersion"])
+        self._remember(seen, lambda memory: memory.has_read(version))
 
     async def _suspend(self, act: SuspendJob, seen: Seen, cluster: Connection) -> None:
         job = cluster.job(seen.key, _job_name(seen))

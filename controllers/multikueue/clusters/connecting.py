@@ -88,6 +88,10 @@ class Connecting:
         self._is_doubtful = False
         """Whether the last probe said that the cluster no longer honours gates: its quota controller may be about to
         start."""
+        self._is_back = asyncio.Event()
+        """Set when the cluster answers again after a request that got no answer."""
+        self._misses = 0
+        """Requests that got no answer."""
         self.is_removed = False
         """Whether the MultiKueueCluster is gone: then the origin is given back when `run` ends."""
 
@@ -163,7 +167,8 @@ class Connecting:
             self._connection.listen_to(session.seeing)
             await first_end(
                 session.seeing.run(),
-                lease.keep(self._connection.heard),
+                lease.keep(self._heard, self._missed),
+                self._catch_up(session),
                 self._follow_source(line),
                 self._watch_over(session),
                 self._serve(session),
@@ -177,6 +182,28 @@ class Connecting:
             if self.is_removed and is_ours:
                 with suppress(ApiError):
                     await lease.release()
+
+    def _heard(self) -> None:
+        self._connection.heard()
+        if self._connection.is_doubtful:
+            self._is_back.set()
+
+    def _missed(self) -> None:
+        self._misses += 1
+        self._connection.doubt()
+
+    async def _catch_up(self, session: Session) -> None:
+        """Each time that it is back: believe what is seen only once it is as new as the API server."""
+        while True:
+            await self._is_back.wait()
+            self._is_back.clear()
+            if not self._connection.is_doubtful:
+                continue
+            misses = self._misses
+            log.info("a request was lost: it is watched anew", cluster=self._connection.name)
+            await session.seeing.renew()
+            if misses == self._misses:
+                self._connection.trust()
 
     def _claim(self, uid: str) -> None:
         """Raises _SameClusterError."""
@@ -219,6 +246,9 @@ class Connecting:
             await asyncio.sleep(LOOK_SECONDS)
             if self._connection.silent > AWAY_SECONDS:
                 raise _FaultError(f"no word from it for {AWAY_SECONDS:.0f} s")
+            if session.seeing.is_behind():
+                log.info("a watch is behind: it is watched anew", cluster=self._connection.name)
+                self._connection.watch_anew()
             if fault := session.seeing.fault():
                 raise _FaultError(fault)
 

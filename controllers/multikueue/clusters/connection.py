@@ -31,6 +31,10 @@ NEVER_TRIED: Final = Activity.unconnected("not connected yet")
 NOT_PROBED: Final = Probed(None, "NotTried", "there was no connection yet")
 
 
+ANEW_SECONDS: Final = 5.0
+"""The shortest time between two watches for this reason."""
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """A session in which all was listed."""
@@ -60,6 +64,11 @@ class Connection:
         """For the condition Active."""
         self.probed = NOT_PROBED
         """For the condition of gates."""
+        self.is_doubtful = False
+        """Whether a request of this session got no answer, and the views have not been compared with the API server
+        since: their streams may be lost without a sign."""
+        self._watched = float("-inf")
+        """When it was watched anew last."""
         self._told: tuple[object, ...] = ()
 
     # ---- the face
@@ -78,14 +87,20 @@ class Connection:
     def reach(self) -> Reach:
         """Whether what is seen there is up to date."""
         self._listen()
-        return self._silence.reach(is_followed=self._session is not None)
+        return self._silence.reach(is_followed=self._session is not None and not self.is_doubtful)
 
     @property
     def why(self) -> str:
         """Why it is not connected; empty if it is."""
         if self.reach == "Connected":
             return ""
-        return self.activity.text if not self.activity.is_active else "it does not answer"
+        if not self.activity.is_active:
+            return self.activity.text
+        return (
+            "a request got no answer: what is seen of it may be old"
+            if self.is_doubtful
+            else "it does not answer"
+        )
 
     @property
     def honours_gates(self) -> bool:
@@ -121,13 +136,22 @@ class Connection:
         """Take the answer to a write of ours of a Workload, before the watch shows it."""
         if self._session is not None:
             with suppress(msgspec.DecodeError):  # the watch shows what it is
-                self._session.seeing.copy_view.apply(msgspec.json.decode(answer, type=CopyObject))
+                seeing = self._session.seeing
+                seeing.answered(seeing.copy_view, msgspec.json.decode(answer, type=CopyObject))
+
+    def watch_anew(self) -> None:
+        """An answer said what a watch has not shown: the watch may be lost without a sign."""
+        now = self._clock.monotonic()
+        if self._session is not None and now - self._watched >= ANEW_SECONDS:
+            self._watched = now
+            self._session.seeing.watch_anew()
 
     def apply_job(self, answer: bytes) -> None:
         """Take the answer to a write of ours of a Job, before the watch shows it."""
         if self._session is not None:
             with suppress(msgspec.DecodeError):
-                self._session.seeing.job_view.apply(msgspec.json.decode(answer, type=JobObject))
+                seeing = self._session.seeing
+                seeing.answered(seeing.job_view, msgspec.json.decode(answer, type=JobObject))
 
     def gone_copy(self, key: str, uid: str) -> None:
         """The copy of that UID is gone, as the answer to a deletion says."""
@@ -155,6 +179,16 @@ class Connection:
         """The cluster has answered just now."""
         self._silence.heard(self._clock.monotonic())
 
+    def doubt(self) -> None:
+        """A request got no answer."""
+        self.is_doubtful = True
+        self.look()
+
+    def trust(self) -> None:
+        """The views are as new as the API server."""
+        self.is_doubtful = False
+        self.look()
+
     @property
     def silent(self) -> float:
         """For how many seconds nothing was heard of it."""
@@ -181,6 +215,7 @@ class Connection:
         if self._session is not None:
             self._session.seeing.is_current = False
         self._session = None
+        self.is_doubtful = False
         self.look()
 
     def look(self) -> None:

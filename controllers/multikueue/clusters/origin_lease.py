@@ -67,8 +67,9 @@ class OriginLease:
         record = self._lock.observed.record
         return record.uid if record is not None else ""
 
-    async def keep(self, heard: Callable[[], None]) -> None:
-        """Renew it until cancelled, and call `heard` each time that the cluster has answered.
+    async def keep(self, heard: Callable[[], None], missed: Callable[[], None]) -> None:
+        """Renew it until cancelled. Call `heard` each time that the cluster has answered, and `missed` each time that
+        no answer came.
 
         Raises OriginInUseError once another manager holds it. A renewal that fails is tried again.
         """
@@ -78,7 +79,9 @@ class OriginLease:
             began = self._clock.monotonic()
             try:
                 held = await self._lock.renew(self._held, self._seconds()) if self._held else None
-            except ApiError:
+            except ApiError as error:
+                if error.status == 0:
+                    missed()
                 continue  # whether the cluster is silent, and the term over, is judged elsewhere
             heard()
             if held is None:

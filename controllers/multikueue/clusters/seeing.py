@@ -4,7 +4,7 @@ session."""
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from api.backoff import Backoff
 from api.clock import Clock
@@ -16,13 +16,19 @@ from controllers.multikueue.clusters.objects import CopyObject, CostObject, JobO
 from controllers.multikueue.clusters.stores import Copies, Costs, RemoteJobs
 from kube.client import ApiClient
 from kube.reflector import HasMetadata, Resource, Timing
+from runtime.mirror.freshness import catch_up
 from runtime.mirror.resources import JOBS, PLANS, WORKLOADS
+from runtime.mirror.versions import number_of
 from runtime.mirror.views import View, Views
 
 __all__ = ["Seeing"]
 
-TIMING: Final = Timing(backoff=Backoff(0.5, 5.0))
-"""A cluster that is back is seen within seconds."""
+T = TypeVar("T", bound=HasMetadata)
+TIMING: Final = Timing(backoff=Backoff(0.5, 5.0), watch_least=20.0, watch_most=30.0, silent=40.0)
+"""A cluster that is back is seen within seconds. A connection that is lost without a sign hides nothing for longer than
+`silent`: the API server ends each watch before."""
+BEHIND_SECONDS: Final = 5.0
+"""A watch that has not shown for this time what an answer has brought may be lost without a sign."""
 INTERRUPTED_SECONDS: Final = 30.0
 """A view that has no watch for this time, while the cluster answers, is a fault."""
 
@@ -66,7 +72,9 @@ class Seeing:
     """What one session sees."""
 
     def __init__(self, client: ApiClient, origin: str, hooks: Hooks, clock: Clock) -> None:
-        self._cluster, self._hooks = client.cluster, hooks
+        self._client, self._cluster, self._hooks, self._clock = client, client.cluster, hooks, clock
+        self._awaited: dict[View[Any], tuple[int, float]] = {}
+        """By view: the version that the first answer brought which its watch has not shown yet, and when it came."""
         self.is_current = False
         """Whether others hear of changes: not before all was listed."""
         self.copies = Copies(self._changed)
@@ -87,6 +95,33 @@ class Seeing:
     async def wait_listed(self) -> None:
         """Wait until all was listed."""
         await asyncio.gather(*(view.wait_synced() for view in self._views))
+
+    def answered(self, view: View[T], item: T) -> None:
+        """An answer brought the object. Its watch will show it, too."""
+        if view.apply(item):
+            number = number_of(item.metadata.resource_version)
+            self._awaited.setdefault(view, (number, self._clock.monotonic()))
+
+    def is_behind(self) -> bool:
+        """Whether a watch has not shown within seconds what an answer has brought. Each case is told once."""
+        now, late = self._clock.monotonic(), False
+        for view, (number, since) in list(self._awaited.items()):
+            is_late = now - since >= BEHIND_SECONDS
+            if is_late or view.has_passed(number):
+                del self._awaited[view]
+            late |= is_late and not view.has_passed(number)
+        return late
+
+    def watch_anew(self) -> None:
+        """Give up all streams, and watch again."""
+        for view in self._views:
+            view.watch_anew()
+
+    async def renew(self) -> None:
+        """Watch anew, and wait until what is seen is as new as the API server. Its faults are outlasted."""
+        since = self._clock.monotonic()
+        self.watch_anew()
+        await catch_up(self._client, list(self._views), since, self._clock)
 
     def heard(self, now: float) -> float:
         """When a view brought something last, in monotonic seconds; minus infinity if none did."""

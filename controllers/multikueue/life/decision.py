@@ -27,6 +27,7 @@ __all__ = [
     "MirrorJob",
     "NeedsDigest",
     "OpenGate",
+    "ReadJob",
     "SetPriority",
     "SuspendJob",
     "There",
@@ -58,6 +59,13 @@ class DeleteJob:
 
     uid: str
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadJob:
+    """Whether pods of the Job with this UID run is asked, not believed: a watch may be lost without a sign."""
+
+    uid: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +133,7 @@ There = (
     CreateCopy
     | DeleteCopy
     | DeleteJob
+    | ReadJob
     | SuspendJob
     | SetPriority
     | Deactivate

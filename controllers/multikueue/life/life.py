@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Final
 
 from api.workloads import EVICTED, FINISHED, QUOTA_RESERVED, Workload
-from controllers.multikueue.life.belonging import all_clusters, chosen_of, find
-from controllers.multikueue.life.decision import Decision, Here, MirrorJob, There
+from controllers.multikueue.life.belonging import all_clusters, belonging, chosen_of, find
+from controllers.multikueue.life.decision import Decision, Here, MirrorJob, ReadJob, There
 from controllers.multikueue.life.having import ended, have
 from controllers.multikueue.life.leaving import clear, evict_there, may_run, stop
 from controllers.multikueue.life.memory import EMPTY, Memory
@@ -29,6 +29,10 @@ REJECTED: Final = "its check is Rejected"
 
 def decide(seen: Seen, memory: Memory, settings: Settings, now: int) -> Decision:
     """What follows for the Workload. `now`: in microseconds since 1970."""
+    return _proven(seen, _decide(seen, memory, settings, now))
+
+
+def _decide(seen: Seen, memory: Memory, settings: Settings, now: int) -> Decision:
     workload = seen.workload
     if workload is None or workload.metadata.deletion_timestamp is not None or not seen.check:
         return _gone(seen, memory)
@@ -38,6 +42,21 @@ def decide(seen: Seen, memory: Memory, settings: Settings, now: int) -> Decision
     if is_true(workload, EVICTED) or not workload.spec.active:
         return ended(seen, memory) or _evicted(seen, workload, memory)
     return _with_quota(seen, workload, memory, settings, now)
+
+
+def _proven(seen: Seen, decision: Decision) -> Decision:
+    """Before its quota goes back, the Job there is read: its watch may be lost without a sign."""
+    report, cluster = decision.report, find(seen, chosen_of(seen))
+    is_holder = seen.workload is not None and is_true(seen.workload, QUOTA_RESERVED)
+    if report is None or report.may_run or not is_holder or cluster is None or cluster.reach != "Connected":
+        return decision
+    job = cluster.job
+    if job is None or job.has_ended or belonging(job, seen, cluster.name) == "Foreign":
+        return decision
+    if job.version == decision.memory.read:
+        return decision
+    there = {cluster.name: ReadJob(job.uid), **decision.there}
+    return replace(decision, report=replace(report, may_run=True), there=there)
 
 
 def _with_quota(seen: Seen, workload: Workload, memory: Memory, settings: Settings, now: int) -> Decision:

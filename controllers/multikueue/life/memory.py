@@ -61,6 +61,8 @@ class Memory:
     """By cluster: since when it has been a candidate for a turn."""
     tried: frozenset[str] = frozenset()
     """Clusters that would take the Job."""
+    read: str = ""
+    """The version of the chosen cluster's Job that was read last, beside the watch."""
     remade: Mapping[str, Remade] = field(default_factory=dict)
     spent: int = 0
     """The number of the last turn in which the copy was evicted."""
@@ -86,6 +88,10 @@ class Memory:
     def judged(self, verdict: CheckReport) -> Memory:
         """The check is Retry or Rejected from now on."""
         return replace(self, verdict=verdict)
+
+    def has_read(self, version: str) -> Memory:
+        """The chosen cluster's Job was read, and has this version."""
+        return replace(self, read=version)
 
     def took(self, cluster: str) -> Memory:
         """The cluster would take the Job."""

@@ -73,13 +73,17 @@ class Cluster:
     refuses_job: bool = False
     lingers: bool = False
     """What is deleted there keeps a finalizer until the cluster works."""
+    is_unheard: bool = False
+    """The manager's watch of Jobs there is lost without a sign. Only answers say what a Job is."""
     excused: bool = False
     """It was lost while its gate was open, or its Job ran: until that ends, it is not counted."""
 
     def sync(self) -> None:
         """The watch of the manager brings everything."""
         if self.reach == "Connected":
-            self.seen_copy, self.seen_job = self.copy, self.job
+            self.seen_copy = self.copy
+            if not self.is_unheard:
+                self.seen_job = self.job
 
     @property
     def gate_is_open(self) -> bool:

@@ -40,6 +40,7 @@ from controllers.multikueue.life.decision import (
     MirrorJob,
     NeedsDigest,
     OpenGate,
+    ReadJob,
     SetPriority,
     SuspendJob,
     There,
@@ -369,6 +370,10 @@ class World:
                 if cluster.job is not None and cluster.job.uid == uid:
                     assert not cluster.has_foreign_job
                     cluster.delete_job()
+            case ReadJob(uid=uid):
+                job = cluster.job
+                if job is not None and job.uid == uid and self.memory.attempt == seen.attempt:
+                    self.memory = self.memory.has_read(job.version)
             case SuspendJob(uid=uid, version=version):
                 if cluster.job is not None and (cluster.job.uid, cluster.job.version) == (uid, version):
                     cluster.change_job(suspended=True)
@@ -376,6 +381,8 @@ class World:
                 self._patch_copy(cluster, act, term)
         if term == self.term:
             cluster.sync()
+            if isinstance(act, CreateJob | DeleteJob | SuspendJob | ReadJob):
+                cluster.seen_job = cluster.job  # the answer
 
     def _create_copy(self, cluster: Cluster, act: CreateCopy, mark: Mark, term: int) -> None:
         if cluster.copy is not None or cluster.refuses:

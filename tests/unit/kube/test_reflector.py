@@ -152,6 +152,19 @@ async def test_a_silent_connection_is_given_up_and_resumed() -> None:
     assert {int(query["timeoutSeconds"]) for query in script.watch_queries} <= set(range(300, 601))
 
 
+async def test_a_stream_that_is_given_up_is_resumed_at_once() -> None:
+    """Its connection may be lost without a sign."""
+    script = Script()
+    script.lists = [script.json(page([], 10))]
+    script.watches = [script.stream(bookmark(20)), script.stream(event("ADDED", pod_json("a", 21)))]
+    async with reflecting(script, Timing(backoff=Backoff(30, 30))) as (store, reflector):
+        reflector.watch_anew()  # there may be no stream yet
+        await until(lambda: reflector.resource_version == "20")
+        reflector.watch_anew()
+        await until(lambda: bool(store.held))
+    assert [query["resourceVersion"] for query in script.watch_queries] == ["10", "20"]
+
+
 async def test_a_watch_that_is_silent_from_its_start_is_watched_again_without_a_wait() -> None:
     script = Script()
     script.lists = [script.json(page([], 10))]

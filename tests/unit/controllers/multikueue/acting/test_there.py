@@ -20,6 +20,7 @@ from controllers.multikueue.life.decision import (
     DeleteJob,
     FenceCopy,
     OpenGate,
+    ReadJob,
     SetPriority,
     SuspendJob,
     There,
@@ -245,6 +246,22 @@ async def test_a_job_that_runs_without_a_copy_stops(stage: Acting) -> None:
     stage.api.put(JOBS, found)
     await stage.act(SuspendJob(*stage.version(JOBS, "j")))
     assert stage.api.of(JOBS)["j"]["spec"]["suspend"] is True
+
+
+async def test_a_job_is_read_beside_its_watch(stage: Acting) -> None:
+    await stage.act(CreateJob())
+    found = stage.api.of(JOBS)["j"]
+    found["status"] = {"active": 2}
+    stage.api.put(JOBS, found)
+    uid, version = stage.version(JOBS, "j")
+    await stage.act(ReadJob(uid))
+    assert stage.memory.read == version
+    job = stage.fleet.connections["a"].job(KEY, "j")
+    assert job is not None
+    assert (job.version, job.status.active) == (version, 2)
+    stage.api.of(JOBS).clear()
+    await stage.act(ReadJob(uid))
+    assert stage.fleet.connections["a"].job(KEY, "j") is None
 
 
 async def test_only_the_object_that_was_seen_is_deleted(stage: Acting) -> None:

@@ -409,11 +409,33 @@ async def test_gates_are_honoured_until_two_probes_say_that_they_are_not(workers
         await until(lambda: here.of("a").honours_gates)
         worker.honours_gates = False
         worker.open.clear()
-        await until(lambda: here.of("a").reach != "Connected")
+        await until(lambda: not here.of("a").activity.is_active)
         before = worker.requests.count("DELETE workloads")
         worker.open.set()
         await until(lambda: not here.of("a").honours_gates)
         assert worker.requests.count("DELETE workloads") >= before + 2
+
+
+async def test_after_a_request_without_an_answer_it_is_watched_anew(
+    workers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the same session. What is seen counts again once it is as new as the cluster."""
+    monkeypatch.setattr(connecting, "AWAY_SECONDS", 60.0)
+    worker = await workers("a")
+    here = Here(MultiKueueConfiguration(allowed_networks=["127.0.0.0/8"], worker_lost_timeout_seconds=60.0))
+    here.join("a", worker)
+    async with here.running():
+        await here.reaches("a", "Connected")
+        sessions, watches = worker.requests.count("GET jobs"), worker.requests.count("WATCH jobs")
+        worker.open.clear()
+        await here.reaches("a", "Away")
+        assert "no answer" in here.of("a").why
+        assert here.condition("a")["reason"] == "Active"
+        worker.open.set()
+        await here.reaches("a", "Connected")
+        assert worker.requests.count("WATCH jobs") > watches
+        assert worker.requests.count("GET jobs") == sessions + 1  # what it is compared with
+        assert here.of("a").why == ""
 
 
 async def test_missing_rights_are_said(workers: Any) -> None:

@@ -79,7 +79,7 @@ async def test_who_lost_it_while_it_did_not_look_stops(
     server.stored = None
     await lease(server, "b").take()
     with pytest.raises(OriginInUseError):
-        await first.keep(lambda: None)
+        await first.keep(lambda: None, lambda: None)
 
 
 async def test_each_answer_to_a_renewal_is_a_word_and_a_failure_is_none(
@@ -89,9 +89,12 @@ async def test_each_answer_to_a_renewal_is_a_word_and_a_failure_is_none(
     first, words = lease(server, "a"), list[int]()
     await first.take()
     server.faults = [Fault(lost=True)] * 3
-    async with beside(first.keep(lambda: words.append(len(server.faults)))):
+    missed = list[int]()
+    heard = lambda: words.append(len(server.faults))  # noqa: E731 - it has no name of its own
+    async with beside(first.keep(heard, lambda: missed.append(len(server.faults)))):
         await until(lambda: len(words) >= 2)
     assert set(words) == {0}
+    assert missed == [2, 1, 0]
 
 
 async def test_a_slow_cluster_gives_a_word_before_it_counts_as_away(
@@ -104,7 +107,7 @@ async def test_a_slow_cluster_gives_a_word_before_it_counts_as_away(
     await first.take()
     server.faults = [Fault(after=5.0), Fault(lost=True), Fault(after=1.0)]
     began = server.clock.monotonic()
-    async with beside(first.keep(lambda: words.append(server.clock.monotonic() - began))):
+    async with beside(first.keep(lambda: words.append(server.clock.monotonic() - began), lambda: None)):
         await until(lambda: len(words) >= 2)
     assert words[0] + TIMES.retry_period < AWAY_SECONDS
     assert words[1] - words[0] + TIMES.retry_period < AWAY_SECONDS

@@ -14,6 +14,7 @@ from controllers.multikueue.life.decision import (
     DeleteJob,
     EndTurn,
     MirrorJob,
+    ReadJob,
 )
 from controllers.multikueue.life.life import decide
 from controllers.multikueue.life.memory import EMPTY
@@ -121,9 +122,15 @@ def test_evicted_here_its_pods_end_and_then_its_quota_goes_back() -> None:
     assert isinstance(decision.there["b"], DeleteCopy)
     assert decision.report is not None
     assert decision.report.may_run
-    ended = follows(seen(cluster("a", copy(EVICTED, active=False), job()), of=here))
+    what = seen(cluster("a", copy(EVICTED, active=False), job()), of=here)
+    ended = follows(what)
     assert ended.report is not None
-    assert (ended.report.may_run, ended.there) == (False, {})
+    assert (ended.report.may_run, ended.there) == (True, {"a": ReadJob("j-1")})
+    read = follows(what, memory=ended.memory.has_read("9"))
+    assert read.report is not None
+    assert (read.report.may_run, read.there) == (False, {})
+    another = follows(what, memory=ended.memory.has_read("8"))
+    assert another.there == {"a": ReadJob("j-1")}
 
 
 @pytest.mark.parametrize(("reach", "keeps"), [("Away", True), ("Lost", False)])
