@@ -103,7 +103,7 @@ class Seeing:
             self._awaited.setdefault(view, (number, self._clock.monotonic()))
 
     def is_behind(self) -> bool:
-        """Whether a watch has not shown within seconds what an answer has brought. Each case is told once."""
+        """Whether a watch has not shown within seconds what an answer has brought. Each case counts once."""
         now, late = self._clock.monotonic(), False
         for view, (number, since) in list(self._awaited.items()):
             is_late = now - since >= BEHIND_SECONDS

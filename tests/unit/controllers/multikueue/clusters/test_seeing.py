@@ -17,7 +17,7 @@ def copy(version: str) -> CopyObject:
 
 
 def test_a_watch_that_does_not_show_what_an_answer_has_brought_is_behind() -> None:
-    """Each case is told once."""
+    """Each case counts once."""
     server = Api()
     seeing = Seeing(cast(ApiClient, server), "origin", Hooks(), server.clock)
     seeing.answered(seeing.copy_view, copy("5"))
