@@ -224,8 +224,8 @@ class Verbs:
         # After kubernetes PR 135486, a candidate may come without victims: another extender's filter refused the node.
         for victim in victims.pods or ():
             pod = self._face.bound(victim.uid)
-            if pod is None or pod.node not in (None, node):
-                return UNKNOWN_VICTIM
+            if pod is None or (pod.node not in (None, node) and not pod.unit_is_group):
+                return UNKNOWN_VICTIM  # of a group that goes whole, pods on other nodes are victims, too
             if self._face.is_awaited(victim.uid, at_least=priority):
                 return VICTIM_LEAVES
             if pod.leaving:

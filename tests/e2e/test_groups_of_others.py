@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -82,6 +83,25 @@ def test_each_kind_goes_whole_and_by_priority(sandbox: Sandbox) -> None:
             sandbox.wait_bound(f"rest-{number}")
     for name, pods in kinds.pods.items():
         assert evicted_for(sandbox, pods[-1]) == [f"hero-{list(kinds.pods).index(name)}"]
+
+
+def test_a_pod_takes_the_node_of_the_younger_pod_of_a_native_group(sandbox: Sandbox) -> None:
+    """kube-scheduler offers its node with all victims, and the older one, which comes first, is elsewhere."""
+    first = sandbox.node("n-0", cpu="1")
+    policy = {"schedulingPolicy": {"gang": {"minCount": 1}}, "disruptionMode": {"all": {}}}
+    create(sandbox, NATIVE, "PodGroup", "native", policy)
+    group = {"schedulingGroup": {"podGroupName": "native"}}
+    older = sandbox.pod("older", nodeSelector={"kubernetes.io/hostname": first}, **group)
+    sandbox.wait_running(older)
+    second = sandbox.node("n-1", cpu="1")
+    time.sleep(1.1)  # start times have seconds
+    younger = sandbox.pod("younger", nodeSelector={"kubernetes.io/hostname": second}, **group)
+    sandbox.wait_running(younger)
+    hero = sandbox.pod("hero", priority=1000, nodeSelector={"kubernetes.io/hostname": second})
+    sandbox.wait_bound(hero)
+    assert sandbox.history.evictions() == {older: 1, younger: 1}
+    [victim] = sandbox.wait_plan("hero", "Bound")["spec"]["victims"]
+    assert sorted(pod["name"] for pod in victim["pods"]) == [older, younger]
 
 
 @pytest.mark.usefixtures("served")

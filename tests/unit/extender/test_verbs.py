@@ -226,6 +226,15 @@ def test_preempt_tells_of_groups_of_lower_priority_that_go_whole(priority: int, 
     assert list(preempted(StillWorld(pods=pods, plans=True), nothing, offered)) == ([] if told else ["n1"])
 
 
+def test_a_group_that_goes_whole_has_victims_on_other_nodes() -> None:
+    """kube-scheduler evicts a native `all` group whole: the most important victim may be elsewhere (1.37, the feature
+    gate GenericWorkload)."""
+    pods = {"older": BoundPod("n1", 0, True), "younger": BoundPod("n2", 0, True)}
+    world = StillWorld(pods=pods, plans=True)
+    assert preempted(world, Reservations(SYSTEM_CLOCK), {"n2": ["older", "younger"]}) == {}
+    assert world.told == ["alone p n2"]
+
+
 @pytest.mark.parametrize(("offered", "told"), [(("n1", "n4"), []), (("n4",), ["alone p n4"])])
 def test_preempt_plans_where_every_candidate_holds_a_pod_that_stays(
     offered: tuple[str, ...], told: list[str]
