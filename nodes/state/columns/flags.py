@@ -15,6 +15,7 @@ __all__ = [
     "TERMINATING",
     "UNSAID",
     "UNSELECTED",
+    "UNSTARTED",
     "Bools",
     "Flags",
     "Int32s",
@@ -43,6 +44,8 @@ said of the pods that leave for another plan.
 """
 DAEMON = 32
 """A DaemonSet would create the pod again on the same node."""
+UNSTARTED = 64
+"""The pod has a node, and no status.startTime yet. kube-scheduler counts it as started now."""
 UNSAID = -1
 """The cost of a pod that has no annotation for it."""
 UNSELECTED = -1

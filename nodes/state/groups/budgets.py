@@ -41,6 +41,9 @@ class BudgetRow:
     """What nobody has shown, so that `allowed` is not known: an owner; empty if it is known. Live it always is."""
     exempts_unready: bool = False
     """See `nodes.state.groups.exempt`."""
+    selects_all: bool = False
+    """Whether the selector is empty. Then it selects all pods of its namespace, but kube-scheduler's preemption takes
+    it for one that selects none."""
 
 
 class _Filed(NamedTuple):
@@ -77,7 +80,15 @@ class BudgetTable:
         key = (meta.namespace, meta.name)
         row = self._by_name.get(key)
         disrupted = frozenset(status.disrupted_pods or ())
-        new = BudgetRow(*key, status.disruptions_allowed or 0, disrupted, unknown, exempts_unready(budget))
+        selector = budget.spec.selector
+        new = BudgetRow(
+            *key,
+            status.disruptions_allowed or 0,
+            disrupted,
+            unknown,
+            exempts_unready(budget),
+            selector is not None and not selector.match_labels and not selector.match_expressions,
+        )
         before = self.rows[row] if row is not None else None
         if row is None:
             row = self._by_name[key] = self._numbers.take()

@@ -11,7 +11,7 @@ from api.disruption import DaemonSetPods, disruption_cost
 from api.groups import SCHEDULING_GATE
 from api.meta import Condition, controller_reference
 from api.times import parse_rfc3339
-from nodes.state.columns.flags import DAEMON, GATED, KEPT, NEVER, STAYING, TERMINATING, UNSAID
+from nodes.state.columns.flags import DAEMON, GATED, KEPT, NEVER, STAYING, TERMINATING, UNSAID, UNSTARTED
 
 __all__ = [
     "NOWHERE",
@@ -68,7 +68,7 @@ class Facts(NamedTuple):
     @property
     def unit(self) -> tuple[int, int, int]:
         """What decides who may evict the pod."""
-        return self.priority, self.group, self.flags
+        return self.priority, self.group, self.flags & ~UNSTARTED
 
     @property
     def weight(self) -> Change:
@@ -132,6 +132,8 @@ def flags_of(pod: Pod, daemon_set_pods: DaemonSetPods) -> int:
     owner = controller_reference(meta)
     if owner is not None and owner.kind == "DaemonSet":
         flags |= DAEMON | (KEPT if daemon_set_pods == "Keep" else 0)
+    if pod.spec.node_name and pod.status.start_time is None:
+        flags |= UNSTARTED
     return flags
 
 

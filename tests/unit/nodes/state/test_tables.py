@@ -9,7 +9,7 @@ import pytest
 
 from api.groups import SCHEDULING_GATE
 from api.times import parse_rfc3339
-from nodes.state.columns.flags import GATED, KEPT, TERMINATING
+from nodes.state.columns.flags import GATED, KEPT, TERMINATING, UNSTARTED
 from nodes.state.pods.pod_facts import Change
 from nodes.state.tables import Tables
 from tests.kit.objects import budget, gang, group, node, pod, priority_class
@@ -75,7 +75,16 @@ def test_a_deletion_time_that_cannot_be_read_changes_nothing() -> None:
     tables.upsert_pod(pod("p", node="n1"))
     with pytest.raises(ValueError, match=r"metadata\.deletionTimestamp: 'soon' is not"):
         tables.upsert_pod(pod("p", node="n1", deleting="soon"))
-    assert tables.snapshot().pod_flags.tolist() == [0]
+    assert tables.snapshot().pod_flags.tolist() == [UNSTARTED]
+
+
+def test_a_pod_on_a_node_is_not_started_until_its_status_says_so() -> None:
+    tables = Tables()
+    tables.upsert_pod(pod("waits"))
+    tables.upsert_pod(pod("p", node="n1"))
+    assert tables.snapshot().pod_flags.tolist() == [0, UNSTARTED]
+    tables.upsert_pod(pod("p", node="n1", started="2026-01-01T00:00:30Z"))
+    assert tables.snapshot().pod_flags.tolist() == [0, 0]
 
 
 def test_a_nomination_decides_where_its_node_exists() -> None:
