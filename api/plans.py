@@ -21,6 +21,8 @@ __all__ = [
     "ClusterPreemptionPlan",
     "Domain",
     "DomainResult",
+    "Evictor",
+    "EvictorReason",
     "Excluded",
     "MismatchReason",
     "OtherDomains",
@@ -69,6 +71,20 @@ Phase = Literal[
 ]
 PreemptorKind = Literal["PodGroup", "Pod", "Workload"]
 MismatchReason = Literal["PriorityMismatch", "SchedulerMismatch", "EvictedInVain"]
+Evictor = Literal["Scheduler", "Reprieve"]
+EvictorReason = Literal[
+    "SameVictims",
+    "NoDearer",
+    "DriveMode",
+    "TopologyConstraint",
+    "BudgetsRespected",
+    "UnknownUnit",
+    "PodStays",
+    "PromisedRoom",
+    "OtherVictims",
+    "NotFeasible",
+    "NotProven",
+]
 
 
 class PlanStruct(Struct, omit_defaults=False):
@@ -316,6 +332,18 @@ class PreemptionPlanSpec(PlanStruct):
     mismatch: MismatchReason | UnsetType = UNSET
     """Why the plan may evict no pod: members differ from their group or from one another, or plans before this one
     have evicted pods in vain. Absent if it may."""
+    evicted_by: Evictor | UnsetType = UNSET
+    """Who evicts for a gang of kube-scheduler's own kind. Scheduler: each member is offered its planned node only, and
+    the scheduler's own preemption evicts. Reprieve: the victims are deleted before the members are offered their nodes.
+    Absent in plans for other preemptors."""
+    evictor_reason: EvictorReason | UnsetType = UNSET
+    """Why. SameVictims: with these placements, the scheduler's rule evicts the victims of the plan, or equal ones.
+    NoDearer: the victims are those of the scheduler's rule; the search had found others, which do not cost less.
+    DriveMode: the configuration says so. TopologyConstraint: the group has one. BudgetsRespected: no
+    PodDisruptionBudget may be exceeded. UnknownUnit: the scheduler does not know a group that would be evicted.
+    PodStays: the scheduler would evict a pod that must not be evicted. PromisedRoom: it would use room that is promised
+    to others. OtherVictims: it would evict pods that cost more. NotFeasible: in its view, a member does not fit on its
+    node yet. NotProven: it is not known what it would do. Absent if evictedBy is."""
     domain: Domain | None = None
     """The domain of the placements. Null if the plan places no pod."""
     priority_cutoff: int | None = None

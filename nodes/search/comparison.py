@@ -105,7 +105,7 @@ def _result(cluster: Cluster, found: Solution, domain: int, reason: str) -> plan
         value=cluster.layout.values[domain],
         outcome=OUTCOMES[outcome],
         reason=reason,
-        score=_score(cluster, outcome, score)
+        score=score_of(cluster, outcome, score)
         if outcome in (FITS, PREEMPTS) and not found.bounded[domain]
         else None,
     )
@@ -129,7 +129,8 @@ def _reason(cluster: Cluster, found: Solution, domain: int) -> str:
     return beaten(mine, winner, cluster.snapshot.costs.terms, bounded=found.bounded[domain])
 
 
-def _score(cluster: Cluster, outcome: int, score: list[int]) -> plans.Score:
+def score_of(cluster: Cluster, outcome: int, score: list[int]) -> plans.Score:
+    """The score of a domain with this outcome of the kernel, as a plan states it. `score`: see `Solution.scores`."""
     violations, highest, priorities, units, pods, age, *values = score
     terms = stated_terms(cluster.snapshot, values)
     if outcome == FITS:

@@ -35,6 +35,8 @@ from nodes.search.spreading.cells import Cells, looks_afar
 from nodes.search.spreading.obeying import Obeyed, obey
 from nodes.search.spreading.seeking import Obeying, required_nodes
 from nodes.search.spreading.waves import waves
+from nodes.search.steering.candidates import is_native
+from nodes.search.steering.evictor import PLACES, who_evicts
 from nodes.search.unmodelled import not_modelled
 from nodes.search.victims import victims_of, violations_of
 from nodes.state.snapshot import Snapshot
@@ -120,14 +122,25 @@ def group_decision(
     limits: Limits = USUAL,
     strict: bool = True,
     barred: str = "",
+    mirrored: Snapshot | None = None,
+    drive: bool = False,
 ) -> Decision:
     """The decision for a PodGroup. `barred`: why it may not evict for now; empty if it may.
+
+    For a native gang, the plan says who evicts: see `nodes.search.steering.evictor` for `mirrored` and `drive`. None:
+    no room in the snapshot is promised.
 
     Raises DecisionError if the group or its PriorityClass does not exist. With `strict`, it also raises DecisionError
     if the PriorityClass of another group does not exist; otherwise the pods of that group stay.
     """
     preemptor = _barred(group_preemptor(snapshot, namespace, name), barred)
-    return _decide(snapshot, preemptor, limits, strict)
+    decision = _decide(snapshot, preemptor, limits, strict)
+    if preemptor.policy != "gang" or not is_native(snapshot.groups[preemptor.group]):
+        return decision
+    if decision.spec.outcome not in PLACES:
+        return decision
+    verdict = who_evicts(snapshot, mirrored or snapshot, preemptor, decision.spec, drive=drive)
+    return replace(decision, spec=verdict.spec)
 
 
 def pod_decision(
