@@ -4,5 +4,5 @@ kube-scheduler places a gang whose PodGroup is of scheduling.k8s.io as one. If f
 node only, the rule of the scheduler says who is evicted. `evictor` compares that with a plan. Upstream, the rule is
 `selectVictimsOnDomain` in pkg/scheduler/framework/preemption/podgrouppreemption.go (1.37.1).
 
-Tests: all in tests/unit/nodes/search/steering/test_evictor.py, and tests/property/test_steering.py.
+Tests: candidates, protected, seen and standing in test_outcomes.py; weighing and words in test_evictor.py.
 """

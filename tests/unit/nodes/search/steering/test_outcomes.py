@@ -102,7 +102,7 @@ def test_a_group_starts_with_its_oldest_pod() -> None:
 
 
 def test_a_native_group_is_evicted_whole_and_others_are_not() -> None:
-    ours = {"labels": {"scheduling.x-k8s.io/pod-group": "theirs"}}
+    ours: dict[str, Any] = {"labels": {"scheduling.x-k8s.io/pod-group": "theirs"}}
     pods = [small("x0", **ours), small("x1", "n1", **ours)]
     assert rule(node("n0"), node("n1"), hero("4"), *pods) == [["x0"]]
     group = native_group("web", mode="all", priority=5)
