@@ -25,7 +25,7 @@ from nodes.search.steering.seen import as_seen
 from nodes.search.steering.standing import Standing, TooMuchWork
 from nodes.search.steering.weighing import Weighing
 from nodes.search.steering.words import evictor_words
-from nodes.state.columns.flags import KEPT, STAYING, TERMINATING
+from nodes.state.columns.flags import KEPT, NEVER, STAYING, TERMINATING
 from nodes.state.snapshot import Snapshot
 
 __all__ = ["PLACES", "Verdict", "who_evicts"]
@@ -64,7 +64,9 @@ def who_evicts(
         raise ValueError(f"a plan with the outcome {spec.outcome} places no pod")
     placed = _placed(snapshot, spec)
     reason = _reason_to_drive(snapshot, preemptor, spec, drive=drive)
-    if reason is None:
+    if reason is None and _never_preempts(snapshot, preemptor):
+        found = Verdict("Scheduler", "SameVictims", spec)
+    elif reason is None:
         found = _Comparison(snapshot, mirrored, _asking_for(preemptor, placed), placed).verdict(spec)
     else:
         found = Verdict("Reprieve", reason, spec)
@@ -108,6 +110,15 @@ def _is_unknown(snapshot: Snapshot, victim: plans.Victim) -> bool:
     return victim.kind == "PodGroup" and not all(
         row >= 0 and is_native(snapshot.groups[row]) for row in groups
     )
+
+
+def _never_preempts(snapshot: Snapshot, preemptor: Preemptor) -> bool:
+    """Whether the scheduler evicts nobody for the gang. Without an alpha gate only the members' policies count.
+
+    Upstream: `resolvePreemptionPolicy` (types.go).
+    """
+    flags = snapshot.pod_flags[list(preemptor.unbound)]
+    return not preemptor.evicts and len(flags) > 0 and bool((flags & NEVER).all())
 
 
 class _Comparison:

@@ -194,6 +194,26 @@ def test_a_terminating_pod_of_lower_priority_makes_the_scheduler_evict_another_o
     assert told(verdict(node("n0"), hero("3"), leaving, small("a"))) == ("Scheduler", "SameVictims", [])
 
 
+def test_the_scheduler_evicts_nobody_for_a_gang_that_never_preempts() -> None:
+    leaving = small("leaving", priority=9, deleting=True)
+    never = native_group(preemptionPolicy="Never")
+    found = verdict(node("n0"), never, hero("3", preemptionPolicy="Never"), leaving, small("a"))
+    assert told(found) == ("Scheduler", "SameVictims", [])
+    found = verdict(
+        node("n0"), never, hero("3"), leaving, small("a")
+    )  # the group's own policy is behind a gate
+    assert told(found) == ("Reprieve", "OtherVictims", [])
+
+
+def test_a_gang_that_may_not_evict_for_now_is_not_left_to_the_scheduler() -> None:
+    """It evicted in vain before. The scheduler does not know that."""
+    snapshot = tables(
+        native_group(), node("n0"), hero("3"), small("leaving", priority=9, deleting=True), small("a")
+    ).snapshot()
+    spec = group_decision(snapshot, *GANG_KEY, barred="it evicted in vain").spec
+    assert (spec.evicted_by, spec.evictor_reason) == ("Reprieve", "OtherVictims")
+
+
 def test_a_terminating_pod_of_the_same_priority_is_in_the_way() -> None:
     leaving = small("leaving", priority=100, deleting=True)
     assert told(verdict(node("n0"), hero("4"), leaving)) == ("Reprieve", "NotFeasible", [])
