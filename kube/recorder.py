@@ -6,9 +6,10 @@ import asyncio
 import secrets
 import socket
 from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 import structlog
@@ -39,6 +40,9 @@ REFILL_SECONDS: Final = 30.0
 NOTE_BYTES: Final = 1024
 FENCE_SECONDS: Final = 0.1
 """Between two looks whether the fence is open again."""
+
+
+Value = TypeVar("Value")
 
 
 class Reference(NamedTuple):
@@ -159,8 +163,7 @@ class EventRecorder:
         now = self._clock.monotonic()
         bucket = self._buckets.setdefault(uid, _Bucket(BURST, now))
         self._buckets.move_to_end(uid)
-        if len(self._buckets) > REMEMBERED:
-            self._buckets.popitem(last=False)
+        _shorten(self._buckets, lambda each: now - each.filled >= BURST * REFILL_SECONDS)  # it is full again
         bucket.tokens = min(BURST, bucket.tokens + (now - bucket.filled) / REFILL_SECONDS)
         bucket.filled = now
         if bucket.tokens < 1:
@@ -202,6 +205,7 @@ class EventRecorder:
         if series is not None and now - series.last <= SERIES_SECONDS:
             is_second = series.count == 1
             series.count, series.last = series.count + times, now
+            self._series.move_to_end(happening)
             if is_second or now - series.written >= REPEAT_SECONDS:
                 series.written = now
                 await self._repeat(waiting, series)
@@ -210,8 +214,7 @@ class EventRecorder:
         await self._create(waiting, name)
         self._series[happening] = _Series(name, 1, now, now)
         self._series.move_to_end(happening)
-        if len(self._series) > REMEMBERED:
-            self._series.popitem(last=False)
+        _shorten(self._series, lambda each: now - each.last > SERIES_SECONDS)
 
     async def _create(self, waiting: _Waiting, name: str) -> None:
         happening, note = waiting
@@ -255,6 +258,12 @@ class EventRecorder:
         except ApiError as error:
             if error.reason != "AlreadyExists":
                 raise
+
+
+def _shorten(kept: OrderedDict[Any, Value], is_over: Callable[[Value], bool]) -> None:
+    """Forget what is over, and what is too much, from the oldest on. The newest one stays."""
+    while len(kept) > 1 and (len(kept) > REMEMBERED or is_over(next(iter(kept.values())))):
+        kept.popitem(last=False)
 
 
 def _namespace(happening: _Happening) -> str:

@@ -29,8 +29,8 @@ class _KeptTurn:
         return self.plan.metadata.namespace, self.plan.metadata.name
 
     @property
-    def owner(self) -> tuple[str, str, str]:
-        return "Workload", self.plan.metadata.namespace, self.plan.spec.workload.uid
+    def made_for(self) -> tuple[str, ...]:
+        return (self.plan.spec.workload.uid,)
 
 
 def surplus_turns(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -19,8 +19,8 @@ class Aging(Protocol):
         """(namespace, name)."""
 
     @property
-    def owner(self) -> tuple[str, str, str]:
-        """The preemptor: its kind, its namespace, and what else tells it from others."""
+    def made_for(self) -> tuple[str, ...]:
+        """What tells its preemptor from all others, also from one that had the same name before."""
 
     @property
     def touched(self) -> float:
@@ -52,17 +52,24 @@ class Retention:
     """How many of the other plans of a preemptor stay: the newest ones."""
 
 
-def surplus(plans: Iterable[AgingT], now: float, retention: Retention) -> list[AgingT]:
+def surplus(
+    plans: Iterable[AgingT],
+    now: float,
+    retention: Retention,
+    lasts: Callable[[AgingT], bool] = lambda _: False,
+) -> list[AgingT]:
     """The plans that are to be deleted at `now` (seconds since the epoch), oldest first.
 
-    A preemptor's newest plan, its current decision, stays, also when the preemptor is gone. Pods and Workloads come and
-    go under new names, so their current decision stays as long as a plan that evicted.
+    `lasts`: whether the plan's preemptor still exists, and is of a kind that stays. Such a preemptor keeps its newest
+    plan, its current decision, and the newest ones that evicted nothing, however old they are. All others come and go
+    under new names: their plans stay as long as a plan that evicted, at most. Only stored times count, so it does not
+    matter which process asks, and since when it runs.
     """
     ordered = sorted(plans, key=_age)
-    by_owner: dict[tuple[str, str, str], list[AgingT]] = {}
+    by_preemptor: dict[tuple[str, ...], list[AgingT]] = {}
     for plan in ordered:
-        by_owner.setdefault(plan.owner, []).append(plan)
-    found = [plan for each in by_owner.values() for plan in _surplus(each, now, retention)]
+        by_preemptor.setdefault(plan.made_for, []).append(plan)
+    found = [plan for each in by_preemptor.values() for plan in _surplus(each, now, retention, lasts)]
     return sorted(found, key=_age)
 
 
@@ -70,16 +77,22 @@ def _age(plan: Aging) -> tuple[float, str]:
     return plan.touched, plan.key[1]
 
 
-def _surplus(plans: Sequence[AgingT], now: float, retention: Retention) -> list[AgingT]:
+def _surplus(
+    plans: Sequence[AgingT], now: float, retention: Retention, lasts: Callable[[AgingT], bool]
+) -> list[AgingT]:
     """Of one preemptor's plans, oldest first."""
     current, ended = plans[-1], [plan for plan in plans if plan.has_ended]
     others = [plan for plan in ended if not plan.evicted]
-    newest = {plan.key for plan in others[-retention.kept :]}
+    newest = {plan.key for plan in others[max(0, len(others) - retention.kept) :]}
+
+    has_current = lasts(current)
 
     def is_surplus(plan: AgingT) -> bool:
         is_old = now - plan.touched >= max(retention.seconds, plan.remembered_seconds)
         if plan is current:
-            return is_old and plan.owner[0] != "PodGroup"
-        return is_old if plan.evicted else plan.key not in newest
+            return is_old and not has_current
+        if plan.evicted:
+            return is_old
+        return plan.key not in newest or (is_old and not has_current)
 
     return [plan for plan in ended if is_surplus(plan)]

@@ -54,7 +54,9 @@ def plan_acts(
 ) -> PlanActs:
     """What is done to carry out plans."""
     promises = known.promises
-    housekeeping = Housekeeping(promises.stored, store, writes, retention, known.clock)
+    housekeeping = Housekeeping(
+        promises.stored, store, writes, retention, known.clock, uid_of=known.mirror.roster.preemptor_uid
+    )
     return PlanActs(store, housekeeping, evictions, promises.reservations, gangs, writes)
 
 

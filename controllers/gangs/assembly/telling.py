@@ -16,7 +16,7 @@ __all__ = ["telling"]
 def telling(known: Known, writer: Writer, gangs: Gangs) -> Telling:
     """The status of PodGroups has writes of its own, so that no plan waits for them."""
     roster, pods = known.mirror.roster, known.waiters
-    reporter = Reporter(writer, roster, pods.waiting, known.clock)
+    reporter = Reporter(writer, roster, pods.waiting, known.clock, lambda key: gangs.get(key) is not None)
     writes = Writes(lambda _key: None)
     status = GroupStatusWriter(gangs, roster, pods.gated, writer, writes, reporter.gathers, known.clock)
     return Telling(reporter, status, writes)

@@ -90,6 +90,11 @@ class StoredPlan:
         return self.owner[1:]
 
     @property
+    def made_for(self) -> tuple[str, ...]:
+        """See `runtime.plans.plan_retention.Aging`."""
+        return *self.owner, self.preemptor
+
+    @property
     def decided(self) -> float | None:
         """When this decision was made last. None if the process died before it wrote the status."""
         return seconds_of(self.status.last_decision_time)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
@@ -96,7 +96,17 @@ class _Told(NamedTuple):
 class Reporter:
     """Writes what was decided where its readers look. Nothing here is needed to go on: faults are logged."""
 
-    def __init__(self, writer: Writer, roster: Roster, waiting: WaitingPods, clock: Clock) -> None:
+    def __init__(
+        self,
+        writer: Writer,
+        roster: Roster,
+        waiting: WaitingPods,
+        clock: Clock,
+        is_followed: Callable[[GroupKey], bool],
+    ) -> None:
+        """`is_followed`: whether there still is such a gang. Only of such gangs something is remembered: what is
+        written about others was on its way when they were forgotten."""
+        self._is_followed = is_followed
         self._writer, self._roster, self._waiting, self._clock = writer, roster, waiting, clock
         self._causes = Causes(clock)
         self._told: dict[GroupKey, _Told] = {}
@@ -244,7 +254,7 @@ class Reporter:
             note = f"plan {plan.name} ended: {ending.message}"
             self._warn(plan.group, ending.reason, note, cause=ending.message)
         # Its pods are woken, and the watch may not show that yet.
-        self._told[plan.group] = _Told("Gathering", frozenset())
+        self._remember(plan.group, _Told("Gathering", frozenset()))
 
     async def cannot_schedule(self, key: GroupKey, effect: CannotSchedule) -> None:
         """Nothing is evicted for this gang: its PodGroup says why. Its pods name the phase, once."""
@@ -279,7 +289,11 @@ class Reporter:
             )
         )
         pods = told.pods & waiting.keys() | {uid for uid in said if uid is not None}
-        self._told[key] = _Told(phase, pods)
+        self._remember(key, _Told(phase, pods))
+
+    def _remember(self, key: GroupKey, told: _Told) -> None:
+        if self._is_followed(key):
+            self._told[key] = told
 
     def _told_before(self, key: GroupKey, text: str) -> frozenset[str]:
         """The gang's pods (UIDs) that a former process has told just this."""
@@ -334,7 +348,9 @@ class Reporter:
 
     def _warn(self, key: GroupKey, reason: str, note: str, *, cause: str) -> None:
         """One event for each cause: a repetition has the note of the first one, so that it becomes a series."""
-        self._event(key, "Warning", reason, "Planning", self._causes.note(key, reason, cause, note))
+        if self._is_followed(key):
+            note = self._causes.note(key, reason, cause, note)
+        self._event(key, "Warning", reason, "Planning", note)
 
     def _pod_event(self, pod: Pod, reason: str, note: str) -> None:
         meta = pod.metadata

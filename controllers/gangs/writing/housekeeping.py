@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Set
+from collections.abc import Callable, Coroutine, Iterable, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -11,7 +11,7 @@ import structlog
 
 from api.clock import Clock
 from api.plan_names import PlanKey
-from controllers.gangs.lifecycle.life import Ending
+from controllers.gangs.lifecycle.life import Ending, GroupKey
 from controllers.gangs.lifecycle.stored_plan import ACTIVE, StoredPlan
 from controllers.gangs.writing.plan_store import PlanStore
 from controllers.gangs.writing.stored import StoredPlans
@@ -51,9 +51,12 @@ def chores(
     now: float,
     retention: Retention,
     evicting: Set[PlanKey] = frozenset(),
+    *,
+    lasts: Callable[[StoredPlan], bool],
 ) -> Chores:
     """What there is to do at `now` (seconds since the epoch). `evicting`: plans whose evictions go on.
 
+    `lasts`: whether the plan's preemptor is a PodGroup that still exists.
     `runtime.plans.plan_retention` says which plans are deleted.
     """
     ordered = sorted(plans, key=lambda plan: (plan.touched, plan.meta.name))
@@ -61,7 +64,7 @@ def chores(
         abandoned=[plan for plan in ordered if plan.active is not None and plan.key not in carried_out],
         unfinished=[plan for plan in ordered if _is_unfinished(plan) and plan.key not in evicting],
         unwritten=[plan for plan in ordered if plan.unwritten is not None],
-        surplus=surplus(ordered, now, retention),
+        surplus=surplus(ordered, now, retention, lasts),
     )
 
 
@@ -73,10 +76,20 @@ class Housekeeping:
     """Does the chores, a few at a time. Faults are logged: the next sweep tries again."""
 
     def __init__(
-        self, stored: StoredPlans, store: PlanStore, writes: Writes, retention: Retention, clock: Clock
+        self,
+        stored: StoredPlans,
+        store: PlanStore,
+        writes: Writes,
+        retention: Retention,
+        clock: Clock,
+        *,
+        uid_of: Callable[[GroupKey], str | None],
     ) -> None:
-        """`writes`: of the gangs. What a gang still writes itself is left alone."""
-        self._stored, self._store, self._writes = stored, store, writes
+        """`writes`: of the gangs. What a gang still writes itself is left alone.
+
+        `uid_of`: the UID of a preemptor that exists.
+        """
+        self._stored, self._store, self._writes, self._uid_of = stored, store, writes, uid_of
         self._retention, self._clock = retention, clock
         self._owed: dict[PlanKey, Ending] = {}
         self._ending: set[PlanKey] = set()
@@ -107,7 +120,8 @@ class Housekeeping:
         if self.next_sweep() > 0.0:
             return
         self._seen, self._swept = self._stored.changes, self._clock.monotonic()
-        due = chores(self._stored, carried_out | self._ending, self._clock.wall(), self._retention, evicting)
+        known, now = carried_out | self._ending, self._clock.wall()
+        due = chores(self._stored, known, now, self._retention, evicting, lasts=self._lasts)
         for plan in due.abandoned[:AT_ONCE]:
             ending = self._owed.get(plan.key, ABANDONED)
             await self._try(plan.key, self._store.end(plan.key, ending, evicting=evicting))
@@ -120,6 +134,10 @@ class Housekeeping:
         for plan in due.surplus[:AT_ONCE]:
             await self._try(plan.key, self._store.delete(plan.key))
         await self._store.whole.sweep()
+
+    def _lasts(self, plan: StoredPlan) -> bool:
+        """A group of the same name that was created later is another preemptor."""
+        return plan.owner[0] == "PodGroup" and self._uid_of(plan.group) == plan.preemptor
 
     def _is_active(self, key: PlanKey) -> bool:
         plan = self._stored.get(key)

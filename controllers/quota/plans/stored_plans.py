@@ -64,6 +64,11 @@ class StoredPlan:
         return self.meta.namespace, self.meta.name
 
     @property
+    def made_for(self) -> tuple[str, ...]:
+        """See `runtime.plans.plan_retention.Aging`."""
+        return self.owner
+
+    @property
     def preemptor(self) -> str:
         """`namespace/name`."""
         return "/".join(self.owner[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import hypothesis.strategies as st
@@ -9,9 +10,11 @@ import pytest
 from hypothesis import given
 
 from api.meta import ObjectMeta
+from api.plan_names import PlanKey
 from api.plans import Phase, PreemptionPlanSpec, PreemptionPlanStatus, Preemptor
 from controllers.gangs.lifecycle.stored_plan import ACTIVE, StoredPlan
-from controllers.gangs.writing.housekeeping import chores
+from controllers.gangs.writing.housekeeping import Chores
+from controllers.gangs.writing.housekeeping import chores as chores_of
 from runtime.plans.plan_retention import Retention
 
 DAY = 86400.0
@@ -28,11 +31,12 @@ def stored(
     touched: float = 0.0,
     evicted: bool = False,
     owner: str = "hero",
+    uid: str = "uid",
     kind: Literal["PodGroup", "Pod"] = "PodGroup",
     finalized: bool = False,
 ) -> StoredPlan:
     spec = PreemptionPlanSpec(
-        preemptor=Preemptor(kind, "reprieve.dev/v1alpha1", "team", owner, "uid", 1),
+        preemptor=Preemptor(kind, "reprieve.dev/v1alpha1", "team", owner, uid, 1),
         outcome="Fits",
         reason="",
     )
@@ -42,13 +46,29 @@ def stored(
         status=PreemptionPlanStatus(phase=phase),
         finalized=finalized,
         committed=touched,
-        preemptor="uid",
+        preemptor=uid,
         touched=touched,
         evicting=1.0 if evicted else 0.0,
         bound=0.0,
         in_vain=None,
         spec=spec if phase in ACTIVE else None,
     )
+
+
+def chores(
+    plans: list[StoredPlan],
+    carried_out: set[PlanKey],
+    now: float,
+    retention: Retention,
+    lasts: Callable[[StoredPlan], bool] = lambda plan: plan.owner[0] == "PodGroup",
+) -> Chores:
+    """If nothing else is said, every PodGroup still exists."""
+    return chores_of(plans, carried_out, now, retention, lasts=lasts)
+
+
+def gone(_: StoredPlan) -> bool:
+    """No preemptor exists any longer."""
+    return False
 
 
 def names(plans: list[StoredPlan]) -> list[str]:
@@ -69,6 +89,51 @@ def test_a_plan_that_evicted_stays_a_day() -> None:
 def test_the_current_decision_stays_however_old_it_is() -> None:
     plans = [stored("only", "Bound", touched=0.0, evicted=True)]
     assert names(chores(plans, set(), 100 * DAY, RETENTION).surplus) == []
+
+
+@pytest.mark.parametrize(("phase", "evicted"), [("Bound", True), ("Unschedulable", False)])
+def test_the_current_decision_for_a_group_that_is_gone_stays_a_day(phase: Phase, evicted: bool) -> None:
+    plans = [stored("only", phase, touched=5.0, evicted=evicted)]
+    assert names(chores(plans, set(), DAY + 4.0, RETENTION, gone).surplus) == []
+    assert names(chores(plans, set(), DAY + 5.0, RETENTION, gone).surplus) == ["only"]
+
+
+def test_of_a_group_that_is_gone_nothing_stays_longer_than_a_day() -> None:
+    """Also the last ones that evicted nobody go, and before that only so many of them are kept as of any other."""
+    plans = [stored(f"p{number}", touched=number) for number in range(5)]
+    assert names(chores(plans, set(), 10.0, RETENTION, gone).surplus) == ["p0", "p1"]
+    assert names(chores(plans, set(), DAY + 10.0, RETENTION, gone).surplus) == ["p0", "p1", "p2", "p3", "p4"]
+
+
+def test_a_plan_that_is_not_over_stays_although_its_group_is_gone() -> None:
+    """Its end is written first, and its begun units are finished."""
+    plans = [stored("old", touched=0.0), stored("only", "Evicting", touched=0.0, evicted=True)]
+    due = chores(plans, set(), 2 * DAY, RETENTION, gone)
+    assert names(due.abandoned) == ["only"]
+    assert names(due.surplus) == ["old"]
+
+
+def test_a_group_made_anew_under_the_same_name_keeps_only_its_own_decision() -> None:
+    """Whichever of both decided last."""
+    plans = [
+        stored("former", "Bound", touched=0.0, evicted=True, uid="former"),
+        stored("mine", "Bound", touched=1.0, evicted=True, uid="present"),
+        stored("late", "Aborted", touched=2.0, evicted=True, uid="former"),
+    ]
+    due = chores(plans, set(), 2 * DAY, RETENTION, lambda plan: plan.preemptor == "present")
+    assert names(due.surplus) == ["former", "late"]
+
+
+def test_what_a_former_group_of_the_name_decided_takes_no_place_of_the_present_one() -> None:
+    plans = [stored(f"old{number}", touched=10.0 + number, uid="former") for number in range(3)]
+    plans += [stored(f"new{number}", touched=float(number), uid="present") for number in range(3)]
+    due = chores(plans, set(), 20.0, RETENTION, lambda plan: plan.preemptor == "present")
+    assert names(due.surplus) == []
+
+
+def test_none_may_be_kept_but_the_current_decision() -> None:
+    plans = [stored(f"p{number}", touched=number) for number in range(3)]
+    assert names(chores(plans, set(), 10.0, Retention(DAY, kept=0)).surplus) == ["p0", "p1"]
 
 
 @pytest.mark.parametrize("evicted", [True, False])
