@@ -57,8 +57,8 @@ class Evictions:
         self._tasks: dict[PlanKey, asyncio.Task[None]] = {}
         self._victims: dict[PlanKey, frozenset[str]] = {}
         """Of the plans at work: UIDs."""
-        self._proven: set[str] = set()
-        """Units (UIDs) that were begun, as their marks show or have shown."""
+        self._proven: dict[PlanKey, set[str]] = {}
+        """By plan, until its evictions are over: units (UIDs) that were begun, as their marks show or have shown."""
         self._rehearsals: set[asyncio.Task[None]] = set()
         self._notices: dict[str, asyncio.Task[None]] = {}
         """Units (UIDs) that were left in pieces, and whose PodGroup does not say so yet."""
@@ -95,6 +95,8 @@ class Evictions:
         key = (plan.namespace, plan.name)
         if key not in self._tasks and (self.unfinished(plan) or self.evictor.marked(plan)):
             self._spawn(plan, self._finish(plan))
+        elif key not in self._tasks:
+            self._proven.pop(key, None)
 
     async def left_in_pieces(
         self, plan: ActivePlan, victim: Victim, left: Sequence[VictimPod], why: str
@@ -174,6 +176,7 @@ class Evictions:
             elif not await self.evictor.withdraw(self.evictor.marked(plan)):
                 await asyncio.sleep(RETRY_SECONDS)
         key = plan.namespace, plan.name
+        self._proven.pop(key, None)
         try:
             await self.store.let_go(key)
         except PlanNotStoredError as error:
@@ -200,8 +203,9 @@ class Evictions:
         All pods that are left have, or had, our mark: it was written before the first one was evicted. The plan alone
         proves nothing.
         """
-        begun = self.store.begun((plan.namespace, plan.name))
-        return [victim for victim in plan.spec.victims if victim.uid in begun and self._is_in_pieces(victim)]
+        key = plan.namespace, plan.name
+        begun = self.store.begun(key)
+        return [each for each in plan.spec.victims if each.uid in begun and self._is_in_pieces(key, each)]
 
     def left(self, plan: ActivePlan, begun: Container[str]) -> set[str]:
         """Those of the units (UIDs) that have begun, and have pods left whose deletion was not accepted yet."""
@@ -211,11 +215,11 @@ class Evictions:
             if victim.uid in begun and any(map(self.evictor.remains, victim.pods))
         }
 
-    def _is_in_pieces(self, victim: Victim) -> bool:
+    def _is_in_pieces(self, plan: PlanKey, victim: Victim) -> bool:
         left = [pod for pod in victim.pods if self.evictor.remains(pod)]
         if left and all(map(self.evictor.may_be_marked, left)):
-            self._proven.add(victim.uid)
-        return 0 < len(left) < len(victim.pods) and victim.uid in self._proven
+            self._proven.setdefault(plan, set()).add(victim.uid)
+        return 0 < len(left) < len(victim.pods) and victim.uid in self._proven.get(plan, ())
 
 
 class _Permission:
