@@ -355,6 +355,7 @@ class Answering:
         """
         turned_down, leading = msgspec.json.decode(notice, type=TurnedDown), self._controller.leading
         if leading is not None:
+            leading.unanswered.miss()
             leading.waking.told(turned_down)
         return leading is not None
 

@@ -22,6 +22,7 @@ from controllers.gangs.planning.outcomes import Outcomes
 from controllers.gangs.planning.partial_gangs import PartialGangs
 from controllers.gangs.planning.stopped_gangs import StoppedGangs
 from controllers.gangs.planning.turns import Waits
+from controllers.gangs.planning.unanswered import Unanswered
 from controllers.gangs.pod_events import Hear
 from controllers.gangs.scheduler.callers import Callers
 from controllers.gangs.timekeeping import Timekeeper
@@ -74,7 +75,8 @@ class Leading:
         retention = configuration.retention()
         self._acts = evicting.plan_acts(known, store, self.evictions, gangs, self.writes, retention)
 
-        self.arrivals = Arrivals(roster, known.promises.has_asked)
+        self.unanswered = Unanswered(self.callers.has_called, clock)
+        self.arrivals = Arrivals(roster, known.promises.has_asked, self.unanswered.may_concern)
         self.lessons = planning.lessons(known, configuration, reporter)
         self._verdicts = planning.verdicts(known, store, self.lessons, self.arrivals)
         self._resuming = evicting.resuming(
@@ -111,6 +113,7 @@ class Leading:
                 tasks.create_task(self.gates.run(), name="gates")
                 tasks.create_task(self.telling.run(), name="group status")
                 tasks.create_task(self.strays.run(), name="strays")
+                tasks.create_task(self.unanswered.run(), name="unanswered calls")
 
     @property
     def acts(self) -> bool:
@@ -123,6 +126,7 @@ class Leading:
         `faults`: annotations that cannot be read. They are reported to users again.
         """
         self._resuming.resume()
+        self.unanswered.take_over()
         self.strays.begin()
         self._has_taken_over = True
         for fault in faults:

@@ -185,6 +185,42 @@ def test_without_us_ordinary_pods_are_scheduled_and_nobody_is_evicted(
     sandbox.wait_bound("urgent")
 
 
+STALL_SECONDS = 6.0
+"""The scheduler waits one second for an answer of filter, and tries again meanwhile."""
+
+
+@pytest.mark.parametrize("how", ["stands still", "is killed"])
+def test_room_that_a_pod_took_while_nobody_answered_is_made_again(
+    reprieve_with: ReprieveFactory, how: str
+) -> None:
+    """The pod has not passed us by: it is preempted by an ordinary plan, and the gang is bound on that node."""
+    plane, sandbox = reprieve_with()
+    node = sandbox.node("n0", cpu="1")
+    sandbox.filler("low", node, 1, priority=5, finalizers=["reprieve.dev/linger"])
+    members = sandbox.gang("hero", 1, priority=100)
+    wait_for(sandbox.history.evicted, what=sandbox.report)
+    if how == "stands still":
+        plane.reprieve.pause()
+        until = time.monotonic() + STALL_SECONDS
+        take_the_room(sandbox)
+        time.sleep(max(0.0, until - time.monotonic()))
+        plane.reprieve.resume()
+    else:
+        plane.reprieve.kill()
+        take_the_room(sandbox)
+        plane.start_reprieve()
+    sandbox.wait_bound(*members)
+    assert sandbox.history.evictions() == {"low-0": 1, "thief": 1}
+    assert not any(plan["status"].get("takenNodes") for plan in sandbox.plans("hero"))
+
+
+def take_the_room(sandbox: Sandbox) -> None:
+    """The victim goes, and a pod of the same scheduler gets its room."""
+    sandbox.pod("thief", priority=10)
+    sandbox.release("low-0")
+    sandbox.wait_bound("thief")
+
+
 REFUSED_SECONDS = 15.0
 """How long bindings are refused once the first plan has ended: the refused nodes are tried again twice."""
 

@@ -1,7 +1,8 @@
 """Who comes to the room that plans are freeing without asking: pods of other schedulers, and pods with a nodeName.
 
 Filter notes each pod that it lets onto a node with reserved room (`Grants`). A pod that is bound there without such a
-note never asked. Known of pods that come while this process leads.
+note never asked, unless nobody may have answered when it did (`Unanswered`). Known of pods that come while this process
+leads.
 """
 
 from __future__ import annotations
@@ -38,9 +39,12 @@ class _Watched:
 class Arrivals:
     """Watches the nodes where plans evict, from the first eviction to the plan's end. Kept until it is forgotten."""
 
-    def __init__(self, roster: Roster, has_asked: Callable[[str, str], bool]) -> None:
-        """`has_asked`: whether filter let the pod (UID) onto the node."""
-        self._roster, self._has_asked = roster, has_asked
+    def __init__(
+        self, roster: Roster, has_asked: Callable[[str, str], bool], may_have_asked: Callable[[Pod], bool]
+    ) -> None:
+        """`has_asked`: whether filter let the pod (UID) onto the node. `may_have_asked`: whether it may have asked in
+        vain."""
+        self._roster, self._has_asked, self._may_have_asked = roster, has_asked, may_have_asked
         self._watched: dict[GroupKey, _Watched] = {}
 
     def watch(self, plan: ActivePlan) -> None:
@@ -72,5 +76,5 @@ class Arrivals:
         for watched in self._watched.values():
             if watched.concerns(uid, pod, gang):
                 watched.known.add(uid)
-                if not self._has_asked(uid, pod.spec.node_name):
+                if not (self._has_asked(uid, pod.spec.node_name) or self._may_have_asked(pod)):
                     watched.taken.add(pod.spec.node_name)
