@@ -8,15 +8,23 @@ from typing import Final
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from hack.controlplane.plane import ControlPlane
 from hack.metrics import SUFFIXES, metrics
 from tests.kit.monitoring import expressions
 from tests.kit.promql import Named, named
 
-__all__ = ["asked", "asked_of_webhooks", "differences", "not_served"]
+__all__ = ["asked", "asked_of_webhooks", "differences", "not_served", "read_metrics"]
 
 MANAGER: Final = "reprieve_multikueue_"
 """Only a process that manages several clusters has them."""
 WEBHOOK_CHECKS: Final = ("certificate", "facts")
+
+
+def read_metrics(plane: ControlPlane) -> dict[str, float]:
+    """Values by name and labels, of the plane's process of reprieve."""
+    lines = _text(plane.ops_url).splitlines()
+    pairs = (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    return {name: float(value) for name, value in pairs}
 
 
 def asked_of_webhooks(selector: Named) -> bool:

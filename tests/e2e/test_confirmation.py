@@ -5,12 +5,11 @@ What a scheduler does that says nothing for a minute is in test_stress.py: there
 
 from __future__ import annotations
 
-import urllib.request
-
 import pytest
 
 from controllers.gangs.mirror.waiting import PULSE_NODE
 from hack.controlplane.plane import ControlPlane
+from tests.e2e.served import read_metrics
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, condition, wait_for
 
 
@@ -59,14 +58,6 @@ def test_an_attempt_before_the_last_sibling_existed_confirms(sandbox: Sandbox) -
     assert sandbox.history.evictions() == {"low-0-0": 1, "low-1-0": 1}
     for name in ("hero-0", "hero-1"):
         assert PULSE_NODE not in sandbox.history.nominations(name)
-
-
-def read_metrics(plane: ControlPlane) -> dict[str, float]:
-    """Values by name and labels."""
-    with urllib.request.urlopen(f"{plane.ops_url}/metrics") as answer:  # noqa: S310  # our own URL
-        lines = answer.read().decode().splitlines()
-    pairs = (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
-    return {name: float(value) for name, value in pairs}
 
 
 def test_members_that_fit_only_when_the_first_one_runs_are_not_waited_for(sandbox: Sandbox) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,8 @@ from hack.controlplane.plane import ControlPlane
 from runtime.mirror.resources import PLANS
 from runtime.plans.plan_objects import PlanNotStoredError
 from runtime.plans.plan_retention import Retention
-from tests.e2e.support import REPRIEVE, Sandbox
+from tests.e2e.served import read_metrics
+from tests.e2e.support import REPRIEVE, PlaneFactory, Sandbox, SandboxFactory, wait_for
 from tests.kit.connected import connected
 
 MEBIBYTE = 1024 * 1024
@@ -53,7 +55,9 @@ def with_plans(kubeconfig: Path, act: Callable[[Plans], Awaitable[None]]) -> Non
             stored = StoredPlans(lambda _: None)
             store = PlanStore(Writer(client, SYSTEM_CLOCK), stored, stored.upsert, SYSTEM_CLOCK)
             writes = Writes(lambda _: None)
-            housekeeping = Housekeeping(stored, store, writes, Retention(86400, 3), SYSTEM_CLOCK)
+            housekeeping = Housekeeping(
+                stored, store, writes, Retention(86400, 3), SYSTEM_CLOCK, uid_of=lambda _: "uid"
+            )
             found = msgspec.json.decode(await client.request("GET", PLANS.path), type=List[PreemptionPlan])
             for plan in found.items:
                 stored.upsert(plan)
@@ -132,6 +136,46 @@ def test_the_last_three_per_preemptor_are_kept_and_all_that_evicted(alone: Sandb
     assert sorted(plan["spec"]["victimPods"] for plan in alone.plans("hero")) == [1, 4, 5, 6]
     assert len(alone.plans("other")) == 1
     alone.remove()
+
+
+WAVES = 4
+AT_ONCE = 5
+RETENTION_SECONDS = 3
+KINDS = {"evicts": "1", "large": "100"}
+"""CPUs of the only member."""
+
+
+def test_gangs_come_and_go_and_leave_no_plans(planes: PlaneFactory, sandboxes: SandboxFactory) -> None:
+    """Half of them evict, the others fit nowhere. Names are new each time. While a group exists, its decision stays."""
+    planning = {"planRetentionSeconds": RETENTION_SECONDS}
+    plane = planes(reprieve=True, reprieve_settings={"planning": planning})
+    sandbox = sandboxes(plane)
+    nodes = sandbox.nodes(AT_ONCE, cpu="1")
+    stays = sandbox.gang("stays", 1, priority=1, cpu="100")
+    sandbox.wait_plan("stays", "Unschedulable")
+    for wave in range(WAVES):
+        pods = [
+            pod for each, node in enumerate(nodes) for pod in sandbox.filler(f"low-{wave}-{each}", node, 1)
+        ]
+        sizes = {f"{kind}-{wave}-{each}": cpu for each in range(AT_ONCE) for kind, cpu in KINDS.items()}
+        members = {name: sandbox.gang(name, 1, priority=100, cpu=cpu)[0] for name, cpu in sizes.items()}
+        sandbox.wait_bound(*(member for name, member in members.items() if name.startswith("evicts")))
+        sandbox.wait_gone(*pods)
+        for name, member in members.items():
+            sandbox.wait_plan(name, "Bound" if name.startswith("evicts") else "Unschedulable")
+            sandbox.delete_group(name)
+            sandbox.delete_pod(member)
+        sandbox.wait_gone(*members.values())
+    wait_for(lambda: names_of_preemptors(sandbox) == {"stays"}, what=sandbox.report)
+    time.sleep(RETENTION_SECONDS)
+    assert names_of_preemptors(sandbox) == {"stays"}
+    assert not set(stays) & sandbox.bound().keys()
+    named = [series for series in read_metrics(plane) if any(f"{kind}-" in series for kind in KINDS)]
+    assert not named
+
+
+def names_of_preemptors(sandbox: Sandbox) -> set[str]:
+    return {plan["spec"]["preemptor"]["name"] for plan in sandbox.plans()}
 
 
 def test_an_active_plan_that_is_deleted_stays_until_it_ends(alone: Sandbox) -> None:

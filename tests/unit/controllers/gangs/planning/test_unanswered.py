@@ -133,7 +133,7 @@ async def test_room_that_was_lost_while_another_replica_answered_is_made_again_o
     """It could not reach this process, and names the pods that it turned down."""
     async with staged(*cluster()) as stage:
         await answering(stage)
-        notice = msgspec.json.encode(TurnedDown())
+        notice = msgspec.json.encode(TurnedDown({}, []))
         assert Answering(stage.controller, lambda: True).told(notice)
         await lose_the_room(stage)
         assert taken(stage) is None
