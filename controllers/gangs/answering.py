@@ -245,6 +245,7 @@ class Answering:
 
     def attempted(self, pod: Pod) -> None:
         """What filter let the pod do in an earlier attempt counts no longer."""
+        self._controller.asked_about(pod.metadata.uid)
         self._promises.attempted(pod.metadata.uid)
 
     def barred(self, pod: Pod, names: Iterable[str]) -> list[str]:

@@ -143,6 +143,11 @@ class GangController:
         at which its term has begun."""
         return self._begun.waking if self._begun is not None else None
 
+    def asked_about(self, uid: str) -> None:
+        """A scheduler tries the pod (UID), which the mirror need not know."""
+        if self._begun is not None:
+            self._begun.unknown.asked(uid)
+
     def _prepared(self, snapshot: Snapshot, namespace: str) -> Snapshot | None:
         deciding = self.deciding
         return deciding.lessons.prepared(snapshot, namespace) if deciding is not None else None

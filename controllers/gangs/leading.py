@@ -26,6 +26,7 @@ from controllers.gangs.planning.unanswered import Unanswered
 from controllers.gangs.pod_events import Hear
 from controllers.gangs.scheduler.callers import Callers
 from controllers.gangs.timekeeping import Timekeeper
+from controllers.gangs.waking.unknown_pods import UnknownPods
 from controllers.gangs.writing.plan_store import PlanStore
 from controllers.gangs.writing.writer import Writer
 from controllers.gangs.writing.writes import Writes
@@ -66,6 +67,7 @@ class Leading:
         self.lone = planning.lone_preemptors(known, gangs, asking, settings.backoff)
         self.evidence = waking.evidence(known, gangs, asking, self.lone)
         self.waking = waking.waking(known, gangs, asking, self.evidence, self.writes)
+        self.unknown = UnknownPods(roster.is_known, self._forget_pod, clock)
         self.gates = waking.gates(known, configuration.gates, writer, gangs)
 
         store = PlanStore(writer, known.promises.stored, known.plans.apply, clock)
@@ -100,7 +102,9 @@ class Leading:
         following = planning.following(known, gangs, evidence, turns, performer, self.waking, self.telling)
         stopped = StoppedGangs(groups, gangs, known.mirror.roster, known.clock)
         waits = Waits(gangs, verdicts, singles)
-        timekeeper = Timekeeper((evidence, lessons, waits, self.waking, self._acts, stopped, pieces))
+        timekeeper = Timekeeper(
+            (evidence, lessons, waits, self.waking, self._acts, stopped, pieces, self.unknown)
+        )
         mirror, clock = known.mirror, known.clock
         return Planner(mirror, following, turns, self.waking, timekeeper, clock, self._nudged)
 
@@ -153,6 +157,11 @@ class Leading:
             "waking": self.waking.pod_changed,
             "gates removed": lambda uid, _: self._gate_removed(uid),
         }
+
+    def _forget_pod(self, uid: str) -> None:
+        """No event says that the pod is gone, since none has said that it came."""
+        for hear in self.hearers().values():
+            hear(uid, None)
 
     def _gate_removed(self, uid: str) -> None:
         """If the pod was the last one of its group with our scheduling gate, the gang hears that."""

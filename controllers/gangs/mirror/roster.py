@@ -357,6 +357,10 @@ class Roster:
             return "it is gone"
         return admits(view.pod_class, shape, node)
 
+    def is_known(self, uid: str) -> bool:
+        """Whether the tables have the pod."""
+        return self._tables.pod(uid) is not None
+
     def view(self, uid: str) -> PodView | None:
         """The pod as the tables have it; None if it is gone."""
         row = self._tables.pod(uid)

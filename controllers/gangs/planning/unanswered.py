@@ -60,7 +60,7 @@ class Unanswered:
     def may_concern(self, pod: Pod) -> bool:
         """Whether the pod, which has just been bound, may have asked when this process did not answer.
 
-        What its scheduler was told before does not matter: another attempt may have had no answer.
+        Earlier answers do not matter: its last attempt may have had none.
         """
         if not _by_scheduler(pod):
             return False

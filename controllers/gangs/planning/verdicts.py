@@ -98,7 +98,7 @@ class Verdicts:
             await self._store.judge(key, verdict, message, generation=generation, taken=room.taken)
         except PlanNotStoredError as error:
             log.warning("a verdict could not be stored", plan=verdict.former.name, error=str(error))
-        if verdict.in_vain:
+        if verdict.in_vain and self._roster.preemptor_uid(group) is not None:
             self._grounds[group] = _Grounds(
                 generation, self._counters(group, room.taken | self._taken(group))
             )

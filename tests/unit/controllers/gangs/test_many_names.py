@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -62,7 +63,10 @@ class Round:
                 self._add(bound(self._there[name], where))
         await self._settle()
         phases = Counter(stage.phases())
+        last = [each for each in self._there.values() if isinstance(each, Pod)]
         self._go(*list(self._there))
+        await self._settle()
+        self._ask(last)  # the scheduler has not seen yet that they are gone
         await self._settle()
         return phases
 
@@ -103,9 +107,9 @@ class Round:
             if (there := self._there.pop(name, None)) is not None:
                 self._stage.delete(there)
 
-    def _ask(self) -> None:
-        """The scheduler tries every pod."""
-        for each in self._there.values():
+    def _ask(self, pods: Iterable[Any] = ()) -> None:
+        """The scheduler tries these pods, or every pod that is there."""
+        for each in pods or self._there.values():
             if isinstance(each, Pod) and not each.spec.node_name:
                 self._stage.filter(each, *(each.spec.node_selector or {}).values())
 

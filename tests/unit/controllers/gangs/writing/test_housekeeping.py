@@ -99,7 +99,7 @@ def test_the_current_decision_for_a_group_that_is_gone_stays_a_day(phase: Phase,
 
 
 def test_of_a_group_that_is_gone_nothing_stays_longer_than_a_day() -> None:
-    """Also the last ones that evicted nobody go, and before that only so many of them are kept as of any other."""
+    """The last ones that evicted nothing are no exception. Before, as many are kept as of other preemptors."""
     plans = [stored(f"p{number}", touched=number) for number in range(5)]
     assert names(chores(plans, set(), 10.0, RETENTION, gone).surplus) == ["p0", "p1"]
     assert names(chores(plans, set(), DAY + 10.0, RETENTION, gone).surplus) == ["p0", "p1", "p2", "p3", "p4"]
