@@ -77,7 +77,7 @@ class PlanningConfiguration(Section):
     machine. It is counted and not measured, so the plan is the same on every machine. 0: the first plan counts.
     planDeadlineSeconds: how long after its commit a plan ends, with its reservation.
     backoff*Seconds: between two plans for a gang that does not fit.
-    keptPlansPerPreemptor: ended plans that evicted nothing, the newest ones. The current one stays while its PodGroup exists.
+    keptPlansPerPreemptor: how many ended plans without evictions stay. The current one stays with its PodGroup.
     planRetentionSeconds: how long ended plans that evicted pods stay, and all plans of PodGroups that are gone.
     overdueSeconds: a pod that is still there this long after its deletion time counts as staying, and is no victim.
     maxWatchAgeSeconds: not ready when the API server has been silent for longer.
