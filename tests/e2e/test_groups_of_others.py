@@ -90,7 +90,7 @@ def test_a_pod_takes_the_node_of_the_younger_pod_of_a_native_group(sandbox: Sand
     first = sandbox.node("n-0", cpu="1")
     policy = {"schedulingPolicy": {"gang": {"minCount": 1}}, "disruptionMode": {"all": {}}}
     create(sandbox, NATIVE, "PodGroup", "native", policy)
-    group = {"schedulingGroup": {"podGroupName": "native"}}
+    group: Any = {"schedulingGroup": {"podGroupName": "native"}}
     older = sandbox.pod("older", nodeSelector={"kubernetes.io/hostname": first}, **group)
     sandbox.wait_running(older)
     second = sandbox.node("n-1", cpu="1")

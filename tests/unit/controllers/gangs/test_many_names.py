@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any, Final
 
 import msgspec
@@ -72,7 +72,7 @@ class Round:
 
     def _comes(self, name: str, each: int) -> None:
         """One gang of each kind, and what it evicts."""
-        victim = {"requests": BIG, "priority": 1}
+        victim: dict[str, Any] = {"requests": BIG, "priority": 1}
         low = f"low-{name}"
         self._add(
             # It evicts a pod of another namespace, and runs.
@@ -107,7 +107,7 @@ class Round:
             if (there := self._there.pop(name, None)) is not None:
                 self._stage.delete(there)
 
-    def _ask(self, pods: Iterable[Any] = ()) -> None:
+    def _ask(self, pods: Collection[Any] = ()) -> None:
         """The scheduler tries these pods, or every pod that is there."""
         for each in pods or self._there.values():
             if isinstance(each, Pod) and not each.spec.node_name:
