@@ -7,6 +7,7 @@ from typing import Final, Literal
 from api.clock import Clock
 from api.times import rfc3339
 from api.workloads import Workload
+from controllers.multikueue.life.belonging import belonging, find
 from controllers.multikueue.life.decision import CloseGate, DeleteCopy, DeleteJob, EndTurn, OpenGate, There
 from controllers.multikueue.life.seen import Seen
 from controllers.multikueue.metrics import ADMITTED, DISPATCHED, ORPHANS, TO_GATE, TURNS
@@ -49,7 +50,7 @@ class Telling:
             case CloseGate(why=why):
                 text = f"{cluster} may no longer preempt for Workload {name}: {why}"
                 self._of_workload(seen, "Normal", "PreemptionGateClosed", text)
-            case DeleteCopy() | DeleteJob() if not seen.attempt:
+            case DeleteCopy() | DeleteJob() if _is_left(act, seen, cluster):
                 ORPHANS.labels(cluster, "Job" if isinstance(act, DeleteJob) else "Workload").inc()
             case _:
                 pass
@@ -69,6 +70,18 @@ class Telling:
             meta = seen.job.metadata
             job = Reference("batch/v1", "Job", meta.namespace, meta.name, meta.uid)
             self._recorder.event(job, type_, reason, ACTION, note)
+
+
+def _is_left(act: DeleteCopy | DeleteJob, seen: Seen, cluster: str) -> bool:
+    """Whether what was deleted belonged to no present attempt."""
+    if not seen.attempt:
+        return True
+    where = find(seen, cluster)
+    things = (where.copy, where.job) if where is not None else ()
+    return any(
+        thing is not None and thing.uid == act.uid and belonging(thing, seen, cluster) == "Former"
+        for thing in things
+    )
 
 
 def _queue(seen: Seen) -> str:
