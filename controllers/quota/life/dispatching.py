@@ -16,6 +16,7 @@ import msgspec
 from api.workloads import EVICTED, QUOTA_RESERVED, AdmissionCheckState
 from controllers.quota.life.draft import MESSAGE, Draft
 from controllers.quota.life.retries import sync_checks
+from quota.cycle.queues import FAILED_CHECKS
 from quota.state.workloads import attempt_of
 from runtime.exchange.dispatch_reports import CheckReport, Dispatched
 
@@ -112,10 +113,15 @@ def _name_clusters(draft: Draft, said: Dispatched) -> bool:
 
 
 def _set_check(draft: Draft, report: CheckReport) -> None:
-    """Only another state is a transition. A check that the Workload does not have is left out."""
+    """Only another state is a transition. A check that the Workload does not have is left out.
+
+    A check that has failed stays so for this quota, whoever has written that: the manager may not have seen it yet.
+    """
     checks = list(draft.status.admission_checks or ())
     for index, before in enumerate(checks):
-        if before.name == report.name:
+        if before.name == report.name and (
+            before.state not in FAILED_CHECKS or report.state in FAILED_CHECKS
+        ):
             checks[index] = _check(draft, before, report)
     if checks != list(draft.status.admission_checks or ()):
         draft.status.admission_checks = checks

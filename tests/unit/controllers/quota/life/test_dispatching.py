@@ -235,6 +235,19 @@ ENDS: Final[dict[str, tuple[Any, dict[str, Any]]]] = {
 }
 
 
+@pytest.mark.parametrize("state", ["Retry", "Rejected"])
+def test_a_check_that_somebody_fails_by_hand_stays_so_whatever_is_reported(state: Any) -> None:
+    """3841. The manager still reports Ready: it has not seen the other state yet."""
+    by_hand = AdmissionCheckState("mk", state, at(9), "by hand")
+    item = with_check(running(), by_hand)
+    step = look(item, 10, report(running(), check=READY, cluster="east", may_run=True))
+    if state == "Rejected":
+        assert check_of(step.workload) == by_hand
+        assert is_true(step.workload, "DeactivationTarget")
+    else:
+        assert is_true(step.workload, "Evicted")
+
+
 @pytest.mark.parametrize("is_admitted", [True, False], ids=["admitted", "chosen"])
 @pytest.mark.parametrize("how", ENDS)
 def test_quota_and_cluster_stay_until_nothing_runs_there(how: str, is_admitted: bool) -> None:
