@@ -71,8 +71,8 @@ def test_the_next_gate_opens_when_the_turn_is_over_and_the_first_is_closed(boxes
     box.until_no_copy(workload, "alpha")
 
 
-def test_equal_costs_go_by_the_signal_that_was_seen_first_and_the_gate_stays_open(boxes: Boxes) -> None:
-    """Nobody else waits for a turn when the first one is over: its gate stays open."""
+def test_a_gate_stays_open_when_no_other_cluster_waits_for_a_turn(boxes: Boxes) -> None:
+    """Also when the time of its turn is over."""
     box = boxes("alone", alpha=2, beta=2)
     box.fill("alpha", "low", 2, priority=1, stays=True)
     box.fill("beta", "high", 2, priority=9)
