@@ -114,6 +114,27 @@ def test_what_a_lost_watch_did_not_say_is_not_taken_for_nothing(boxes: Boxes, tr
     assert all("deletionTimestamp" in each["metadata"] for each in left), left
 
 
+@SELDOM
+def test_a_job_that_has_lost_its_copy_is_stopped_before_its_quota_goes_back(boxes: Boxes, trio: Trio) -> None:
+    """7350: nobody else stops it, because its worker's reprieve is away. Its pods take their time."""
+    box = boxes("stray")
+    box.job("train", 2, finalizers=True)
+    workload = box.workload_of("train")
+    cluster = box.until_admitted(workload)
+    place, other = box.places[cluster], _other(box, cluster)
+    place.until_running("train", 2)
+    trio.stop(cluster)
+    place.client.delete(KUEUE, "Workload", workload, box.name)
+    place.client.patch(KUEUE, "Workload", workload, {"metadata": {"finalizers": None}}, box.name)
+    wait_for(lambda: place.is_suspended("train"), what=box.story)
+    assert box.manager.is_true(workload, "QuotaReserved")
+    assert box.manager.get(workload)["status"]["clusterName"] == cluster
+    box.let_go(cluster, "train")
+    wait_for(lambda: box.manager.get(workload)["status"].get("clusterName") == other, what=box.story)
+    box.places[other].until_running("train", 2)
+    wait_for(lambda: place.find_job("train") is None, what=box.story)
+
+
 @pytest.mark.parametrize("how", [pytest.param("Background", marks=SELDOM), "Orphan"])
 def test_no_copy_stays_when_the_job_is_deleted(boxes: Boxes, trio: Trio, how: str) -> None:
     """15488, 5452: also while the worker is away, and with --cascade=orphan."""
