@@ -56,7 +56,7 @@ class KueueWorker:
         self._client, self._honours_gates, self._stale = client, honours_gates, stale
         self._before: dict[str, Json] = {}
         """By UID: each Workload as it was one look ago."""
-        self._end = threading.Event()
+        self._end, self._looking = threading.Event(), threading.Lock()
         self._thread = threading.Thread(target=self._run, name="Kueue's worker", daemon=True)
         self.errors: list[str] = []
         """What the API server refused, but for conflicts."""
@@ -69,9 +69,16 @@ class KueueWorker:
         self._end.set()
         self._thread.join()
 
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Inside, it looks at nothing."""
+        with self._looking:
+            yield
+
     def _run(self) -> None:
         while not self._end.wait(LOOK_SECONDS):
-            self.look()
+            with self._looking:
+                self.look()
 
     def look(self) -> None:
         """One look at everything."""

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack
+from typing import Final
 
 import pytest
 
+from api.dispatch_words import ASKS
 from api.multikueue import DISPATCHED_BY
+from hack.controlplane.client import Json
 from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.support import REPRIEVE, wait_for
 from tests.kit.multicluster.rules import RULES
 from tests.multicluster.box import Box, Boxes
+from tests.multicluster.copies import copies_made, copies_that_changed
 from tests.multicluster.kueue_worker import KueueWorker
 from tests.multicluster.often import SELDOM
 from tests.multicluster.recorder import Recorder
 from tests.multicluster.trio import WORKERS, Trio
+
+REST_SECONDS: Final = 60.0
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -42,17 +49,27 @@ class Played:
 
 @pytest.fixture
 def played(trio: Trio, boxes: Boxes) -> Iterator[Callable[..., Played]]:
-    """`played("name", alpha=2, stale=True)`: see KueueWorker."""
+    """`played("name", alpha=2, stale=True)`: see KueueWorker. `ours`: workers that reprieve manages."""
     with ExitStack() as stack:
 
-        def make(name: str, *, honours_gates: bool = True, stale: bool = False, **cpus: int) -> Played:
+        def make(
+            name: str,
+            *,
+            honours_gates: bool = True,
+            stale: bool = False,
+            ours: Collection[str] = (),
+            **cpus: int,
+        ) -> Played:
             recorder = Recorder(trio)
             stack.callback(recorder.close)
+            for worker in ours:
+                trio.start(worker)
             workers = {
                 worker: stack.enter_context(
                     KueueWorker(trio.client(worker), honours_gates=honours_gates, stale=stale)
                 )
                 for worker in WORKERS
+                if worker not in ours
             }
             trio.rejoin(honours_gates=honours_gates)
             return Played(boxes(name, **cpus), workers, recorder)
@@ -119,6 +136,53 @@ def test_one_cluster_preempts_and_the_other_does_not(played: Callable[..., Playe
 
 
 @SELDOM
+def test_unknown_costs_go_by_the_signal_that_was_seen_first(
+    played: Callable[..., Played], trio: Trio
+) -> None:
+    """The second worker of the config looks at its copy first."""
+    trio.restart_manager(nonPreemptingWindowSeconds=10)
+    made = played("signals", alpha=2, beta=2)
+    box = made.box
+    for name in WORKERS:
+        fill(box, name, 2)
+    with made.workers["alpha"].paused():
+        box.job("job", 2, priority=5)
+        workload = box.workload_of("job")
+        wait_for(lambda: f"beta: {ASKS}" in message(box, workload), what=box.story)
+    plan = until_turn(box)
+    assert plan["cluster"] == "beta"
+    assert plan["reason"].startswith("beta asked first"), plan
+    made.judge()
+
+
+@SELDOM
+def test_a_known_cost_comes_before_an_unknown_one(played: Callable[..., Played]) -> None:
+    """beta is managed by reprieve, and says what its preemption costs. It is more than in alpha."""
+    made = played("known", ours=["beta"], alpha=2, beta=2)
+    box = made.box
+    fill(box, "alpha", 2)
+    fill(box, "beta", 2, priority=3)
+    box.job("job", 2, priority=5)
+    plan = until_turn(box)
+    costs = {each["name"]: each.get("cost") for each in plan["clusters"]}
+    assert (plan["cluster"], costs["alpha"], costs["beta"]["highestVictimPriority"]) == ("beta", None, 3)
+    assert not plan["reason"].endswith("is the only cluster that asks to preempt."), plan
+    made.judge()
+
+
+def message(box: Box, workload: str) -> str:
+    """Of the check on the manager."""
+    checks = box.manager.get(workload).get("status", {}).get("admissionChecks") or [{"message": ""}]
+    return str(checks[0]["message"])
+
+
+def until_turn(box: Box) -> Json:
+    """The spec of the first DispatchPlan of the only Workload."""
+    found = wait_for(lambda: box.manager.client.list(REPRIEVE, "DispatchPlan", box.name), what=box.story)
+    return next(each["spec"] for each in found if each["spec"]["number"] == 1)
+
+
+@SELDOM
 def test_what_the_manager_evicts_is_deactivated_there(played: Callable[..., Played]) -> None:
     """DeactivationTarget, and its quota here goes back when nothing runs there (7350)."""
     made = played("evicted")
@@ -170,6 +234,29 @@ def test_the_class_of_a_worker_changes_no_priority(played: Callable[..., Played]
     assert box.places[cluster].get(workload)["spec"]["priority"] == 5
     for place in box.workers.values():
         place.client.delete(KUEUE, "WorkloadPriorityClass", name)
+    made.judge()
+
+
+@SELDOM
+def test_no_copy_is_made_twice_at_rest(played: Callable[..., Played]) -> None:
+    """One Job runs, one waits for quota, and one waits for victims that do not end: its gate opens in one cluster after
+    the other. The worker's scheduler applies older states."""
+    made = played("rest", stale=True, alpha=4, beta=2)
+    box = made.box
+    for name in WORKERS:
+        fill(box, name, 2)
+    box.job("runs", 2, priority=9)
+    assert box.until_admitted(box.workload_of("runs")) == "alpha"
+    box.alpha.until_running("runs", 2)
+    box.job("waits", 2)
+    box.job("gated", 2, priority=5)
+    wait_for(lambda: len(evicted(box)) == 2, what=box.story)
+    time.sleep(REST_SECONDS)
+    assert box.alpha.is_true(box.workload_of("runs"), "Admitted")
+    history = made.recorder.history()
+    copies = [f"{name}/{box.workload_of(job)}" for name in WORKERS for job in ("runs", "waits", "gated")]
+    assert copies_made(history, box.name) == dict.fromkeys(copies, 1)
+    assert copies_that_changed(history, box.name) == []
     made.judge()
 
 
