@@ -28,7 +28,8 @@ MUTATIONS: Final[Mapping[str, Sequence[Edit]]] = {
     "all gates at once": (
         Edit(
             TURNS,
-            "    if cluster in candidates and (act := _open(cluster, seen, turn)) is not None:\n"
+            "    act = _open(cluster, seen, turn) if cluster in candidates else None\n"
+            "    if act is not None and not _is_open_elsewhere(seen, cluster.name):\n"
             "        unfenced = _fence(seen)\n"
             "        there |= unfenced or {cluster.name: act}\n",
             "    for each in candidates:\n"
@@ -43,11 +44,11 @@ MUTATIONS: Final[Mapping[str, Sequence[Edit]]] = {
     ),
     "the next gate opens before the last one is closed": (
         Edit(TURNS, "    if last is not None and not _is_closed(seen, last):\n", "    if False:\n"),
+        Edit(TURNS, '    if _is_open_elsewhere(seen, ""):\n', "    if False:\n"),
         Edit(
             TURNS,
-            "    if there or any(_has_open_gate(each, seen) for each in seen.clusters"
-            ' if each.reach == "Connected"):\n',
-            "    if False:\n",
+            "    if act is not None and not _is_open_elsewhere(seen, cluster.name):\n",
+            "    if act is not None:\n",
         ),
     ),
     "the time of a gate is forgotten with the gate": (
@@ -63,14 +64,14 @@ MUTATIONS: Final[Mapping[str, Sequence[Edit]]] = {
     "attempts are not told apart": (
         Edit(
             "controllers/multikueue/life/belonging.py",
-            "mark == Mark(seen.manager, uid, seen.attempt)",
+            "mark.uid == uid and mark.attempt == seen.attempt",
             "mark.uid == uid",
         ),
     ),
     "what has ended is sent again": (
         Edit(
             "controllers/multikueue/life/having.py",
-            "        return _finished(seen, workload, memory, cluster, copy, now)\n",
+            "        return _finished(seen, memory, cluster, copy)\n",
             '        return _come_back(seen, workload, memory, name, "It has ended", now)\n',
         ),
     ),
