@@ -51,6 +51,8 @@ class Shown:
     def is_shown(self, key: str, job: TemplatedJob, remote: RemoteJob | None) -> bool:
         """Whether the Job here shows the status of the Job there, or so nearly that it may wait (see
         EVERY_SECONDS)."""
+        if remote is not None and not remote.has_ended and _rests(job):
+            return True
         last = self._last.get(key)
         if last is None or last.job != _job(job, remote):
             return False
@@ -74,6 +76,14 @@ class Shown:
 
 def _job(job: TemplatedJob, remote: RemoteJob | None) -> tuple[str, bool, str]:
     return job.metadata.uid, job.spec.suspend is True, remote.uid if remote is not None else ""
+
+
+def _rests(job: TemplatedJob) -> bool:
+    """Whether the Job here is suspended, and shows nothing that runs or has run since."""
+    status = job.status
+    if job.spec.suspend is not True or status.active or status.terminating or status.start_time is not None:
+        return False
+    return all(each.status == "True" for each in status.conditions or () if each.type == "Suspended")
 
 
 def _facts(remote: RemoteJob) -> _Facts:

@@ -12,10 +12,16 @@ __all__ = ["clear", "evict_there", "may_run", "remains", "stop"]
 
 
 def clear(cluster: ClusterSeen, seen: Seen, why: str, *, keep_present: bool = False) -> There | None:
-    """What removes the copy and the Job there: first the Job. `keep_present`: only of former attempts."""
+    """What removes the copy and the Job there: first the Job. `keep_present`: only of former attempts.
+
+    Where the Job has ended, the copy goes first. Otherwise the garbage collector there deletes the copy, too, because
+    its owner is gone.
+    """
     if cluster.reach != "Connected":
         return None
-    for thing in (cluster.job, cluster.copy):
+    copy, job = cluster.copy, cluster.job
+    is_over = copy is not None and job is not None and copy.is_true(FINISHED) and job.has_ended
+    for thing in (copy, job) if is_over else (job, copy):
         if thing is None or thing.is_deleting:
             continue
         whose = belonging(thing, seen, cluster.name)

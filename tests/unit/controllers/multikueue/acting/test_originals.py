@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import msgspec
 
-from api.jobs import TemplatedJob, TemplatedJobSpec
+from api.jobs import JobStatus, TemplatedJob, TemplatedJobSpec
 from api.meta import ObjectMeta
 from api.workloads import Workload
 from controllers.multikueue.acting.originals import Originals
@@ -82,7 +82,9 @@ def test_what_was_mirrored_is_compared_again_when_one_of_the_jobs_changes() -> N
 
     def local(uid: str = "job", *, suspend: bool = False) -> TemplatedJob:
         return TemplatedJob(
-            metadata=ObjectMeta(name="train", uid=uid), spec=TemplatedJobSpec(suspend=suspend)
+            metadata=ObjectMeta(name="train", uid=uid),
+            spec=TemplatedJobSpec(suspend=suspend),
+            status=JobStatus(active=1),
         )
 
     remote = job(1)

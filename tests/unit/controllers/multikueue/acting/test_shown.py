@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from api.jobs import JobStatus, TemplatedJob, TemplatedJobSpec
 from api.meta import Condition, ObjectMeta
 from controllers.multikueue.acting.shown import EVERY_SECONDS, Shown
@@ -50,11 +52,34 @@ def test_the_end_a_condition_and_the_first_pod_are_shown_at_once() -> None:
     assert shown(clock, there("1")).is_shown(KEY, here(), there("2", "SuccessCriteriaMet", active=0))
 
 
+@pytest.mark.parametrize(
+    "status",
+    [
+        JobStatus(active=1),
+        JobStatus(terminating=1),
+        JobStatus(start_time=START),
+        JobStatus(conditions=[Condition("Suspended", "False", "", "", "")]),
+    ],
+)
+def test_a_job_that_was_not_resumed_yet_shows_nothing(status: JobStatus) -> None:
+    """That write was one of three a Job, and hindered the one that resumes it. An evicted Job shows how its pods
+    end."""
+    shows, waits = Shown(ManualClock()), here(suspend=True)
+    assert shows.is_shown(KEY, waits, there("1"))
+    assert not shows.is_shown(KEY, waits, there("1", "Complete"))
+    assert not shows.is_shown(KEY, waits, None)
+    assert not shows.is_shown(KEY, here(), there("1"))
+    waits.status = status
+    assert not shows.is_shown(KEY, waits, there("1"))
+
+
 def test_another_job_is_shown_at_once() -> None:
     clock = ManualClock()
     shows = shown(clock, there("1"))
     assert not shows.is_shown(KEY, here(uid="other"), there("1"))
-    assert not shows.is_shown(KEY, here(suspend=True), there("1"))
+    ran = here(suspend=True)
+    ran.status.active = 1
+    assert not shows.is_shown(KEY, ran, there("1"))
     assert not shows.is_shown(KEY, here(), there("1", uid="other"))
     assert not shows.is_shown(KEY, here(), None)
     assert not Shown(clock).is_shown(KEY, here(), there("1"))

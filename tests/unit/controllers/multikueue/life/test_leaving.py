@@ -35,6 +35,17 @@ def test_first_the_job_goes_then_the_copy() -> None:
     assert clear(cluster("a", copy(), job(), reach="Away"), seen(), "why") is None
 
 
+def test_what_has_ended_is_deleted_once() -> None:
+    """The garbage collector there would delete the copy after its Job, besides the manager."""
+    ended = job(status=DONE)
+    assert clear(cluster("a", copy(FINISHED), ended), seen(), "why") == DeleteCopy("c-1", "why")
+    leaves = cluster("a", copy(FINISHED, is_deleting=True), ended)
+    assert clear(leaves, seen(), "why") == DeleteJob("j-1", "why")
+    assert clear(cluster("a", None, ended), seen(), "why") == DeleteJob("j-1", "why")
+    for other in (cluster("a", copy(FINISHED), job()), cluster("a", copy(), ended)):
+        assert isinstance(clear(other, seen(), "why"), DeleteJob)
+
+
 def test_another_managers_things_stay() -> None:
     foreign = cluster("a", copy(mark=FOREIGN), job(mark=FOREIGN))
     assert clear(foreign, seen(), "why") is None
