@@ -81,9 +81,10 @@ def started(names: Sequence[str], settings: Mapping[str, object] | None = None) 
         yield Fleet(planes[MANAGER], {name: planes[name] for name in names})
 
 
-def join(fleet: Fleet) -> None:
-    """The manager knows its workers, and starts. Returns when it is connected to all. Open proxies are used."""
-    fleet.join(proxies=False, cpu=NODE_CPUS)
+def join(fleet: Fleet, *, proxies: bool = False) -> None:
+    """The manager knows its workers, and starts. Returns when it is connected to all. `proxies`: it reaches
+    them through proxies."""
+    fleet.join(proxies=proxies, cpu=NODE_CPUS)
     for name, plane in fleet.workers.items():
         wait_for_nodes(plane.client, name)
     fleet.manager.start_reprieve()

@@ -20,7 +20,7 @@ from hack.controlplane.fleet import Fleet
 from hack.load.api import Api
 from hack.load.measures import Usage, processes_used, quantile
 
-__all__ = ["run_runs"]
+__all__ = ["QUOTA", "WORKERS", "end", "one_by_one", "run_runs"]
 
 WORKERS: Final = ("alpha", "beta", "gamma")
 QUOTA: Final = 5000
@@ -57,9 +57,9 @@ def run_runs(console: Console, sequential: int, at_once: int) -> bool:
                 Box(fleet, name, quota=QUOTA) for name in ("one", "all", "bare-one", "bare-all", "local")
             ]
             one, every, bare_one, bare_all, local = boxes
-            real = asyncio.run(_one_by_one(fleet, one, sequential))
+            real = asyncio.run(one_by_one(fleet, one, sequential))
             sample = Sample.of(fleet, one.name, _name(0))
-            _end(one, sequential)
+            end(one, sequential)
             status.update("all at once")
             whole = _all_at_once(fleet, every, at_once)
             status.update("in one cluster")
@@ -85,7 +85,7 @@ def run_runs(console: Console, sequential: int, at_once: int) -> bool:
 # ---- one after the other
 
 
-async def _one_by_one(fleet: Fleet, box: Box, count: int) -> list[float]:
+async def one_by_one(fleet: Fleet, box: Box, count: int) -> list[float]:
     """Seconds from the reservation to Admitted."""
     async with (
         Api.connect(fleet.manager.kubeconfig) as api,
@@ -124,7 +124,7 @@ async def _bare(
         return max(seen.admitted.values()) - began, seen.latencies()
 
 
-def _end(box: Box, count: int) -> None:
+def end(box: Box, count: int) -> None:
     """All pods end, and nothing is left in the workers."""
 
     def is_over() -> bool:
@@ -142,7 +142,7 @@ def _end(box: Box, count: int) -> None:
 def _all_at_once(fleet: Fleet, box: Box, count: int) -> Whole:
     before, used = all_writes(fleet), used_by_reprieve(fleet)
     wall = asyncio.run(_create(fleet, box, count))
-    _end(box, count)
+    end(box, count)
     after = all_writes(fleet)
     return Whole(
         wall,

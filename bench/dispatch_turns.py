@@ -15,14 +15,14 @@ from bench.dispatch_fleet import KUEUE, LIMIT_SECONDS, Box, configure, join, sta
 from hack.controlplane.client import Json
 from hack.controlplane.fleet import ALLOWED, Fleet
 
-__all__ = ["run_turns"]
+__all__ = ["ALL_ORDERS", "run_turns"]
 
 WORKERS: Final = ("alpha", "beta")
 HIGH: Final = 100
 EQUAL: Final = "all victims are equal"
 UNEQUAL: Final = "half of 0 and half of 5 in one cluster, all of 1 in the other"
 LEAST_DISRUPTION: Final = "LeastDisruption"
-ORDERS: Final = (LEAST_DISRUPTION, "FirstComeFirstServed", "feature off")
+ALL_ORDERS: Final = (LEAST_DISRUPTION, "FirstComeFirstServed", "feature off")
 MOST_SUM: Final = 30
 """The aim of LeastDisruption for the sum of priorities, of 50 Jobs."""
 
@@ -41,21 +41,21 @@ class Outcome:
     """That run in the end."""
 
 
-def run_turns(console: Console, count: int) -> bool:
-    """Print the tables. Returns whether all Jobs run in the end."""
+def run_turns(console: Console, count: int, orders: Sequence[str]) -> bool:
+    """Print the tables. Returns whether all Jobs run in the end. `orders`: of ALL_ORDERS."""
     results: dict[str, dict[str, Outcome]] = {}
     console.print(f"[bold]Preemption in one of two clusters[/]: {count} Jobs of one pod")
     with started(WORKERS) as fleet, console.status("planes start") as status:
         join(fleet)
-        for order in ORDERS:
+        for order in orders:
             status.update(order)
             settings: dict[str, Any] = {"allowedNetworks": list(ALLOWED)}
-            if order in ORDERS[:2]:
+            if order in ALL_ORDERS[:2]:
                 settings["order"] = order
-            gates = {"MultiKueueOrchestratedPreemption": order in ORDERS[:2]}
+            gates = {"MultiKueueOrchestratedPreemption": order in ALL_ORDERS[:2]}
             configure(fleet, multikueue=settings, featureGates=gates)
             for number, (case, priorities) in enumerate(_cases(count).items()):
-                name = f"t{ORDERS.index(order)}{number}"
+                name = f"t{ALL_ORDERS.index(order)}{number}"
                 results.setdefault(case, {})[order] = _measure(fleet, name, priorities, count)
     for case, outcomes in results.items():
         console.print(_table(case, outcomes, count))
