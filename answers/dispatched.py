@@ -27,7 +27,8 @@ UNASKED: Final = (
 )
 WINDOW: Final = (
     "The first gate opens when every cluster that is reached has considered the Workload and the costs are known, at "
-    "the latest when multikueue.nonPreemptingWindowSeconds (5 by default) have passed since the first cluster asked."
+    "the latest when multikueue.nonPreemptingWindowSeconds (5 by default) have passed since the first cluster asked. "
+    "A turn of another Workload of the same ClusterQueue there begins that time anew."
 )
 NOBODY_ASKS: Final = "When quota is freed in one of the clusters, or when one of them asks to preempt."
 CLOSING: Final = "The next gate opens as soon as that one is seen closed, or its cluster counts as lost."

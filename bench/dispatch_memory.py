@@ -133,7 +133,7 @@ class _World:
         self.reader = _Reader()
         self.mirrors = Mirrors(Views(cast(Any, self.reader)))
         self.originals = Originals(cast(Any, self.reader), SYSTEM_CLOCK)
-        self.gates = OpenGates()
+        self.gates = OpenGates(SYSTEM_CLOCK)
         clusters = cast(Any, _Clusters(connections))
         gathering = Gathering(self.mirrors, clusters, self.originals, self.gates, IDENTITY, SYSTEM_CLOCK)
         self.deciding = Deciding(gathering, SETTINGS, self._note, SYSTEM_CLOCK)

@@ -65,7 +65,7 @@ class Leading:
         self._once = Sender(client, attempts=1, fence=term)
         self._recorder = EventRecorder(sender, clock=clock)
         self._telling = Telling(self._recorder, clock)
-        self._gates = OpenGates()
+        self._gates = OpenGates(clock)
         self._originals = Originals(client, clock)
         self._places: dict[str, Place] = {}
         """By cluster; the manager's own is the empty name."""

@@ -12,7 +12,7 @@ from controllers.multikueue.acting.originals import Originals
 from controllers.multikueue.clusters.clusters import Clusters
 from controllers.multikueue.clusters.connection import Connection
 from controllers.multikueue.kinds.registry import why_no_adapter
-from controllers.multikueue.life.seen import ClusterSeen, Copy, Seen, Turn
+from controllers.multikueue.life.seen import ClusterSeen, Copy, Cost, Seen, Turn
 from quota.state.workloads import attempt_of
 
 __all__ = ["Gathering"]
@@ -34,6 +34,9 @@ class Gathering:
         self._identity, self._clock = identity, clock
         self._missing: dict[str, float] = {}
         """Since when a cluster that a Workload names has no MultiKueueCluster, in monotonic seconds."""
+        self._queues: dict[tuple[str, str], str] = {}
+        """By cluster, and `namespace/name` of a LocalQueue: its ClusterQueue there, as the last cost of a copy in it
+        said."""
 
     def of(self, key: str) -> Seen:
         """All that is seen of the Workload of this key (`namespace/name`)."""
@@ -45,7 +48,8 @@ class Gathering:
         uid = workload.metadata.uid if workload is not None else ""
         job_name = job.metadata.name if job is not None else ""
         chosen = (workload.status.cluster_name or "") if workload is not None else ""
-        clusters = tuple(self._cluster(name, key, job_name) for name in names or ())
+        queue = f"{key.partition('/')[0]}/{workload.spec.queue_name}" if workload is not None else ""
+        clusters = tuple(self._cluster(name, key, job_name, queue) for name in names or ())
         turns, former_turns = self._mirrors.turns.of(uid, attempt), self._former_turns(key, uid, attempt)
         had_turns = {
             each.cluster for each in (*turns, *former_turns) if workload is not None and not each.is_over
@@ -81,7 +85,7 @@ class Gathering:
                 return state.name
         return ""
 
-    def _cluster(self, name: str, key: str, job_name: str) -> ClusterSeen:
+    def _cluster(self, name: str, key: str, job_name: str, queue: str = "") -> ClusterSeen:
         connection = self._clusters.get(name)
         if connection is None:
             return self._missing_cluster(name)
@@ -97,8 +101,18 @@ class Gathering:
             connection.job(key, job_name),
             cost,
             self._gates.count(name),
-            self._gates.last(name, cost.cluster_queue) if cost is not None else 0,
+            *self._others_gates(name, key, queue, cost),
         )
+
+    def _others_gates(self, name: str, key: str, queue: str, cost: Cost | None) -> tuple[int, bool]:
+        """When one was opened last for the copy's ClusterQueue, and whether such a turn is not carried out yet. A copy
+        that was not looked at yet has no cost."""
+        if cost is not None:
+            self._queues[name, queue] = cost.cluster_queue
+        found = self._queues.get((name, queue))
+        if found is None:
+            return 0, False
+        return self._gates.last(name, found), self._gates.is_busy(key, name, found)
 
     def _missing_cluster(self, name: str) -> ClusterSeen:
         """One that is configured or chosen, and does not exist: it is silent from now on."""

@@ -86,7 +86,8 @@ class Connection:
     @property
     def reach(self) -> Reach:
         """Whether what is seen there is up to date."""
-        self._listen()
+        if self._silence.matters:
+            self._listen()
         return self._silence.reach(is_followed=self._session is not None and not self.is_doubtful)
 
     @property

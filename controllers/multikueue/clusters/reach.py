@@ -36,11 +36,17 @@ class Silence:
         """For how long nothing was heard."""
         return max(0.0, self._clock.monotonic() - self._last)
 
+    @property
+    def matters(self) -> bool:
+        """Whether another word would change the reach."""
+        return self.seconds >= min(AWAY_SECONDS, self._lost_after)
+
     def reach(self, *, is_followed: bool) -> Reach:
         """`is_followed`: there is a connection, and all views of it were listed."""
-        if self.seconds >= self._lost_after:
+        seconds = self.seconds
+        if seconds >= self._lost_after:
             return "Lost"
-        return "Connected" if is_followed and self.seconds < AWAY_SECONDS else "Away"
+        return "Connected" if is_followed and seconds < AWAY_SECONDS else "Away"
 
 
 class Promptness:

@@ -75,7 +75,7 @@ class RemoteJobs:
 
         If several use the Workload, the one of that name comes first, then the first name.
         """
-        named = _key(key.partition("/")[0], job_name)
+        named = f"{key.partition('/')[0]}/{job_name}"
         users = self._users.get(key, NO_JOBS)
         if users and named not in users:
             named = min(users)

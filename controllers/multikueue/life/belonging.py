@@ -36,8 +36,7 @@ def belonging(thing: Copy | RemoteJob, seen: Seen, cluster: str) -> Belongs:
         return "Present" if cluster and chosen_of(seen) == cluster else "Former"
     if mark.manager != seen.manager:
         return "Foreign"
-    uid = seen.workload.metadata.uid if seen.workload is not None else ""
-    return "Present" if mark.uid == uid and mark.attempt == seen.attempt else "Former"
+    return "Present" if mark == seen.mark else "Former"
 
 
 def present_copy(cluster: ClusterSeen, seen: Seen) -> Copy | None:

@@ -2,7 +2,10 @@
 
 The cluster with fewer turns in this attempt comes first: so no candidate starves. LeastDisruption then compares what
 the clusters say that it costs. A cost that was seen before the last gate opened for the same ClusterQueue there is
-stale: the victims that it names may be gone by then. Fifty Jobs would all follow it.
+stale: the victims that it names may be gone by then. So is one that was seen before that preemption was carried out: it
+may name the same victims. A newer one is waited for, within the window. After that, a stale cost is the best that is
+known of its cluster, as soon as nobody preempts there any longer. Until then the cluster comes after those that are not
+busy: fifty Jobs would all follow it.
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ from controllers.multikueue.life.seen import ClusterSeen, Cost
 
 __all__ = ["cost_words", "first", "is_known", "why_first"]
 
-FRESH: Final = 0
-STALE: Final = 1
+KNOWN: Final = 0
+BUSY: Final = 1
 UNKNOWN: Final = 2
 Key = tuple[int, ...]
 
@@ -70,6 +73,8 @@ def cost_words(cluster: ClusterSeen) -> str:
     words = cost_text(
         PlanCost(cost.highest_priority, cost.priority_sum, cost.workloads, cost.pods, cost.pod_seconds)
     )
+    if cluster.is_busy:
+        return f"{words}, and another Workload preempts there first"
     return f"{words}, as it said before another gate opened there" if _is_stale(cluster, cost) else words
 
 
@@ -77,10 +82,10 @@ def _cost_key(cluster: ClusterSeen) -> Key:
     cost = cluster.cost
     if cost is None:
         return (UNKNOWN,)
-    if _is_stale(cluster, cost):
-        return STALE, cluster.open_gates
+    if cluster.is_busy:
+        return BUSY, cluster.open_gates
     return (
-        FRESH,
+        KNOWN,
         cost.highest_priority,
         cost.priority_sum,
         cost.workloads,
@@ -91,4 +96,4 @@ def _cost_key(cluster: ClusterSeen) -> Key:
 
 
 def _is_stale(cluster: ClusterSeen, cost: Cost) -> bool:
-    return cost.seen <= cluster.last_opened
+    return cluster.is_busy or cost.seen <= cluster.last_opened

@@ -146,8 +146,7 @@ class Cost(NamedTuple):
     """When the manager saw it first."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterSeen:
+class ClusterSeen(msgspec.Struct, frozen=True):
     """One cluster, as far as the Workload is concerned."""
 
     name: str
@@ -167,7 +166,10 @@ class ClusterSeen:
     open_gates: int = 0
     """How many gates are open there, for all Workloads."""
     last_opened: int = 0
-    """When a gate was opened there last for the ClusterQueue of the cost."""
+    """When a gate was opened there last for the ClusterQueue of the copy, or such a turn was carried out; 0 if that is
+    not known."""
+    is_busy: bool = False
+    """Whether a turn of another Workload is not carried out yet there, for the same ClusterQueue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,3 +235,9 @@ class Seen:
     """Of former attempts: those that do not say what became of them."""
     fenced: frozenset[str] = field(default_factory=frozenset)
     """Clusters where no former leader can still write to the copy."""
+    mark: Mark = field(init=False)
+    """That of the present attempt."""
+
+    def __post_init__(self) -> None:
+        uid = self.workload.metadata.uid if self.workload is not None else ""
+        object.__setattr__(self, "mark", Mark(self.manager, uid, self.attempt))

@@ -258,18 +258,28 @@ def _window_end(
 ) -> int | None:
     """Until when the first gate waits; None if it may open now.
 
-    A cluster that needs no preemption may win meanwhile, and every cluster may say what its preemption costs.
+    A cluster that needs no preemption may win meanwhile, and every cluster may say what its preemption costs. A gate
+    that opens for the same ClusterQueue, in a cluster that cannot say it therefore, begins the window anew: its quota
+    controller first carries out that preemption. Without this, all others follow the one cluster that has spoken. After
+    the time of one turn nobody waits any longer.
     """
     if seen.turns:
         return None
-    end = min(memory.signals[each.name] for each in candidates) + settings.window
-    if now >= end:
-        return None
-    considered = all(
-        _is_considered(each, seen, memory) for each in seen.clusters if each.reach == "Connected"
-    )
-    known = not settings.by_cost or all(is_known(each) for each in candidates)
-    return None if considered and known else end
+    silent = [each for each in seen.clusters if not _has_said(each, seen, memory, settings)]
+    began = min(memory.signals[each.name] for each in candidates)
+    anew = max((each.last_opened for each in silent), default=0)
+    end = min(max(began, anew), began + settings.turn) + settings.window
+    return end if silent and now < end else None
+
+
+def _has_said(cluster: ClusterSeen, seen: Seen, memory: Memory, settings: Settings) -> bool:
+    """Whether there is nothing to wait for: the cluster has looked at its copy, and its cost is known, if it has to
+    preempt."""
+    if cluster.reach != "Connected":
+        return True
+    if not _is_considered(cluster, seen, memory):
+        return False
+    return not (settings.by_cost and _asks(cluster, seen, memory)) or is_known(cluster)
 
 
 def _is_considered(cluster: ClusterSeen, seen: Seen, memory: Memory) -> bool:

@@ -205,7 +205,7 @@ class Stage:
         self.fleet = Fleet({name: self._connected(name) for name in names})
         self.clusters = cast(Clusters, self.fleet)
         self.identity = Identity("uid-manager", "origin", "manager-1/1", 900.0)
-        self.originals, self.gates = Originals(self.client, self.clock), OpenGates()
+        self.originals, self.gates = Originals(self.client, self.clock), OpenGates(self.clock)
 
     def sender(self) -> Sender:
         """For writes here. It tries once."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from controllers.multikueue.life.decision import (
@@ -81,7 +82,7 @@ def test_nothing_happens_before_what_is_of_a_former_attempt_is_gone() -> None:
         cluster("a", None, job(mark=OLD, is_deleting=True)),
     ):
         assert follows(seen(left)).there == {}
-        assert follows(seen(replace(left, honours_gates=False)), 9).there == {}
+        assert follows(seen(msgspec.structs.replace(left, honours_gates=False)), 9).there == {}
 
 
 def test_a_copy_of_kueues_manager_is_not_taken_for_ours_before_a_cluster_is_chosen() -> None:

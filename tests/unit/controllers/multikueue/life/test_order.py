@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+import msgspec
 import pytest
 
 from controllers.multikueue.life.order import cost_words, first, is_known, why_first
@@ -39,14 +38,18 @@ def test_fewer_open_gates_come_before_the_work_that_is_lost() -> None:
     assert least(cluster("a", cost=many, open_gates=2), cluster("b", cost=cost(2), open_gates=0)) == "a"
 
 
-def test_a_fresh_cost_comes_before_a_stale_one_and_that_before_an_unknown_one() -> None:
-    """Fifty Jobs would all follow a stale one."""
-    fresh = cluster("a", cost=cost(9, seen=at(5)), last_opened=at(4))
+def test_a_cluster_that_is_busy_comes_after_the_others_and_before_an_unknown_cost() -> None:
+    """Fifty Jobs would all follow it. A stale cost of a cluster that is not busy is the best that is known of it."""
+    dear = cluster("a", cost=cost(9, seen=at(5)), last_opened=at(4))
     stale = cluster("b", cost=cost(0, seen=at(5)), last_opened=at(5))
-    unknown = cluster("c")
-    assert least(unknown, stale, fresh) == "a"
-    assert least(unknown, stale) == "b"
-    assert [is_known(each) for each in (fresh, stale, unknown)] == [True, False, False]
+    busy = cluster("c", cost=cost(0, seen=at(5)), last_opened=at(4), is_busy=True, open_gates=1)
+    crowded = cluster("d", cost=cost(0, seen=at(5)), last_opened=at(4), is_busy=True, open_gates=2)
+    unknown = cluster("e")
+    assert least(unknown, crowded, busy, dear, stale) == "b"
+    assert least(unknown, crowded, busy, dear) == "a"
+    assert least(unknown, crowded, busy) == "c"
+    assert least(unknown, crowded) == "d"
+    assert [is_known(each) for each in (dear, stale, busy, unknown)] == [True, False, False, False]
 
 
 def test_fewer_turns_come_before_any_cost() -> None:
@@ -70,10 +73,11 @@ def test_the_reason_is_true() -> None:
         why_first(cheap, [dear, cheap], {}, by_cost=True)
         == "b: 2 Workloads of priority 1 or less, 3 pods. That is the least."
     )
-    assert "asked first" in why_first(dear, [dear, replace(dear, name="b")], {}, by_cost=True)
+    assert "asked first" in why_first(dear, [dear, msgspec.structs.replace(dear, name="b")], {}, by_cost=True)
     assert "asked first" in why_first(cheap, [dear, cheap], {}, by_cost=False)
 
 
 def test_a_stale_and_an_unknown_cost_are_said_to_be_so() -> None:
     assert "before another gate opened" in cost_words(cluster("a", cost=cost(seen=at(1)), last_opened=at(2)))
+    assert "another Workload preempts there first" in cost_words(cluster("a", cost=cost(), is_busy=True))
     assert "does not say" in cost_words(cluster("a"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from controllers.multikueue.life.decision import (
@@ -16,6 +17,8 @@ from controllers.multikueue.life.decision import (
     GiveTurn,
     OpenGate,
 )
+from controllers.multikueue.life.memory import EMPTY
+from controllers.multikueue.life.seen import Copy, Cost
 from controllers.multikueue.life.turns import is_candidate
 from tests.kit.dispatched.seeing import (
     BLOCKED_ON_PREEMPTION_GATES,
@@ -70,7 +73,7 @@ def test_a_candidate_would_preempt_or_holds_quota(found: object, is_one: bool) -
     """8303: Kueue's worker overwrites AdmissionGated with PendingEvaluation."""
     where = cluster("a", found)  # type: ignore[arg-type] # a copy or none
     assert is_candidate(where, seen(where)) is is_one
-    away = replace(where, reach="Away")
+    away = msgspec.structs.replace(where, reach="Away")
     assert not is_candidate(away, seen(away))
 
 
@@ -105,6 +108,45 @@ def test_it_waits_for_a_cost_that_is_unknown_or_older_than_the_last_gate(found: 
     assert given(follows(what, 6, first.memory)) == "a"
     by_time = replace(SETTINGS, by_cost=False)
     assert given(follows(what, 1, settings=by_time)) == "a"
+
+
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [(copy(), None), (copy(waits="PendingEvaluation"), None), (gated(), cost(seen=at(0)))],
+)
+def test_a_gate_that_opens_for_another_workload_there_begins_the_window_anew(
+    found: Copy, says: Cost | None
+) -> None:
+    """The quota controller there first carries out that preemption. Otherwise all others go to the other cluster, as
+    the only one that asks."""
+    other = cluster("b", gated(), cost=cost(5))
+    first = follows(seen(cluster("a", found, cost=says, last_opened=at(0)), other), 1)
+    assert first.again == at(6)
+    busy = seen(cluster("a", found, cost=says, last_opened=at(4), is_busy=True), other)
+    second = follows(busy, 6, first.memory)
+    assert (given(second), second.again) == ("", at(9))
+    assert given(follows(busy, 8.9, second.memory)) == ""
+    assert given(follows(busy, 9, second.memory)) == "b"
+    fresh = seen(cluster("a", gated(), cost=cost(0, seen=at(7)), last_opened=at(4)), other)
+    assert given(follows(fresh, 7, second.memory)) == "a"
+    stale = seen(cluster("a", gated(), cost=cost(0, seen=at(4)), last_opened=at(4)), other)
+    assert [given(follows(stale, seconds, second.memory)) for seconds in (8.9, 9)] == ["", "a"]
+
+
+def test_gates_of_others_that_go_on_opening_are_waited_for_during_the_time_of_one_turn() -> None:
+    """No candidate starves."""
+    memory = EMPTY
+    for seconds in range(1, 307):
+        busy = cluster("a", copy(), last_opened=at(seconds))
+        decision = follows(seen(busy, cluster("b", gated(), cost=cost(5))), seconds, memory)
+        memory = decision.memory
+        assert given(decision) == ("b" if seconds == 306 else "")
+
+
+def test_gates_that_open_in_a_cluster_that_has_spoken_delay_nobody() -> None:
+    busy = cluster("a", gated(), cost=cost(9, seen=at(5)), last_opened=at(4))
+    full = cluster("c", FULL, last_opened=at(5))
+    assert given(follows(seen(busy, cluster("b", gated(), cost=cost(5)), full), 5)) == "b"
 
 
 def test_without_a_window_it_opens_at_once() -> None:
