@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final
 
 import msgspec
@@ -10,6 +11,7 @@ import orjson
 from api.clock import Clock
 from api.dispatch import DispatchPlan
 from api.jobs import TemplatedJob
+from api.workloads import Workload
 from controllers.multikueue.acting.gates import OpenGates
 from controllers.multikueue.acting.mirrors import Mirrors
 from controllers.multikueue.acting.originals import JOB_PATH, Originals
@@ -55,7 +57,14 @@ class ActsHere:
                 await self._mirror(name, seen, clusters)
             case _:
                 if seen.workload is not None:
-                    await self._originals.workload(seen.workload.metadata, seen.attempt)
+                    await self._read(seen.workload, seen)
+
+    async def _read(self, workload: Workload, seen: Seen) -> None:
+        """The Workload, and its Job, which is soon needed: each of the reads later would delay the admission."""
+        reads = [self._originals.workload(workload.metadata, seen.attempt)]
+        if seen.job is not None:
+            reads.append(self._originals.template(seen.job.metadata, seen.attempt))
+        await asyncio.gather(*reads)
 
     # ---- turns
 

@@ -259,7 +259,7 @@ class ActsThere:
     async def _job_body(self, seen: Seen) -> Json | None:
         workload, job = await self._original(seen), seen.job
         kind = kind_of(seen.workload) if seen.workload is not None else None
-        found = await self._originals.job(job.metadata) if job is not None else None
+        found = await self._originals.template(job.metadata, seen.attempt) if job is not None else None
         if workload is None or found is None or kind is None:
             return None
         return kind.body(found, workload, self._mark(seen), self._identity.origin)
