@@ -17,17 +17,26 @@ from api.dispatch_words import cost_text
 from api.plans import PlanCost
 from controllers.multikueue.life.seen import ClusterSeen, Cost
 
-__all__ = ["cost_words", "first", "is_known", "why_first"]
+__all__ = ["cost_words", "first", "is_known", "may_be_cheapest", "why_first"]
 
 KNOWN: Final = 0
 BUSY: Final = 1
 UNKNOWN: Final = 2
+EQUAL: Final = 4
+"""Fields of a cost that are compared here: priorities, Workloads and pods."""
 Key = tuple[int, ...]
 
 
 def is_known(cluster: ClusterSeen) -> bool:
     """Whether it says what the preemption costs, and that is not stale."""
     return cluster.cost is not None and not _is_stale(cluster, cluster.cost)
+
+
+def may_be_cheapest(cluster: ClusterSeen, candidates: Sequence[ClusterSeen]) -> bool:
+    """Whether a newer cost of the cluster may be less than all that are known. Where the cheap victims are gone, it is
+    more than before."""
+    known = [each.cost[:EQUAL] for each in candidates if each.cost is not None and is_known(each)]
+    return cluster.cost is None or all(cluster.cost[:EQUAL] < each for each in known)
 
 
 def first(

@@ -28,7 +28,7 @@ from controllers.multikueue.life.decision import (
 from controllers.multikueue.life.leaving import remains
 from controllers.multikueue.life.memory import Memory
 from controllers.multikueue.life.messages import said
-from controllers.multikueue.life.order import first, is_known, why_first
+from controllers.multikueue.life.order import first, is_known, may_be_cheapest, why_first
 from controllers.multikueue.life.seen import ClusterSeen, Copy, Seen, Settings, Turn
 
 __all__ = ["Turns", "end_former_turns", "end_turns", "sync_turns"]
@@ -260,14 +260,14 @@ def _window_end(
 
     A cluster that needs no preemption may win meanwhile, and every cluster may say what its preemption costs. A gate
     that opens for the same ClusterQueue, in a cluster that cannot say it therefore, begins the window anew: its quota
-    controller first carries out that preemption. Without this, all others follow the one cluster that has spoken. After
-    the time of one turn nobody waits any longer.
+    controller first carries out that preemption. Without this, all others follow the one cluster that has spoken. It is
+    not waited for if what it said last is no less than what another one says now, nor after the time of one turn.
     """
     if seen.turns:
         return None
     silent = [each for each in seen.clusters if not _has_said(each, seen, memory, settings)]
     began = min(memory.signals[each.name] for each in candidates)
-    anew = max((each.last_opened for each in silent), default=0)
+    anew = max((each.last_opened for each in silent if may_be_cheapest(each, candidates)), default=0)
     end = min(max(began, anew), began + settings.turn) + settings.window
     return end if silent and now < end else None
 

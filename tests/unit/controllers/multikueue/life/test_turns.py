@@ -133,6 +133,17 @@ def test_a_gate_that_opens_for_another_workload_there_begins_the_window_anew(
     assert [given(follows(stale, seconds, second.memory)) for seconds in (8.9, 9)] == ["", "a"]
 
 
+@pytest.mark.parametrize(("before", "waits"), [(4, True), (5, False), (9, False)])
+def test_a_busy_cluster_that_cannot_be_cheaper_is_not_waited_for_anew(before: int, waits: bool) -> None:
+    """Where all victims are equal, both clusters preempt, each for another Workload."""
+    busy = cluster("a", gated(), cost=cost(before, seen=at(0)), last_opened=at(4), is_busy=True)
+    what = seen(busy, cluster("b", gated(), cost=cost(5)))
+    first = follows(what, 1)
+    assert given(first) == ""
+    assert given(follows(what, 6, first.memory)) == ("" if waits else "b")
+    assert given(follows(what, 9, first.memory)) == "b"
+
+
 def test_gates_of_others_that_go_on_opening_are_waited_for_during_the_time_of_one_turn() -> None:
     """No candidate starves."""
     memory = EMPTY
