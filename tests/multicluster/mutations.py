@@ -64,8 +64,8 @@ MUTATIONS: Final[Mapping[str, Sequence[Edit]]] = {
     "attempts are not told apart": (
         Edit(
             "controllers/multikueue/life/belonging.py",
-            "mark.uid == uid and mark.attempt == seen.attempt",
-            "mark.uid == uid",
+            "mark == seen.mark",
+            "mark.uid == seen.mark.uid",
         ),
     ),
     "what has ended is sent again": (
