@@ -12,7 +12,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -34,6 +34,8 @@ __all__ = [
     "STRATEGIC_MERGE_PATCH",
     "ApiClient",
     "ApiError",
+    "LargeAnswerError",
+    "Pieces",
     "SilenceError",
     "environment_proxy",
     "get_or_none",
@@ -56,6 +58,9 @@ RELOAD_SECONDS: Final = 10.0
 
 READ_BUFFER_BYTES: Final = 2**21
 """An event of a watch is one line, and etcd's limit for an object is 1.5 MiB."""
+
+ERROR_BYTES: Final = 2**20
+"""What is read of the body of an answer that is an error."""
 
 BUDGET_CAUSE: Final = "DisruptionBudget"
 """policy/v1 DisruptionBudgetCause: why the API server answers 429 to an eviction."""
@@ -124,6 +129,22 @@ class ApiError(Exception):
 
 class SilenceError(ApiError):
     """The answer has begun, and then no data came for as long as the caller waits for each piece."""
+
+
+class LargeAnswerError(ApiError):
+    """The answer, or a line of it, is larger than the caller takes. The same request would get it again."""
+
+    @property
+    def is_retriable(self) -> bool:
+        """See `ApiError`."""
+        return False
+
+
+class Pieces(Protocol):
+    """The body of an answer as it arrives."""
+
+    def iter_any(self) -> AsyncIterator[bytes]:
+        """The pieces in their order. Raises ApiError."""
 
 
 def environment_proxy(server: str) -> str | None:
@@ -215,8 +236,10 @@ class ApiClient:
         content_type: str = JSON,
         accept: str = JSON,
         seconds: float = REQUEST_SECONDS,
+        most: int | None = None,
     ) -> bytes:
-        """The body of a 2xx answer. `seconds` is the limit for the whole request. Raises ApiError.
+        """The body of a 2xx answer. `seconds` is the limit for the whole request, `most` for the bytes of the answer
+        (None: there is no limit). Raises ApiError, which is a LargeAnswerError if the answer has more bytes.
 
         A GET is repeated once if its credentials are refused and have been read again since.
         """
@@ -224,7 +247,12 @@ class ApiClient:
 
         async def once() -> bytes:
             async with self._answer(method, path, query, body, content_type, timeout, accept) as response:
-                return await response.read()
+                if most is None:
+                    return await response.read()
+                found, is_whole = await _beginning(response, most)
+                if not is_whole:
+                    raise LargeAnswerError(0, "TooLarge", f"an answer has more than {most >> 20} MiB")
+                return found
 
         reloads = self._reloads
         try:
@@ -237,7 +265,7 @@ class ApiClient:
     @asynccontextmanager
     async def stream(
         self, path: str, *, query: Mapping[str, str], read_seconds: float
-    ) -> AsyncIterator[aiohttp.StreamReader]:
+    ) -> AsyncIterator[Pieces]:
         """The body of a 2xx answer as it arrives. `read_seconds` is the limit for each wait. Raises ApiError, which is
         a SilenceError if the answer had begun."""
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=read_seconds)
@@ -275,7 +303,7 @@ class ApiClient:
             ) as response:
                 code = response.status
                 if not 200 <= code < 300:
-                    raise _error(response, await response.read())
+                    raise _error(response, (await _beginning(response, ERROR_BYTES))[0])
                 yield response
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             is_silent = code != 0 and isinstance(error, aiohttp.SocketTimeoutError)
@@ -349,6 +377,17 @@ async def _library(
         yield api_client, load
     finally:
         await api_client.close()
+
+
+async def _beginning(response: aiohttp.ClientResponse, most: int) -> tuple[bytes, bool]:
+    """The first `most` bytes of a body, and whether they are all of it."""
+    pieces, left = list[bytes](), most
+    async for piece in response.content.iter_any():
+        pieces.append(piece[:left])
+        if len(piece) > left:
+            return b"".join(pieces), False
+        left -= len(piece)
+    return b"".join(pieces), True
 
 
 def _impersonating(user: str | None, groups: Sequence[str]) -> list[tuple[str, str]]:

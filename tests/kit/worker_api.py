@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -35,6 +35,8 @@ class WorkerApi:
         """What is let in."""
         self.refuse: Callable[[web.Request], web.Response | None] = lambda _: None
         """What a request gets in place of an answer."""
+        self.pour: Callable[[web.Request], Awaitable[web.StreamResponse | None]] = _nothing
+        """As `refuse`, for an answer that takes its time."""
         self.honours_gates = True
         self.has_gates = True
         """Whether the field of gates is known."""
@@ -84,6 +86,8 @@ class WorkerApi:
         await self.open.wait()
         if (refusal := self.refuse(request)) is not None:
             return refusal
+        if (poured := await self.pour(request)) is not None:
+            return poured
         if request.headers.get("Authorization", "") not in {f"Bearer {each}" for each in self.tokens}:
             return _status(401, "Unauthorized")
         if plural not in self._objects:
@@ -193,6 +197,10 @@ async def worker_api(folder: Path) -> AsyncIterator[WorkerApi]:
     finally:
         await api.end()
         await runner.cleanup()
+
+
+async def _nothing(_: web.Request) -> None:
+    return None
 
 
 def _selects(request: web.Request, value: Json) -> bool:

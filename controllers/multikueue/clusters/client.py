@@ -21,12 +21,26 @@ from controllers.multikueue.clusters.addresses import AddressGuard
 from controllers.multikueue.clusters.kubeconfigs import Access
 from controllers.multikueue.clusters.reach import Promptness
 from controllers.multikueue.clusters.tls import context_of
-from kube.client import JSON, READ_BUFFER_BYTES, REQUEST_SECONDS, ApiClient, ApiError, SilenceError
+from kube.client import (
+    JSON,
+    READ_BUFFER_BYTES,
+    REQUEST_SECONDS,
+    ApiClient,
+    ApiError,
+    LargeAnswerError,
+    Pieces,
+    SilenceError,
+)
+from kube.lines import MAX_LINE
 
-__all__ = ["MOST_REQUESTS", "NO_DRY_RUN", "Line", "WorkerClient", "opened"]
+__all__ = ["MOST_BYTES", "MOST_REQUESTS", "NO_DRY_RUN", "Line", "WorkerClient", "opened"]
 
 MOST_REQUESTS: Final = 16
 """Requests to one cluster that are in flight at once. Watches do not count."""
+MOST_BYTES: Final = MAX_LINE
+"""Of an answer with one object, and of a line of a watch."""
+MOST_LISTED: Final = 64 << 20
+"""Bytes of a page of a list."""
 UNSUPPORTED: Final = "does not support dry run"
 """How the answer of an API server ends that has a webhook with side effects (NewDryRunUnsupportedErr)."""
 NO_DRY_RUN: Final = "a webhook there takes no dry run"
@@ -42,11 +56,17 @@ class Line:
     ) -> None:
         self.session, self.access, self.guard, self.clock = session, access, guard, clock
         self.promptness = Promptness(clock)
+        self.excess = ""
+        """Which answer was too large; empty if none was. Lists and watches are judged by whoever follows them."""
 
     @property
     def is_prompt(self) -> bool:
         """Whether the cluster answers within a second lately."""
         return self.promptness.is_prompt
+
+    def refuse(self, error: LargeAnswerError) -> None:
+        """The cluster has answered with more than an API server does."""
+        self.excess = error.message
 
     def use_token(self, token: str) -> None:
         """Use this token from the next request on. Watches go on."""
@@ -79,10 +99,11 @@ class WorkerClient(ApiClient):
         content_type: str = JSON,
         accept: str = JSON,
         seconds: float = REQUEST_SECONDS,
+        most: int | None = None,
     ) -> bytes:
         """See `ApiClient`. `seconds` is the limit for the whole request, with the time that it waits for others."""
         loop = asyncio.get_running_loop()
-        end = loop.time() + seconds
+        end, is_list = loop.time() + seconds, query is not None and "limit" in query
         try:
             async with asyncio.timeout_at(end):
                 await self._slots.acquire()
@@ -97,7 +118,12 @@ class WorkerClient(ApiClient):
                 content_type=content_type,
                 accept=accept,
                 seconds=max(0.001, end - loop.time()),
+                most=most or (MOST_LISTED if is_list else MOST_BYTES),
             )
+        except LargeAnswerError as error:
+            if not is_list:
+                self._line.refuse(error)
+            raise
         finally:
             self._slots.release()
 
@@ -111,6 +137,7 @@ class WorkerClient(ApiClient):
         content_type: str = JSON,
         accept: str = JSON,
         seconds: float,
+        most: int,
     ) -> bytes:
         promptness = self._line.promptness
         number = promptness.begins() if seconds <= REQUEST_SECONDS else None
@@ -123,6 +150,7 @@ class WorkerClient(ApiClient):
                 content_type=content_type,
                 accept=accept,
                 seconds=seconds,
+                most=most,
             )
         except ApiError as error:
             raise self._in_our_words(error) from None
@@ -133,11 +161,11 @@ class WorkerClient(ApiClient):
     @asynccontextmanager
     async def stream(
         self, path: str, *, query: Mapping[str, str], read_seconds: float
-    ) -> AsyncIterator[aiohttp.StreamReader]:
+    ) -> AsyncIterator[Pieces]:
         """See `ApiClient`."""
         try:
             async with super().stream(path, query=query, read_seconds=read_seconds) as content:
-                yield content
+                yield _Lines(content)
         except ApiError as error:
             raise self._in_our_words(error) from None
 
@@ -150,6 +178,8 @@ class WorkerClient(ApiClient):
         words = _phrase(error.status) if error.status else self._fault(error.__cause__)
         if error.status == HTTPStatus.BAD_REQUEST and error.message.endswith(UNSUPPORTED):
             words = f"{words}: {NO_DRY_RUN}"
+        if isinstance(error, LargeAnswerError):
+            return error  # it has our words
         if isinstance(error, SilenceError):
             return SilenceError(0, reason, "no data came for too long")
         return ApiError(
@@ -176,6 +206,27 @@ class WorkerClient(ApiClient):
         if isinstance(cause, aiohttp.ClientConnectorError):
             return "no connection to the server"
         return "the connection ended without a full answer"
+
+
+class _Lines:
+    """Lines that are not too long, in pieces."""
+
+    def __init__(self, content: Pieces) -> None:
+        self._content = content
+
+    async def iter_any(self) -> AsyncIterator[bytes]:
+        """See `Pieces`."""
+        size = 0
+        async for piece in self._content.iter_any():
+            end = piece.find(b"\n")  # of the line that has begun: a piece is smaller than the limit
+            size += len(piece) if end < 0 else end
+            if size > MOST_BYTES:
+                raise LargeAnswerError(
+                    0, "TooLarge", f"a line of a watch has more than {MOST_BYTES >> 20} MiB"
+                )
+            if end >= 0:
+                size = len(piece) - piece.rfind(b"\n") - 1
+            yield piece
 
 
 @asynccontextmanager

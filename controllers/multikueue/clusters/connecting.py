@@ -249,7 +249,7 @@ class Connecting:
             if session.seeing.is_behind():
                 log.info("a watch is behind: it is watched anew", cluster=self._connection.name)
                 self._connection.watch_anew()
-            if fault := session.seeing.fault():
+            if fault := session.line.excess or session.seeing.fault():
                 raise _FaultError(fault)
 
     async def _follow_source(self, line: Line) -> None:

@@ -36,7 +36,7 @@ KEPT: Final = frozenset(
 )
 """The conditions that decide something."""
 MESSAGE: Final = 1024
-"""The maximum number of characters of a message that is kept."""
+"""The maximum number of characters of a text that is kept."""
 REASON: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]{0,1022}[A-Za-z0-9_])?")
 """What the API server here takes as a reason (meta/v1 Condition)."""
 ODD_REASON: Final = "Unknown"
@@ -44,6 +44,10 @@ ODD_REASON: Final = "Unknown"
 MOST: Final = 2**63 - 1
 """Of a number in a DispatchPlan."""
 PROPOSED: Final = "Proposed"
+LONGEST: Final = 253
+"""Characters of a name, a UID and a resourceVersion. No API server has longer ones."""
+MOST_STATUS: Final = 3 << 19
+"""Bytes of a Job's status: etcd takes no larger object."""
 REMEMBERED: Final = 20_000
 """How many digests are remembered. One takes about 200 bytes."""
 
@@ -148,7 +152,7 @@ class CostObject(Struct):
     @property
     def key(self) -> str:
         """`namespace/name` of the Workload that would preempt."""
-        return intern(f"{self.spec.preemptor.namespace}/{self.spec.preemptor.name}")
+        return _kept(f"{self.spec.preemptor.namespace}/{self.spec.preemptor.name}")
 
 
 _specs: Final = msgspec.json.Decoder(_Spec)
@@ -156,8 +160,8 @@ _statuses: Final = msgspec.json.Decoder(JobStatus)
 
 
 def copy_of(item: CopyObject) -> Copy:
-    """The small form of a Workload. Raises ValueError if its spec cannot be read."""
-    meta, status = item.metadata, item.status or _Status()
+    """The small form of a Workload. Raises ValueError if its spec cannot be read, or its names are too long."""
+    meta, status = _checked(item.metadata), item.status or _Status()
     try:
         spec = _specs.decode(item.spec)
         semantics = _digests.of(item.spec)
@@ -173,18 +177,21 @@ def copy_of(item: CopyObject) -> Copy:
         mark=_mark(meta),
         digest=semantics,
         priority=spec.priority,
-        priority_class=intern(f"{reference.kind}/{reference.name}") if reference is not None else "",
+        priority_class=_kept(f"{reference.kind}/{reference.name}") if reference is not None else "",
         active=spec.active is not False,
         has_gate=any(each.name == MULTIKUEUE_GATE for each in spec.preemption_gates or ()),
         gate=_position(status.preemption_gates or ()),
         conditions={intern(each.type): _said(each) for each in status.conditions or () if each.type in KEPT},
-        fenced_by=intern((meta.annotations or {}).get(FENCED_BY, "")),
+        fenced_by=_kept((meta.annotations or {}).get(FENCED_BY, "")),
     )
 
 
 def job_of(item: JobObject) -> RemoteJob:
-    """The small form of a Job. Raises ValueError if its status cannot be read."""
-    meta, raw = item.metadata, bytes(item.status)
+    """The small form of a Job. Raises ValueError if its status cannot be read, or its names are too
+    long."""
+    meta, raw = _checked(item.metadata), bytes(item.status)
+    if len(raw) > MOST_STATUS:
+        raise ValueError("status: is larger than any object")
     if raw == b"null":
         raw = b"{}"
     prebuilt = (meta.annotations or {}).get(PREBUILT_WORKLOAD_ANNOTATION)
@@ -197,7 +204,7 @@ def job_of(item: JobObject) -> RemoteJob:
         version=meta.resource_version,
         is_deleting=meta.deletion_timestamp is not None,
         mark=_mark(meta),
-        workload=intern(prebuilt),
+        workload=_kept(prebuilt),
         suspended=bool(item.spec.suspend),
         status=_statuses.decode(raw),
         raw_status=raw,
@@ -210,6 +217,7 @@ def cost_of(item: CostObject, seen: int) -> Cost | None:
 
     `seen`: when the manager saw the plan first, in microseconds since 1970.
     """
+    _checked(item.metadata)
     cost, preemptor = item.spec.cost, item.spec.preemptor
     is_proposed = item.status is not None and item.status.phase == PROPOSED
     if cost is None or not is_proposed or preemptor.namespace != item.metadata.namespace:
@@ -224,9 +232,19 @@ def cost_of(item: CostObject, seen: int) -> Cost | None:
         cost.workloads,
         cost.pods,
         cost.pod_seconds,
-        intern(preemptor.quota.cluster_queue if preemptor.quota is not None else ""),
+        _kept(preemptor.quota.cluster_queue if preemptor.quota is not None else ""),
         seen,
     )
+
+
+def _checked(meta: ObjectMeta) -> ObjectMeta:
+    if max(map(len, (meta.namespace, meta.name, meta.uid, meta.resource_version))) > LONGEST:
+        raise ValueError("metadata: a name is longer than any name")
+    return meta
+
+
+def _kept(text: str) -> str:
+    return intern(text[:MESSAGE])
 
 
 class _Digests:
@@ -260,7 +278,7 @@ def _object(raw: msgspec.Raw) -> Mapping[str, Any]:
 
 def _mark(meta: ObjectMeta) -> Mark | None:
     mark = Mark.read((meta.annotations or {}).get(DISPATCHED_BY, ""))
-    return Mark(*map(intern, mark)) if mark is not None else None
+    return Mark(*map(_kept, mark)) if mark is not None else None
 
 
 def _position(gates: Iterable[_Gate]) -> GatePosition:
@@ -274,7 +292,7 @@ def _said(condition: Condition) -> Said:
     return Said(
         condition.status == "True",
         intern(condition.reason) if REASON.fullmatch(condition.reason) else ODD_REASON,
-        intern(condition.message[:MESSAGE]),
+        _kept(condition.message),
         _microseconds(condition.last_transition_time),
     )
 

@@ -32,6 +32,13 @@ BEHIND_SECONDS: Final = 5.0
 INTERRUPTED_SECONDS: Final = 30.0
 """A view that has no watch for this time, while the cluster answers, is a fault."""
 
+MOST_OBJECTS: Final = 200_000
+"""Of one kind. More than a manager sends to one cluster."""
+MOST_UNREAD: Final = 1_000
+"""Of one kind: objects that cannot be read. A quota controller of another version may have some."""
+MOST_STATUSES: Final = 256 << 20
+"""Bytes of the statuses of all Jobs."""
+
 
 def _copies(origin: str) -> Resource[CopyObject]:
     """The Workloads of that origin."""
@@ -129,7 +136,14 @@ class Seeing:
         return now - min(ages) if ages else float("-inf")
 
     def fault(self) -> str | None:
-        """Why what is seen may be old, although the cluster answers."""
+        """Why what is seen may be old, although the cluster answers, or is more than can be kept."""
+        for each in self._views:
+            if len(each) > MOST_OBJECTS:
+                return f"{each.kind}: it has more than {MOST_OBJECTS}"
+            if len(each.unread) > MOST_UNREAD:
+                return f"{each.kind}: more than {MOST_UNREAD} cannot be read"
+        if self.jobs.size > MOST_STATUSES:
+            return f"{self.job_view.kind}: their statuses have more than {MOST_STATUSES >> 20} MiB"
         for view in (self.copy_view, self.job_view):
             if view.refusal is not None:
                 return f"{view.kind}: {view.refusal.message}"

@@ -69,6 +69,8 @@ class RemoteJobs:
         self._users: dict[str, set[str]] = {}
         """Keys of Jobs, by the key of the Workload that they use."""
         self._told, self._told_job = told, told_job
+        self.size = 0
+        """Bytes of all statuses."""
 
     def find(self, key: str, job_name: str) -> RemoteJob | None:
         """The Job that uses the Workload of that key, or else the one of that name in its namespace.
@@ -109,6 +111,9 @@ class RemoteJobs:
 
     def _set(self, key: str, job: RemoteJob | None) -> None:
         before = self._jobs.pop(key, None)
+        self.size += (len(job.raw_status) if job is not None else 0) - (
+            len(before.raw_status) if before is not None else 0
+        )
         changed = dict.fromkeys(_used(each) for each in (before, job) if each is not None and each.workload)
         if before is not None and before.workload:
             users = self._users[_used(before)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,13 @@ from aiohttp import web
 from cryptography.hazmat.primitives import serialization
 
 from api.clock import SYSTEM_CLOCK
+from controllers.multikueue.clusters import client as client_module
 from controllers.multikueue.clusters.addresses import AddressGuard
 from controllers.multikueue.clusters.client import MOST_REQUESTS, NO_DRY_RUN, Line, WorkerClient, opened
 from controllers.multikueue.clusters.kubeconfigs import Access, KubeconfigError, parse
 from controllers.multikueue.clusters.tls import context_of
 from hack.controlplane.pki import Authority
-from kube.client import ApiError
+from kube.client import ApiError, LargeAnswerError
 from tests.kit.multikueue_kubeconfigs import CERTIFICATE, KEY, encoded
 from tests.kit.waiting import until
 from tests.kit.worker_api import WorkerApi, worker_api
@@ -162,6 +164,66 @@ async def test_only_so_many_requests_are_in_flight(api: WorkerApi) -> None:
         api.open.set()
         await asyncio.gather(urgent, *tasks)
     assert len(api.requests) == 3 * MOST_REQUESTS + 1
+
+
+# ---- what is too large
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits that a test can exceed."""
+    monkeypatch.setattr(client_module, "MOST_BYTES", 2 << 20)
+    monkeypatch.setattr(client_module, "MOST_LISTED", 4 << 20)
+
+
+async def poured(request: web.Request, *, code: int = 200, lines: bool = False) -> web.StreamResponse:
+    """An answer without end, which is small on its way."""
+    response = web.StreamResponse(status=code)
+    response.enable_compression(web.ContentCoding.gzip)
+    await response.prepare(request)
+    with suppress(ConnectionError):
+        while True:
+            await response.write(b"x" * (1 << 16) + (b"\n" if lines else b""))
+    return response
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(("query", "most"), [(None, 2), ({"limit": "500"}, 4)])
+async def test_an_answer_without_end_is_cut(api: WorkerApi, query: dict[str, str] | None, most: int) -> None:
+    api.pour = poured
+    async with connected(parse(api.kubeconfig())) as (line, client):
+        with pytest.raises(LargeAnswerError) as caught:
+            await client.request("GET", PATH, query=query)
+    assert caught.value.message == f"an answer has more than {most} MiB"
+    assert not caught.value.is_retriable
+    assert bool(line.excess) is (query is None)  # whoever lists judges the list
+
+
+@pytest.mark.usefixtures("small")
+async def test_an_error_without_end_is_an_error(api: WorkerApi) -> None:
+    api.pour = partial(poured, code=403)
+    async with connected(parse(api.kubeconfig())) as (line, client):
+        error = await failure(client)
+    assert (error.status, error.message, line.excess) == (403, "HTTP 403 Forbidden", "")
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("lines", [False, True])
+async def test_a_line_without_end_is_cut(api: WorkerApi, lines: bool) -> None:
+    """Many short lines are a watch, however long it is."""
+    api.pour, size = partial(poured, lines=lines), 0
+    async with connected(parse(api.kubeconfig())) as (_, client):
+        with (
+            pytest.raises(LargeAnswerError, match="a line of a watch has more than 2 MiB")
+            if not lines
+            else nullcontext()
+        ):
+            async with client.stream(PATH, query={"watch": "true"}, read_seconds=5) as content:
+                async for piece in content.iter_any():
+                    size += len(piece)
+                    if size > 8 << 20:
+                        break
+    assert (size > 8 << 20) is lines
 
 
 # ---- TLS
