@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, Final
 
-__all__ = ["AddressError", "AddressGuard", "kind_of"]
+__all__ = ["AddressError", "AddressGuard", "kind_of", "refusal_in"]
 
 Address = IPv4Address | IPv6Address
 
@@ -33,6 +33,8 @@ METADATA: Final = frozenset(
 and Amazon by IPv6."""
 THIS_NETWORK: Final = ip_network("0.0.0.0/8")
 BROADCAST: Final = ip_address("255.255.255.255")
+REFUSAL: Final = "the server's address is {}, and multikueue.allowedNetworks has no such"
+KINDS: Final = ("a metadata service", "unspecified", "loopback", "link-local", "multicast")
 TRANSLATED: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"), IPv6Network("::/96"))
 """Networks whose addresses end with an IPv4 address (RFC 6052, RFC 8215, RFC 4291)."""
 
@@ -47,8 +49,6 @@ class AddressGuard:
     def __init__(self, allowed: Iterable[str]) -> None:
         """`allowed`: networks that are allowed whatever they are. Raises ValueError for what is no network."""
         self._allowed = tuple(map(ip_network, allowed))
-        self.refused = ""
-        """The kind of the address that was refused last; empty if none was."""
 
     def check(self, host: str) -> None:
         """Raises AddressError for an address (as text) that is not allowed."""
@@ -57,16 +57,19 @@ class AddressGuard:
         if any(each in network for each in (address, inner) for network in self._allowed):
             return
         if kind := kind_of(address):
-            self.refused = kind
-            raise AddressError(
-                f"the server's address is {kind}, and multikueue.allowedNetworks does not have it"
-            )
+            raise AddressError(REFUSAL.format(kind))
 
     def socket(self, address: tuple[Any, ...]) -> socket.socket:
         """A socket for an entry of `socket.getaddrinfo`. Raises AddressError (see aiohttp's `socket_factory`)."""
         family, kind, protocol, _, where = address
         self.check(where[0])
         return socket.socket(family=family, type=kind, proto=protocol)
+
+
+def refusal_in(error: OSError) -> str:
+    """What an AddressError says; empty if it is none. A name has several addresses, and the faults of all of them come
+    as one error with all texts."""
+    return next((text for kind in KINDS if (text := REFUSAL.format(kind)) in str(error)), "")
 
 
 def kind_of(address: Address) -> str:

@@ -17,7 +17,7 @@ from typing import Final
 import aiohttp
 
 from api.clock import Clock
-from controllers.multikueue.clusters.addresses import AddressGuard
+from controllers.multikueue.clusters.addresses import AddressGuard, refusal_in
 from controllers.multikueue.clusters.kubeconfigs import Access
 from controllers.multikueue.clusters.reach import Promptness
 from controllers.multikueue.clusters.tls import context_of
@@ -33,7 +33,7 @@ from kube.client import (
 )
 from kube.lines import MAX_LINE
 
-__all__ = ["MOST_BYTES", "MOST_REQUESTS", "NO_DRY_RUN", "Line", "WorkerClient", "opened"]
+__all__ = ["MOST_REQUESTS", "NO_DRY_RUN", "Line", "WorkerClient", "opened"]
 
 MOST_REQUESTS: Final = 16
 """Requests to one cluster that are in flight at once. Watches do not count."""
@@ -51,10 +51,8 @@ REASON: Final = re.compile("[A-Z][A-Za-z]{0,63}")
 class Line:
     """What several clients of one cluster share: the session, the kubeconfig, and how promptly it answers."""
 
-    def __init__(
-        self, session: aiohttp.ClientSession, access: Access, guard: AddressGuard, clock: Clock
-    ) -> None:
-        self.session, self.access, self.guard, self.clock = session, access, guard, clock
+    def __init__(self, session: aiohttp.ClientSession, access: Access, clock: Clock) -> None:
+        self.session, self.access, self.clock = session, access, clock
         self.promptness = Promptness(clock)
         self.excess = ""
         """Which answer was too large; empty if none was. Lists and watches are judged by whoever follows them."""
@@ -175,7 +173,7 @@ class WorkerClient(ApiClient):
 
     def _in_our_words(self, error: ApiError) -> ApiError:
         reason = error.reason if REASON.fullmatch(error.reason) else ""
-        words = _phrase(error.status) if error.status else self._fault(error.__cause__)
+        words = _phrase(error.status) if error.status else _fault(error.__cause__)
         if error.status == HTTPStatus.BAD_REQUEST and error.message.endswith(UNSUPPORTED):
             words = f"{words}: {NO_DRY_RUN}"
         if isinstance(error, LargeAnswerError):
@@ -190,22 +188,6 @@ class WorkerClient(ApiClient):
             over_budget=error.over_budget,
             continue_=error.continue_,
         )
-
-    def _fault(self, cause: BaseException | None) -> str:
-        """Why there was no answer."""
-        if isinstance(cause, aiohttp.ClientConnectorCertificateError):
-            return "the server's certificate is not trusted"
-        if isinstance(cause, aiohttp.ClientConnectorDNSError):
-            return "the server's name has no address"
-        if isinstance(cause, aiohttp.ClientConnectorError) and self._line.guard.refused:
-            return f"the server's address is {self._line.guard.refused}, and multikueue.allowedNetworks has no such"
-        if isinstance(cause, aiohttp.ClientSSLError | ssl.SSLError):
-            return "the TLS handshake failed"
-        if isinstance(cause, TimeoutError):
-            return "no answer in time"
-        if isinstance(cause, aiohttp.ClientConnectorError):
-            return "no connection to the server"
-        return "the connection ended without a full answer"
 
 
 class _Lines:
@@ -239,7 +221,7 @@ async def opened(access: Access, guard: AddressGuard, clock: Clock) -> AsyncIter
         read_bufsize=READ_BUFFER_BYTES,
         trust_env=False,
     ) as session:
-        yield Line(session, access, guard, clock)
+        yield Line(session, access, clock)
 
 
 def _phrase(code: int) -> str:
@@ -247,3 +229,20 @@ def _phrase(code: int) -> str:
         return f"HTTP {code} {HTTPStatus(code).phrase}"
     except ValueError:
         return f"HTTP {code}"
+
+
+def _fault(cause: BaseException | None) -> str:
+    """Why there was no answer."""
+    if isinstance(cause, aiohttp.ClientConnectorCertificateError):
+        return "the server's certificate is not trusted"
+    if isinstance(cause, aiohttp.ClientConnectorDNSError):
+        return "the server's name has no address"
+    if isinstance(cause, aiohttp.ClientConnectorError) and (said := refusal_in(cause.os_error)):
+        return said
+    if isinstance(cause, aiohttp.ClientSSLError | ssl.SSLError):
+        return "the TLS handshake failed"
+    if isinstance(cause, TimeoutError):
+        return "no answer in time"
+    if isinstance(cause, aiohttp.ClientConnectorError):
+        return "no connection to the server"
+    return "the connection ended without a full answer"

@@ -46,11 +46,13 @@ def secrets_of(namespace: str) -> Resource[KubeconfigSecret]:
 
 
 class Sources:
-    """Reads the kubeconfig that a MultiKueueCluster names. An unchanged one is not parsed again."""
+    """Reads the kubeconfig that a MultiKueueCluster names. An unchanged one is not parsed again, also if it
+    has a fault."""
 
     def __init__(self, namespace: str, folder: str | None, secrets: Objects[KubeconfigSecret]) -> None:
         self._namespace, self._folder, self._secrets = namespace, folder, secrets
-        self._parsed: dict[str, tuple[bytes, Access]] = {}
+        self._parsed: dict[str, tuple[bytes, Access | tuple[str, str]]] = {}
+        """By cluster: the text, and the access, or the reason and the message of its fault."""
 
     async def access(self, cluster: MultiKueueCluster | None) -> Access:
         """How to reach the cluster. Raises KubeconfigError."""
@@ -64,12 +66,13 @@ class Sources:
             text = await asyncio.to_thread(read_file, self._folder, location)
         else:
             text = self._secret(location)
-        before = self._parsed.get(name)
-        if before is not None and before[0] == text:
-            return before[1]
-        access = parse(text)
-        self._parsed[name] = (text, access)
-        return access
+        text_before, parsed = self._parsed.get(name, (b"", None))
+        if parsed is None or text_before != text:
+            parsed = await asyncio.to_thread(_parsed, text)  # a large one takes a second
+            self._parsed[name] = (text, parsed)
+        if isinstance(parsed, tuple):
+            raise KubeconfigError(*parsed)
+        return parsed
 
     def forget(self, cluster: str) -> None:
         """The MultiKueueCluster of that name is gone."""
@@ -86,6 +89,13 @@ class Sources:
             return base64.b64decode(secret.data.kubeconfig, validate=True)
         except (binascii.Error, ValueError):
             raise KubeconfigError.bad(f"{where}: kubeconfig is not base64") from None
+
+
+def _parsed(text: bytes) -> Access | tuple[str, str]:
+    try:
+        return parse(text)
+    except KubeconfigError as error:
+        return error.reason, error.message
 
 
 def read_file(folder: str | None, location: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext, suppress
@@ -15,7 +16,7 @@ from cryptography.hazmat.primitives import serialization
 
 from api.clock import SYSTEM_CLOCK
 from controllers.multikueue.clusters import client as client_module
-from controllers.multikueue.clusters.addresses import AddressGuard
+from controllers.multikueue.clusters.addresses import AddressError, AddressGuard
 from controllers.multikueue.clusters.client import MOST_REQUESTS, NO_DRY_RUN, Line, WorkerClient, opened
 from controllers.multikueue.clusters.kubeconfigs import Access, KubeconfigError, parse
 from controllers.multikueue.clusters.tls import context_of
@@ -70,6 +71,18 @@ async def test_loopback_is_refused_in_our_words(api: WorkerApi, allowed: list[st
         "the server's address is loopback, and multikueue.allowedNetworks has no such",
     )
     assert api.requests == []
+
+
+async def test_a_former_refusal_of_an_address_is_not_said_again() -> None:
+    """A name may have had another address before."""
+    guard = AddressGuard(LOOPBACK)
+    with pytest.raises(AddressError):
+        guard.check("169.254.169.254")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    access = Access(f"https://127.0.0.1:{port}", token="t")
+    async with opened(access, guard, SYSTEM_CLOCK) as line:
+        assert (await failure(WorkerClient(line, "w"))).message == "no connection to the server"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,15 @@ import pytest
 
 from api.checks import MultiKueueCluster
 from api.meta import ObjectMeta
-from controllers.multikueue.clusters.kubeconfigs import BAD, INSECURE, MOST_BYTES, KubeconfigError
+from controllers.multikueue.clusters import sources as sources_module
+from controllers.multikueue.clusters.kubeconfigs import (
+    BAD,
+    INSECURE,
+    MOST_BYTES,
+    Access,
+    KubeconfigError,
+    parse,
+)
 from controllers.multikueue.clusters.sources import KubeconfigSecret, Sources, read_file, secrets_of
 from runtime.mirror.objects import Objects
 from tests.kit.multikueue_kubeconfigs import SECRET, encoded, kubeconfig, text_of
@@ -105,6 +114,26 @@ async def test_a_secret_of_the_namespace_is_read_and_parsed_once() -> None:
     assert await sources.access(cluster(**NAMED)) is access
     secrets.upsert(secret({"kubeconfig": encoded(text_of(kubeconfig(user={"token": "new"})))}))
     assert (await sources.access(cluster(**NAMED))).token == "new"
+
+
+async def test_an_unchanged_fault_is_not_looked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To parse a large text takes a second, and attempts come for as long as it is there."""
+    parsed: list[bytes] = []
+
+    def count(text: bytes) -> Access:
+        parsed.append(text)
+        return parse(text)
+
+    monkeypatch.setattr(sources_module, "parse", count)
+    secrets: Objects[KubeconfigSecret] = Objects()
+    sources = Sources("ns", None, secrets)
+    for text in ("{", "[]", text_of(kubeconfig()).decode(), "{"):
+        secrets.upsert(secret({"kubeconfig": encoded(text.encode())}))
+        for _ in range(2):
+            with suppress(KubeconfigError) if text[0] in "{[" else nullcontext():
+                await sources.access(cluster(**NAMED))
+                assert text[0] not in "{["
+    assert len(parsed) == 4
 
 
 async def test_a_file_is_read_again_when_it_changes(folder: Path) -> None:
