@@ -32,6 +32,6 @@ class Patience:
         self._failing[place] = seen.attempt, first, now
         return now - first >= PATIENCE_SECONDS
 
-    def succeeded(self, seen: Seen, cluster: str) -> None:
-        """The cluster did what was asked, or said no."""
-        self._failing.pop((seen.key, cluster), None)
+    def succeeded(self, seen: Seen, cluster: str) -> bool:
+        """The cluster did what was asked, or said no. Returns whether it had failed before."""
+        return self._failing.pop((seen.key, cluster), None) is not None

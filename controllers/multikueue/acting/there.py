@@ -81,7 +81,8 @@ class ActsThere:
             if error.status == HTTPStatus.CONFLICT:
                 cluster.watch_anew()
             raise
-        self._patience.succeeded(seen, cluster.name)
+        if self._patience.succeeded(seen, cluster.name):
+            self._remember(seen, lambda memory: memory.works(cluster.name))
         self._telling.acted(act, seen, cluster.name)
 
     async def _carry_out(self, act: There, seen: Seen, cluster: Connection) -> None:
@@ -231,7 +232,7 @@ class ActsThere:
             if found is not None:
                 cluster.apply_job(found)
             elif NO_DRY_RUN not in error.message:  # that is no refusal of the Job
-                self._failed(error, seen, cluster, "Job or PodGroup")
+                self._out(error, seen, cluster, "Job or PodGroup", for_good=True)
                 return
         await failpoint("multikueue.after_dry_run")
         self._remember(seen, lambda memory: memory.took(cluster.name))
@@ -249,7 +250,7 @@ class ActsThere:
         except ApiError as error:
             found = await self._found(error, JOB_PATH, self._job_key(seen), cluster)
             if found is None:
-                self._failed(error, seen, cluster, "Job or PodGroup")
+                self._out(error, seen, cluster, "Job or PodGroup", for_good=True)
                 return
             answer = found
         cluster.apply_job(answer)
@@ -343,19 +344,23 @@ class ActsThere:
         uid = seen.workload.metadata.uid if seen.workload is not None else ""
         return Mark(self._identity.manager, uid, seen.attempt)
 
-    def _out(self, error: ApiError, seen: Seen, cluster: Connection, kind: str) -> None:
-        """A refusal that does not go away by itself puts the cluster out for this attempt. Raises any other one."""
-        if error.status not in REFUSED:
-            raise error
-        reason, message = error.reason or str(error.status), _in_our_words(error, kind)
-        self._remember(seen, lambda memory: memory.refused(cluster.name, reason, message))
+    def _out(
+        self, error: ApiError, seen: Seen, cluster: Connection, kind: str, *, for_good: bool = False
+    ) -> None:
+        """A refusal that does not go away by itself puts the cluster out for this attempt. Raises any other one.
 
-    def _failed(self, error: ApiError, seen: Seen, cluster: Connection, kind: str) -> None:
-        """As `_out`; and a cluster that fails for too long is out, too: another one may take the Workload."""
-        is_failure = error.status not in REFUSED and error.reason not in UNSENT
-        if not (is_failure and self._patience.is_over(seen, cluster.name)):
-            self._out(error, seen, cluster, kind)
+        `for_good`: a cluster that fails for too long is out, too: another one may take the Workload.
+        """
+        if error.status in REFUSED:
+            reason, message = error.reason or str(error.status), _in_our_words(error, kind)
+            self._remember(seen, lambda memory: memory.refused(cluster.name, reason, message))
             return
+        if error.reason in UNSENT:
+            raise error
+        if not (self._patience.is_over(seen, cluster.name) and for_good):
+            fault = f"no {kind} could be made there yet: {error.message}"
+            self._remember(seen, lambda memory: memory.fails(cluster.name, fault))
+            raise error
         message = f"no {kind} could be made there for {PATIENCE_SECONDS:.0f} s: {error.message}"
         self._remember(seen, lambda memory: memory.refused(cluster.name, "Failing", message))
 

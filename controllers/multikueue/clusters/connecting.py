@@ -43,7 +43,7 @@ LOOK_SECONDS: Final = 0.5
 """Between two looks whether the session can go on."""
 FILE_SECONDS: Final = 5.0
 """Between two looks whether a kubeconfig file has changed."""
-PROBE_SECONDS: Final = 30.0
+PROBES: Final = Backoff(30.0, 600.0)
 """Between two probes of a cluster that does not honour gates: its quota controller may have been away."""
 
 AccessOf = Callable[[], Awaitable[Access]]
@@ -222,8 +222,10 @@ class Connecting:
         self._connection.adopt(session)
         self._was_active = True
         self._say(CONNECTED)
+        vain = 1
         while True:
-            await asyncio.sleep(PROBE_SECONDS)
+            await asyncio.sleep(PROBES.delay(vain))
+            vain = 1 if self._is_doubtful or self._connection.honours_gates else vain + 1
             if self._is_doubtful or not self._connection.honours_gates:
                 await self._probe(session)
 

@@ -25,6 +25,9 @@ IN_USE: Final = ORIGIN_IN_USE
 REQUEST_SECONDS: Final = 8.0
 """Also a slow cluster gives a word before it counts as away."""
 TRIES: Final = 3
+CHANGED: Final = (
+    "the server leads to another cluster than before, or somebody has deleted the Lease of the origin"
+)
 
 
 class OriginInUseError(Exception):
@@ -71,8 +74,10 @@ class OriginLease:
         """Renew it until cancelled. Call `heard` each time that the cluster has answered, and `missed` each time that
         no answer came.
 
-        Raises OriginInUseError once another manager holds it. A renewal that fails is tried again.
+        Raises OriginInUseError once another manager holds it, and ApiError when it is another object than before:
+        another cluster may answer now. A renewal that fails is tried again.
         """
+        uid = self.uid
         began = self._clock.monotonic()
         while True:
             await asyncio.sleep(max(0.0, began + TIMES.retry_period - self._clock.monotonic()))
@@ -88,6 +93,8 @@ class OriginLease:
                 await self.take()
             else:
                 self._held = held
+            if uid and self.uid != uid:
+                raise ApiError(0, "Changed", CHANGED)
 
     async def release(self) -> None:
         """Let another manager take it at once. Raises ApiError."""

@@ -55,6 +55,8 @@ class Memory:
     attempt: str = ""
     out: Mapping[str, Out] = field(default_factory=dict)
     """By cluster."""
+    failing: Mapping[str, str] = field(default_factory=dict)
+    """By cluster: what the last attempt to make something there came to. The next one is on its way."""
     admitted: Mapping[str, int] = field(default_factory=dict)
     """By cluster: when its copy was first seen Admitted."""
     signals: Mapping[str, int] = field(default_factory=dict)
@@ -84,6 +86,14 @@ class Memory:
     def refused(self, cluster: str, reason: str, message: str) -> Memory:
         """The cluster is out for this attempt."""
         return replace(self, out={**self.out, cluster: Out(reason, message)})
+
+    def fails(self, cluster: str, message: str) -> Memory:
+        """The last attempt to make something there failed, and another one follows."""
+        return replace(self, failing={**self.failing, cluster: message})
+
+    def works(self, cluster: str) -> Memory:
+        """What was to be made there was made."""
+        return replace(self, failing={name: said for name, said in self.failing.items() if name != cluster})
 
     def judged(self, verdict: CheckReport) -> Memory:
         """The check is Retry or Rejected from now on."""

@@ -52,6 +52,8 @@ def said(cluster: ClusterSeen, seen: Seen, memory: Memory) -> Line:
             return Line("Remade", "the copy was evicted or changed there, and is made anew")
         if not cluster.honours_gates:
             return Line("NoGates", "it does not honour preemption gates, and gets a copy in its turn")
+        if cluster.name in memory.failing:
+            return Line("Failing", memory.failing[cluster.name])
         return Line(ABOUT, "the copy is about to be made")
     if belonging(cluster.copy, seen, cluster.name) == "Foreign":
         return Line("Foreign", "another manager has a copy of this name there")
@@ -62,7 +64,12 @@ def _of_copy(copy: Copy, cluster: ClusterSeen, seen: Seen, memory: Memory) -> Li
     if copy.is_true(EVICTED) or not copy.active or differs(copy, seen):
         return Line("Remade", "the copy was evicted or changed there, and is made anew")
     if copy.is_true(ADMITTED):
-        return Line(TAKEN, HAS_ADMITTED)
+        failing = memory.failing.get(cluster.name)
+        return (
+            Line(TAKEN, HAS_ADMITTED)
+            if failing is None
+            else Line("Failing", f"{HAS_ADMITTED}, but {failing}")
+        )
     if copy.is_true(QUOTA_RESERVED):
         return Line("Reserved", "holds quota, and waits for its own admission checks")
     reserved = copy.conditions.get(QUOTA_RESERVED)

@@ -2,7 +2,8 @@
 
 A turn is a stored DispatchPlan. It begins before the gate opens, and its time is by the manager's clock: it survives a
 restart, an eviction there, and a cluster that goes away. A gate that is open outside its turn is closed. The next turn
-begins when the last one is over and its gate is seen closed, or its cluster is lost.
+begins when the last one is over and its gate is seen closed, or its cluster is lost. A turn is over before its time if
+its cluster refuses the Workload.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Final
 
 from api.workloads import BLOCKED_ON_PREEMPTION_GATES, EVICTED, QUOTA_RESERVED
@@ -58,7 +60,8 @@ def sync_turns(seen: Seen, memory: Memory, settings: Settings, now: int) -> Turn
     memory = _note(seen, memory, candidates, now)
     last = seen.turns[-1] if seen.turns else None
     there = _outside(seen, last)
-    if last is not None and (now < last.until or _stays_open(seen, candidates, last)):
+    is_vain = last is not None and last.cluster in memory.out
+    if last is not None and not is_vain and (now < last.until or _stays_open(seen, candidates, last)):
         return _in_turn(seen, memory, last, candidates, there, now)
     if last is not None and not _is_closed(seen, last):
         there |= _close(seen, last)
@@ -102,7 +105,9 @@ def end_former_turns(seen: Seen) -> EndTurn | None:
     for turn in seen.former_turns:
         if not _may_be_open(turn, seen):
             return EndTurn(turn.name, "Ended", "The Workload lost the quota that the turn was about.")
-    for turn in seen.turns[:-1]:
+    for turn, following in pairwise(seen.turns):
+        if not turn.is_over and following.began < turn.until:
+            return EndTurn(turn.name, "Ended", f"{turn.cluster} could not take the Workload.")
         if not turn.is_over:
             return EndTurn(
                 turn.name, "TimedOut", "No cluster had admitted the Workload when its time was over."
@@ -124,7 +129,7 @@ def _in_turn(
     """The gate of the turn's cluster is open, unless its copy was evicted in this very turn."""
     again = turn.until if now < turn.until else None
     cluster = find(seen, turn.cluster)
-    if cluster is None or memory.spent == turn.number or cluster.name in memory.out:
+    if cluster is None or memory.spent == turn.number:
         return Turns(memory, there, again=again)
     act = _open(cluster, seen, turn) if cluster in candidates else None
     if act is not None and not _is_open_elsewhere(seen, cluster.name):

@@ -124,7 +124,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connecting, "LOOK_SECONDS", 0.02)
     monkeypatch.setattr(connecting, "FILE_SECONDS", 0.05)
     monkeypatch.setattr(connecting, "AWAY_SECONDS", 0.5)
-    monkeypatch.setattr(connecting, "PROBE_SECONDS", 0.1)
+    monkeypatch.setattr(connecting, "PROBES", Backoff(0.1, 0.2))
     monkeypatch.setattr(clusters_module, "LOOK_SECONDS", 0.02)
     monkeypatch.setattr(probe, "PATIENCE_SECONDS", 0.2)
     monkeypatch.setattr(probe, "LOOK_SECONDS", 0.02)

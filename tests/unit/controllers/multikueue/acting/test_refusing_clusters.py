@@ -16,7 +16,7 @@ from controllers.multikueue.acting.telling import Telling
 from controllers.multikueue.acting.there import ActsThere
 from controllers.multikueue.clusters.client import NO_DRY_RUN
 from controllers.multikueue.clusters.connection import Connection
-from controllers.multikueue.life.decision import CreateJob, There, TryJob
+from controllers.multikueue.life.decision import CreateCopy, CreateJob, There, TryJob
 from controllers.multikueue.life.memory import EMPTY, Memory
 from controllers.multikueue.life.seen import ClusterSeen, Seen
 from kube.client import ApiClient, ApiError
@@ -36,12 +36,19 @@ class Cluster:
     def __init__(self) -> None:
         self.api = Api()
         self.api.of("/apis/batch/v1/namespaces/ns/jobs/x")
+        self.api.of(WORKLOAD_PATH.format("ns", "x"))
         self.client = cast(ApiClient, self.api)
         self.sender = Sender(self.client, attempts=1)
         self.jobs: list[bytes] = []
 
     def apply_job(self, answer: bytes) -> None:
         self.jobs.append(answer)
+
+    def apply_copy(self, answer: bytes) -> None:
+        self.jobs.append(answer)
+
+    def copy(self, _key: str) -> None:
+        """The watch does not show it yet."""
 
 
 class Stage:
@@ -111,6 +118,22 @@ async def test_a_cluster_that_fails_for_a_minute_is_out(act: There) -> None:
     assert stage.memory.out["alpha"].message == (
         "no Job or PodGroup could be made there for 60 s: HTTP 500 Internal Server Error"
     )
+
+
+@pytest.mark.parametrize("act", [CreateCopy(has_gate=True), TryJob(), CreateJob()])
+async def test_a_failure_is_remembered_until_the_act_is_carried_out(act: There) -> None:
+    """A copy is tried for ever: nobody waits for it."""
+    stage = Stage()
+    stage.answers(FAILURE)
+    for _ in range(3):
+        await stage.fails(act)
+        assert stage.memory.failing["alpha"].endswith("made there yet: HTTP 500 Internal Server Error")
+    stage.answers(ApiError(0, "NotConnected", "there is no session with the cluster"))
+    await stage.fails(act)
+    assert "500" in stage.memory.failing["alpha"]
+    stage.answers(None)
+    await stage.act(act)
+    assert stage.memory.failing == stage.memory.out == {}
 
 
 async def test_failures_count_only_in_a_row() -> None:

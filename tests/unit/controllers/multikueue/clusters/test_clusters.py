@@ -12,7 +12,7 @@ from prometheus_client import REGISTRY, Counter
 
 from api.checks import AdmissionCheck, MultiKueueCluster, MultiKueueConfig
 from api.multikueue import CONTROLLER_NAME, MANAGER_NAMESPACE, ORIGIN_LABEL, PREBUILT_WORKLOAD_ANNOTATION
-from controllers.multikueue.clusters import probe
+from controllers.multikueue.clusters import connecting, probe
 from controllers.multikueue.clusters.sources import KubeconfigSecret
 from controllers.multikueue.metrics import CONNECTIONS, LOSSES, SILENCE
 from kube.client import ApiError
@@ -318,6 +318,59 @@ async def test_after_a_request_without_an_answer_it_is_watched_anew(
         assert worker.requests.count("WATCH jobs") > watches
         assert worker.requests.count("GET jobs") == sessions + 1  # what it is compared with
         assert here.of("a").why == ""
+
+
+async def test_probes_of_gates_come_more_and_more_seldom(
+    workers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker with Kueue's feature gate off never honours them. One that begins to is found with the next probe."""
+    waits: list[int] = []
+
+    class Steps:
+        def delay(self, failures: int) -> float:
+            waits.append(failures)
+            return 0.02
+
+    monkeypatch.setattr(connecting, "PROBES", Steps())
+    monkeypatch.setattr(probe, "PATIENCE_SECONDS", 0.02)
+    worker, here = await workers("a"), Here()
+    worker.honours_gates = False
+    here.join("a", worker)
+    async with here.running():
+        await until(lambda: len(waits) >= 4)
+        assert waits[:4] == [1, 2, 3, 4]
+        worker.honours_gates = True
+        await until(lambda: here.of("a").honours_gates)
+        await until(lambda: waits[-2:] == [1, 1])
+
+
+async def test_another_cluster_behind_the_same_address_is_another_session(workers: Any) -> None:
+    """A proxy leads to another API server. What was seen in the first one is not there."""
+    worker, here = await workers("a"), Here()
+    await worker.put("workloads", labelled("w"))
+    here.join("a", worker)
+    async with here.running():
+        await here.reaches("a", "Connected")
+        lists = worker.requests.count("GET workloads")
+        del worker.of("workloads")["n", "w"]  # no watch shows it
+        del worker.of("leases")[MANAGER_NAMESPACE, "multikueue-multikueue"]
+        await until(lambda: "leads to another cluster than before" in str(here.condition("a")))
+        await here.reaches("a", "Connected")
+        assert here.of("a").copy("n/w") is None
+        assert worker.requests.count("GET workloads") > lists
+
+
+async def test_a_secret_that_comes_and_goes_leaves_one_session(workers: Any) -> None:
+    worker, here = await workers("a"), Here()
+    here.join("a", worker)
+    async with here.running():
+        for number in range(50):
+            here.remove(KubeconfigSecret, "a")
+            await asyncio.sleep(0.01 * (number % 5 == 0))
+            here.secret("a", worker.kubeconfig())
+        await here.reaches("a", "Connected")
+        await here.says("a", "Active")
+        assert len([each for each in asyncio.all_tasks() if each.get_name() == "cluster a"]) == 1
 
 
 async def test_missing_rights_are_said(workers: Any) -> None:

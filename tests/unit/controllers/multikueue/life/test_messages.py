@@ -69,6 +69,17 @@ def test_a_cluster_that_is_out_says_why_and_one_that_may_preempt_until_when() ->
     assert "made anew" in said(cluster("a"), seen(), remade).text
 
 
+def test_a_cluster_that_fails_says_so_until_it_works() -> None:
+    """Nobody learned that a worker answers 500: a copy was about to be made, for ever."""
+    fails = EMPTY.fails("a", "no Workload could be made there yet: HTTP 500 Internal Server Error")
+    line = said(cluster("a"), seen(), fails)
+    assert line == Line("Failing", "no Workload could be made there yet: HTTP 500 Internal Server Error")
+    assert said(cluster("a", admitted()), seen(), fails).text.startswith("admitted, but no Workload")
+    assert (
+        said(cluster("b"), seen(), fails).kind == said(cluster("a"), seen(), fails.works("a")).kind == ABOUT
+    )
+
+
 def test_the_message_says_since_when_quota_is_held_and_has_room() -> None:
     """8602."""
     found, kinds = pending("check", [("a", Line("Away", "x")), ("b", Line("Lost", "y"))], ATTEMPT)

@@ -238,6 +238,23 @@ def test_the_gate_is_closed_first_and_then_the_next_one_opens() -> None:
     assert given(closed) == "b"
 
 
+def test_a_turn_ends_when_its_cluster_refuses_the_workload() -> None:
+    """Others would wait for its whole time, and nobody could come of it."""
+    out = EMPTY.about("uid", seen().attempt).refused("a", "Forbidden", "no right")
+    turns = (turn(1, "a", 1),)
+    what = seen(cluster("a", OPEN), cluster("b", gated(), cost=cost()), turns=turns)
+    first = follows(what, 7, out)
+    assert isinstance(first.there["a"], DeleteCopy)
+    assert given(first) == ""
+    gone = follows(replace(what, clusters=(cluster("a"), what.clusters[1])), 8, first.memory)
+    assert isinstance(gone.here, GiveTurn)
+    assert (gone.here.cluster, gone.here.number, gone.here.began) == ("b", 2, at(8))
+    after = replace(what, clusters=(cluster("a"), what.clusters[1]), turns=(*turns, turn(2, "b", 8)))
+    assert follows(after, 9).here == EndTurn("turn-1", "Ended", "a could not take the Workload.")
+    away = seen(cluster("a", OPEN, reach="Away"), cluster("b", gated(), cost=cost()), turns=turns)
+    assert given(follows(away, 800, out)) == ""
+
+
 def test_a_gate_stays_open_when_no_other_cluster_asks() -> None:
     what = seen(cluster("a", OPEN), cluster("b", FULL), turns=(turn(1, "a", 1),))
     decision = follows(what, 1000)
