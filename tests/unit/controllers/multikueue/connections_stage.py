@@ -77,7 +77,8 @@ class Here:
 
     def remove(self, kind: type[Any], name: str) -> None:
         namespace = MANAGER_NAMESPACE if kind is KubeconfigSecret else ""
-        self._view(kind).delete(ObjectMeta(name, namespace, name, str(self._version + 1)))
+        self._version += 1
+        self._view(kind).delete(ObjectMeta(name, namespace, name, str(self._version)))
 
     def secret(self, name: str, text: bytes) -> None:
         meta = {"name": name, "namespace": MANAGER_NAMESPACE}
