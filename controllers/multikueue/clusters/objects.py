@@ -17,6 +17,7 @@ import orjson
 from api.jobs import JobStatus
 from api.meta import Condition, ObjectMeta, Struct
 from api.multikueue import DISPATCHED_BY, FENCED_BY, MULTIKUEUE_GATE, PREBUILT_WORKLOAD_ANNOTATION
+from api.names import is_subdomain
 from api.times import parse_rfc3339
 from api.workloads import (
     ADMITTED,
@@ -45,7 +46,7 @@ MOST: Final = 2**63 - 1
 """Of a number in a DispatchPlan."""
 PROPOSED: Final = "Proposed"
 LONGEST: Final = 253
-"""Characters of a name, a UID and a resourceVersion. No API server has longer ones."""
+"""Characters of a UID and a resourceVersion. No API server has longer ones."""
 MOST_STATUS: Final = 3 << 19
 """Bytes of a Job's status: etcd takes no larger object."""
 REMEMBERED: Final = 20_000
@@ -160,7 +161,7 @@ _statuses: Final = msgspec.json.Decoder(JobStatus)
 
 
 def copy_of(item: CopyObject) -> Copy:
-    """The small form of a Workload. Raises ValueError if its spec cannot be read, or its names are too long."""
+    """The small form of a Workload. Raises ValueError if its spec cannot be read, or its name is none."""
     meta, status = _checked(item.metadata), item.status or _Status()
     try:
         spec = _specs.decode(item.spec)
@@ -187,8 +188,8 @@ def copy_of(item: CopyObject) -> Copy:
 
 
 def job_of(item: JobObject) -> RemoteJob:
-    """The small form of a Job. Raises ValueError if its status cannot be read, or its names are too
-    long."""
+    """The small form of a Job. Raises ValueError if its status cannot be read, or its name is
+    none."""
     meta, raw = _checked(item.metadata), bytes(item.status)
     if len(raw) > MOST_STATUS:
         raise ValueError("status: is larger than any object")
@@ -238,8 +239,12 @@ def cost_of(item: CostObject, seen: int) -> Cost | None:
 
 
 def _checked(meta: ObjectMeta) -> ObjectMeta:
-    if max(map(len, (meta.namespace, meta.name, meta.uid, meta.resource_version))) > LONGEST:
-        raise ValueError("metadata: a name is longer than any name")
+    """Names become parts of the paths of requests. With `..` or `?` in them, what is written in the name of the manager
+    could reach something else behind the same server."""
+    if not (is_subdomain(meta.name) and is_subdomain(meta.namespace)):
+        raise ValueError("metadata: a name is none that an API server takes")
+    if max(len(meta.uid), len(meta.resource_version)) > LONGEST:
+        raise ValueError("metadata: the UID or the version is longer than any")
     return meta
 
 
