@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from api.backoff import Backoff
 from kube.client import ApiError
 
-__all__ = ["Retry"]
+__all__ = ["MOST_PATIENT_SECONDS", "Retry"]
 
 MOST_PATIENT_SECONDS = 60.0
 """The longest wait that a server can ask for. A longer one is cut to this."""

@@ -72,10 +72,11 @@ class KeyedQueue(Generic[K]):
         heapq.heappush(self._heap, (due, next(self._order), key))
         self._changed.set()
 
-    def retry(self, key: K) -> float:
-        """Note that the work on the key failed, and add it again after the backoff. Returns the delay in seconds."""
+    def retry(self, key: K, least: float = 0.0) -> float:
+        """Note that the work on the key failed, and add it again after the backoff, and not before `least` seconds.
+        Returns the delay in seconds."""
         self._failures[key] = self._failures.get(key, 0) + 1
-        delay = self._backoff.delay(self._failures[key])
+        delay = max(self._backoff.delay(self._failures[key]), least)
         self.add_after(key, delay)
         return delay
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 import structlog
 
 from kube.client import ApiError
+from kube.retry import MOST_PATIENT_SECONDS
 from runtime.work.queue import KeyedQueue
 
 __all__ = ["serve"]
@@ -47,7 +48,8 @@ async def _work(
             await look(key)
             queue.forget(key)
         except ApiError as error:
-            failed(key, error, queue.retry(key))
+            asked = min(error.retry_after or 0.0, MOST_PATIENT_SECONDS)
+            failed(key, error, queue.retry(key, asked))
         except Exception:
             log.exception("an object is passed over for now", what=name, object=key)
             queue.retry(key)

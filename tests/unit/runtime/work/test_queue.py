@@ -45,11 +45,11 @@ class QueueMachine(RuleBasedStateMachine):
             due = self.clock.monotonic() + seconds
             self.delayed[key] = min(due, self.delayed.get(key, due))
 
-    @rule(key=KEYS)
-    def retry(self, key: str) -> None:
+    @rule(key=KEYS, least=st.integers(0, 5))
+    def retry(self, key: str, least: int) -> None:
         self.failures[key] = self.failures.get(key, 0) + 1
-        delay = [1, 2, 4, 8][min(self.failures[key], 4) - 1]
-        assert self.queue.retry(key) == delay
+        delay = max(least, [1, 2, 4, 8][min(self.failures[key], 4) - 1])
+        assert self.queue.retry(key, least) == delay
         self.want_after(key, delay)
 
     @rule(key=KEYS)
