@@ -85,7 +85,7 @@ def test_an_indexed_job_shows_which_indexes_failed(boxes: Boxes) -> None:
     place.until_running("train", 2)
     place.end_pods("train", 1, "Failed")
     wait_for(lambda: _status(box, "train").get("failedIndexes"), what=box.story)
-    box.end(cluster, "train") if False else place.end_pods("train")
+    place.end_pods("train")
     wait_for(lambda: "Failed" in _ends(box, "train"), what=box.story)
     here, there = _status(box, "train"), place.find_job("train")
     if there is not None:
@@ -168,7 +168,7 @@ def test_a_namespace_that_is_being_deleted_there_puts_its_cluster_out(boxes: Box
     box.alpha.client.delete("v1", "Namespace", box.name)
     box.job("train", 1)
     assert box.until_admitted(box.workload_of("train")) == "beta"
-    box.job("large", 3)  # only alpha has so much
+    box.job("large", 3)  # beta is too small for it
     _until_said(box, box.workload_of("large"), "alpha: not in this attempt: ")
     box.alpha.client.patch("v1", "ConfigMap", "keeps", {"metadata": {"finalizers": None}}, box.name)
 

@@ -33,7 +33,7 @@ from kube.client import (
 )
 from kube.lines import MAX_LINE
 
-__all__ = ["MOST_REQUESTS", "NO_DRY_RUN", "Line", "WorkerClient", "opened"]
+__all__ = ["MOST_LISTED", "MOST_REQUESTS", "NO_DRY_RUN", "Line", "WorkerClient", "opened"]
 
 MOST_REQUESTS: Final = 16
 """Requests to one cluster that are in flight at once. Watches do not count."""

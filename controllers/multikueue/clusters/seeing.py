@@ -21,7 +21,7 @@ from runtime.mirror.resources import JOBS, PLANS, WORKLOADS
 from runtime.mirror.versions import number_of
 from runtime.mirror.views import View, Views
 
-__all__ = ["Seeing"]
+__all__ = ["MOST_OBJECTS", "Seeing"]
 
 T = TypeVar("T", bound=HasMetadata)
 TIMING: Final = Timing(backoff=Backoff(0.5, 5.0), watch_least=20.0, watch_most=30.0, silent=40.0)

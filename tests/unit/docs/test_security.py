@@ -20,7 +20,9 @@ from controllers.gangs.planning import sparing
 from controllers.gangs.promised import grants
 from controllers.gangs.writing import housekeeping
 from controllers.jobs.configuration import NOT_MANAGED, JobsConfiguration
+from controllers.multikueue.clusters.client import MOST_LISTED
 from controllers.multikueue.clusters.kubeconfigs import MOST_BYTES
+from controllers.multikueue.clusters.seeing import MOST_OBJECTS
 from controllers.quota import kueue_lease
 from controllers.quota.configuration import QuotaConfiguration
 from controllers.quota.plans import mutual, stored_plans
@@ -269,6 +271,8 @@ def test_several_clusters_have_their_sections_and_say_what_the_manifests_name() 
         assert f"#### {title}\n" in page
     assert f"at most {MOST_BYTES // MIB} MiB" in page
     assert f"a line of a watch has at most {MAX_LINE // MIB} MiB" in page
+    assert f"a page of a list has at most {MOST_LISTED // MIB} MiB" in page
+    assert f"At most {MOST_OBJECTS:,} objects of a kind" in page
     policies = (ROOT / "manifests" / "multikueue-worker" / "admission.yaml").read_text()
     for name in (ORIGIN_LABEL, DISPATCHED_BY, FENCED_BY, MULTIKUEUE_GATE):
         assert f"`{name}`" in page
