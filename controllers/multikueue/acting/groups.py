@@ -10,6 +10,7 @@ import orjson
 from api.kueue import API_VERSION
 from controllers.multikueue.acting.originals import GROUP_PATH, Originals
 from controllers.multikueue.clusters.connection import Connection
+from controllers.multikueue.clusters.objects import metadata_in
 from controllers.multikueue.kinds.groups import group_body, group_of
 from controllers.multikueue.life.seen import Mark
 from kube.client import ApiError, get_or_none
@@ -57,5 +58,5 @@ class Groups:
 async def _is_of(path: str, uid: str, cluster: Connection) -> bool:
     """Whether the PodGroup there belongs to the copy of this UID: an attempt without an answer has made it."""
     answer = await get_or_none(cluster.client, path)
-    owners = orjson.loads(answer)["metadata"].get("ownerReferences") or () if answer is not None else ()
-    return any(each["uid"] == uid for each in owners)
+    owners = metadata_in(answer).owner_references or () if answer is not None else ()
+    return any(each.uid == uid for each in owners)

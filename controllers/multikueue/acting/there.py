@@ -10,6 +10,7 @@ from typing import Any, Final
 import orjson
 
 from api.clock import Clock
+from api.meta import ObjectMeta
 from api.multikueue import DISPATCHED_BY, EVICTED_ON_MANAGER, FENCED_BY, MULTIKUEUE_GATE, ORIGIN_LABEL
 from api.times import rfc3339
 from api.workloads import DEACTIVATION_TARGET, Workload
@@ -20,6 +21,7 @@ from controllers.multikueue.acting.patience import PATIENCE_SECONDS, Patience
 from controllers.multikueue.acting.telling import Telling
 from controllers.multikueue.clusters.client import NO_DRY_RUN
 from controllers.multikueue.clusters.connection import Connection
+from controllers.multikueue.clusters.objects import metadata_in
 from controllers.multikueue.kinds.bodies import copy_body
 from controllers.multikueue.kinds.registry import kind_of
 from controllers.multikueue.life.decision import (
@@ -118,7 +120,7 @@ class ActsThere:
                 "copy", "POST", _collection(WORKLOAD_PATH, seen.key), body=orjson.dumps(body)
             )
         except ApiError as error:
-            found = await self._found(error, WORKLOAD_PATH, seen.key, cluster)
+            found, error = await self._found(error, WORKLOAD_PATH, seen.key, cluster)
             if found is None:
                 self._out(error, seen, cluster, "Workload")
                 return
@@ -228,7 +230,7 @@ class ActsThere:
                 body=orjson.dumps(body),
             )
         except ApiError as error:
-            found = await self._found(error, JOB_PATH, self._job_key(seen), cluster)
+            found, error = await self._found(error, JOB_PATH, self._job_key(seen), cluster)
             if found is not None:
                 cluster.apply_job(found)
             elif NO_DRY_RUN not in error.message:  # that is no refusal of the Job
@@ -248,7 +250,7 @@ class ActsThere:
                 "Job", "POST", _collection(JOB_PATH, seen.key), body=orjson.dumps(body)
             )
         except ApiError as error:
-            found = await self._found(error, JOB_PATH, self._job_key(seen), cluster)
+            found, error = await self._found(error, JOB_PATH, self._job_key(seen), cluster)
             if found is None:
                 self._out(error, seen, cluster, "Job or PodGroup", for_good=True)
                 return
@@ -326,16 +328,23 @@ class ActsThere:
             return None
         return await self._originals.workload(seen.workload.metadata, seen.attempt)
 
-    async def _found(self, error: ApiError, path: str, key: str, cluster: Connection) -> bytes | None:
+    async def _found(
+        self, error: ApiError, path: str, key: str, cluster: Connection
+    ) -> tuple[bytes | None, ApiError]:
         """The object that has the name already, if it is ours: an attempt without an answer has made it, or an earlier
-        leader. Raises ApiError."""
+        leader. And the error that there is without it."""
         if error.status != HTTPStatus.CONFLICT:
-            return None
-        answer = await get_or_none(cluster.client, _path(path, key))
-        meta = orjson.loads(answer)["metadata"] if answer is not None else {}
-        mark = Mark.read((meta.get("annotations") or {}).get(DISPATCHED_BY, ""))
-        is_ours = (meta.get("labels") or {}).get(ORIGIN_LABEL) == self._identity.origin
-        return answer if is_ours and mark is not None and mark.manager == self._identity.manager else None
+            return None, error
+        try:
+            answer = await get_or_none(cluster.client, _path(path, key))
+            meta = metadata_in(answer) if answer is not None else ObjectMeta()
+        except ApiError as unread:
+            return None, unread
+        mark = Mark.read((meta.annotations or {}).get(DISPATCHED_BY, ""))
+        is_ours = (meta.labels or {}).get(ORIGIN_LABEL) == self._identity.origin
+        if not is_ours or mark is None or mark.manager != self._identity.manager:
+            return None, error
+        return answer, error
 
     def _job_key(self, seen: Seen) -> str:
         return f"{seen.key.partition('/')[0]}/{_job_name(seen)}"

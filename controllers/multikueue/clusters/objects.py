@@ -29,8 +29,10 @@ from api.workloads import (
 )
 from controllers.multikueue.life.digests import digest
 from controllers.multikueue.life.seen import Copy, Cost, GatePosition, Mark, RemoteJob, Said
+from kube.client import ApiError
+from kube.envelopes import OnlyMetadata
 
-__all__ = ["CostObject", "CopyObject", "JobObject", "copy_of", "cost_of", "job_of"]
+__all__ = ["CostObject", "CopyObject", "JobObject", "copy_of", "cost_of", "job_of", "metadata_in"]
 
 KEPT: Final = frozenset(
     {QUOTA_RESERVED, ADMITTED, EVICTED, FINISHED, BLOCKED_ON_PREEMPTION_GATES, DEACTIVATION_TARGET}
@@ -158,6 +160,14 @@ class CostObject(Struct):
 
 _specs: Final = msgspec.json.Decoder(_Spec)
 _statuses: Final = msgspec.json.Decoder(JobStatus)
+
+
+def metadata_in(answer: bytes) -> ObjectMeta:
+    """The metadata of the object that was answered. Raises ApiError if the answer is none."""
+    try:
+        return msgspec.json.decode(answer, type=OnlyMetadata).metadata
+    except (msgspec.DecodeError, RecursionError):
+        raise ApiError(0, "InvalidAnswer", "the answer is no object") from None
 
 
 def copy_of(item: CopyObject) -> Copy:

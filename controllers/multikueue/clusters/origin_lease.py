@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -25,6 +26,8 @@ IN_USE: Final = ORIGIN_IN_USE
 REQUEST_SECONDS: Final = 8.0
 """Also a slow cluster gives a word before it counts as away."""
 TRIES: Final = 3
+HOLDER: Final = re.compile(r"[0-9A-Za-z-]{1,63}")
+"""What UIDs look like. Nothing else of a worker's Lease is shown."""
 CHANGED: Final = (
     "the server leads to another cluster than before, or somebody has deleted the Lease of the origin"
 )
@@ -105,8 +108,9 @@ class OriginLease:
     def _refuse_others(self) -> None:
         record = self._lock.holder
         if record is not None:
+            name = record.holder if HOLDER.fullmatch(record.holder) else "of another name"
             raise OriginInUseError(
-                f"the manager with kube-system {record.holder} uses the origin {self._origin} in this cluster"
+                f"the manager with kube-system {name} uses the origin {self._origin} in this cluster"
             )
 
     def _seconds(self) -> float:

@@ -10,6 +10,7 @@ from api.meta import Condition
 from api.workloads import WorkloadStatus
 from controllers.jobs.batch.workload_of import wish_of, workload_body
 from controllers.jobs.owned_workload import Classes
+from controllers.multikueue.acting import there
 from controllers.multikueue.acting.identity import Identity
 from controllers.multikueue.acting.originals import JOB_PATH, WORKLOAD_PATH, Originals
 from controllers.multikueue.acting.telling import Telling
@@ -134,6 +135,29 @@ async def test_a_failure_is_remembered_until_the_act_is_carried_out(act: There) 
     stage.answers(None)
     await stage.act(act)
     assert stage.memory.failing == stage.memory.out == {}
+
+
+@pytest.mark.parametrize("answer", [b"[]", b"{}", b'{"metadata": {"annotations": "x"}}', b"[" * 10_000, None])
+@pytest.mark.parametrize("act", [TryJob(), CreateJob()])
+async def test_a_name_that_is_taken_by_what_cannot_be_read_is_a_failure(
+    act: There, answer: bytes | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It held the Workload for ever: the failure of this read counted for nothing."""
+    stage = Stage()
+    stage.answers(ApiError(409, "AlreadyExists", "HTTP 409 Conflict"))
+
+    async def get(*_: object) -> bytes:
+        if answer is None:
+            raise FAILURE
+        return answer
+
+    monkeypatch.setattr(there, "get_or_none", get)
+    for _ in range(6):
+        await stage.fails(act)
+        assert stage.memory.failing
+        stage.clock.advance(11)
+    await stage.act(act)
+    assert stage.memory.out["alpha"].reason == "Failing"
 
 
 async def test_failures_count_only_in_a_row() -> None:

@@ -60,6 +60,14 @@ async def test_a_second_manager_is_stopped(server: Server) -> None:
         await first.take()
 
 
+@pytest.mark.parametrize("name", ["a secret", "x" * 3000, "a\nbeta: lost"])
+async def test_a_holder_that_is_no_uid_is_not_shown(server: Server, name: str) -> None:
+    await lease(server, name).take()
+    with pytest.raises(OriginInUseError, match="kube-system of another name uses the origin") as caught:
+        await lease(server, "b").take()
+    assert name not in str(caught.value)
+
+
 async def test_what_is_given_back_is_free(server: Server) -> None:
     first = lease(server, "a")
     await first.take()
