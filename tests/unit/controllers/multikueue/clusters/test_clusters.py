@@ -14,6 +14,7 @@ from api.checks import AdmissionCheck, MultiKueueCluster, MultiKueueConfig
 from api.multikueue import CONTROLLER_NAME, MANAGER_NAMESPACE, ORIGIN_LABEL, PREBUILT_WORKLOAD_ANNOTATION
 from controllers.multikueue.clusters import connecting, probe
 from controllers.multikueue.clusters.sources import KubeconfigSecret
+from controllers.multikueue.configuration import MultiKueueConfiguration
 from controllers.multikueue.metrics import CONNECTIONS, LOSSES, SILENCE
 from kube.client import ApiError
 from runtime.mirror.resources import ADMISSION_CHECKS
