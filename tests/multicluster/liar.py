@@ -108,7 +108,7 @@ class Liar:
 def liar_before(trio: Trio, worker: str, folder: Path) -> Iterator[Liar]:
     """The manager reaches the worker through a Liar inside."""
     secret = secret_of(trio.plane(worker), worker)
-    config = yaml.safe_load(base64.b64decode(secret["data"]["kubeconfig"]))
+    config = yaml.safe_load(secret["stringData"]["kubeconfig"])
     liar = Liar(folder, config["clusters"][0]["cluster"]["server"])
     liar.start()
     try:

@@ -184,13 +184,14 @@ def test_a_resource_quota_there_that_refuses_the_job_puts_its_cluster_out(boxes:
 
 @SELDOM
 def test_a_limit_range_there_that_changes_pods_changes_no_copy(boxes: Boxes) -> None:
+    """Its requests would count for the quota there, as for any Workload. Limits do not."""
     box = boxes("limits", beta=0)
-    default = {"memory": "64Mi"}
+    default = {"cpu": "1"}
     box.alpha.client.create(
         {
             "apiVersion": "v1",
             "kind": "LimitRange",
-            "metadata": {"name": "memory", "namespace": box.name},
+            "metadata": {"name": "cpu", "namespace": box.name},
             "spec": {"limits": [{"type": "Container", "default": default, "defaultRequest": default}]},
         }
     )
@@ -218,8 +219,15 @@ def _policy(box: Box, resource: str, group: str) -> Iterator[None]:
     for kind, spec in (("ValidatingAdmissionPolicy", policy), ("ValidatingAdmissionPolicyBinding", binding)):
         client.create({"apiVersion": ADMISSION, "kind": kind, "metadata": {"name": name}, "spec": spec})
     probe = {"metadata": {"generateName": "probe-", "namespace": box.name}}
+
+    def refuses() -> bool:
+        try:
+            return not client.admits({**_minimal(resource), **probe})
+        except ApiError as error:
+            return error.status == 422
+
     try:
-        wait_for(lambda: not client.admits({**_minimal(resource), **probe}), what=lambda: "no policy")
+        wait_for(refuses, what=lambda: "no policy")
         yield
     finally:
         for kind in ("ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"):
