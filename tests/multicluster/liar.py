@@ -105,11 +105,12 @@ class Liar:
 
 
 @contextmanager
-def liar_before(trio: Trio, worker: str, folder: Path) -> Iterator[Liar]:
-    """The manager reaches the worker through a Liar inside."""
+def liar_before(trio: Trio, worker: str, folder: Path, answer: Answer | None = None) -> Iterator[Liar]:
+    """The manager reaches the worker through a Liar inside. `answer`: what it makes up from the first request on."""
     secret = secret_of(trio.plane(worker), worker)
     config = yaml.safe_load(secret["stringData"]["kubeconfig"])
     liar = Liar(folder, config["clusters"][0]["cluster"]["server"])
+    liar.answer = answer
     liar.start()
     try:
         trio.fleet.write_secret(worker, {"kubeconfig": yaml.safe_dump(liar.kubeconfig(config))})

@@ -85,8 +85,7 @@ def test_answers_that_no_api_server_gives_make_the_cluster_inactive(
     boxes: Boxes, trio: Trio, tmp_path: Path, answer: Answer, said: str
 ) -> None:
     box = boxes("excess", beta=4)
-    with liar_before(trio, "alpha", tmp_path) as liar:
-        liar.answer = answer
+    with liar_before(trio, "alpha", tmp_path, answer) as liar:
         box.job("train", 1)
         workload = box.workload_of("train")
         _until_active(trio, "alpha", "ClientConnectionFailed", said)
