@@ -30,6 +30,21 @@ pytestmark = pytest.mark.usefixtures("quick")
 Refuse = Callable[[web.Request], web.Response | None]
 
 
+SPOILED: list[dict[str, Any]] = [
+    {"spec": []},
+    {"spec": {"priority": "x"}},
+    {"status": "x"},
+    {"status": {"conditions": {"type": "Admitted"}}},
+    {"status": {"preemptionGates": [None]}},
+    {
+        "metadata": {
+            "annotations": [],
+            "labels": {"kueue.x-k8s.io/multikueue-origin": "multikueue"},
+        }
+    },
+]
+
+
 def _is_watch(request: web.Request) -> bool:
     return request.query.get("watch") == "true"
 
@@ -96,21 +111,7 @@ async def test_a_lie_about_an_object_does_not_end_the_session(workers: Any) -> N
     async with here.running():
         await here.reaches("a", "Connected")
         client = here.of("a").client
-        for number, parts in enumerate(
-            [
-                {"spec": []},
-                {"spec": {"priority": "x"}},
-                {"status": "x"},
-                {"status": {"conditions": {"type": "Admitted"}}},
-                {"status": {"preemptionGates": [None]}},
-                {
-                    "metadata": {
-                        "annotations": [],
-                        "labels": {"kueue.x-k8s.io/multikueue-origin": "multikueue"},
-                    }
-                },
-            ]
-        ):
+        for number, parts in enumerate(SPOILED):
             await worker.put("workloads", labelled(f"x{number}", **parts))
             await worker.put("jobs", labelled(f"x{number}", **parts))
         long = {"type": "QuotaReserved", "status": "False", "reason": "r" * 5000, "message": "m" * (1 << 20)}
