@@ -20,7 +20,8 @@ import msgspec
 from api.clock import SYSTEM_CLOCK, Clock
 from api.conditions import condition_json, dated
 from api.meta import Condition, List, ObjectMeta
-from kube.client import APPLY_PATCH, ApiError
+from kube.client import APPLY_PATCH
+from kube.errors import ApiError
 from kube.sender import Sender
 
 __all__ = ["ConditionWriter", "Target", "field_manager"]

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import msgspec
 
 from api.meta import Struct
-from kube.client import ApiClient, ApiError, get_or_none
+from kube.client import ApiClient, get_or_none
+from kube.errors import ApiError
 
 __all__ = ["Served", "list_path", "object_path", "other_version", "served"]
 

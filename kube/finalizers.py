@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from api.meta import ObjectMeta
-from kube.client import JSON_PATCH, ApiError
+from kube.client import JSON_PATCH
+from kube.errors import ApiError
 from kube.sender import Sender
 
 __all__ = ["add_finalizer", "has_finalizer", "remove_finalizer"]

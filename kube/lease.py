@@ -16,7 +16,8 @@ import msgspec
 from api.clock import Clock
 from api.lease import Lease, LeaseSpec
 from api.times import rfc3339_micro
-from kube.client import JSON, MERGE_PATCH, ApiClient, ApiError, get_or_none
+from kube.client import JSON, MERGE_PATCH, ApiClient, get_or_none
+from kube.errors import ApiError
 
 __all__ = ["ADDRESS", "Held", "LeaseLock", "LeaseTimes", "Observed", "Record"]
 

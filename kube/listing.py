@@ -8,7 +8,8 @@ from typing import Final, TypeVar
 import msgspec
 
 from api.meta import List
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 
 __all__ = ["list_all", "read_page"]
 

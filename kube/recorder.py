@@ -16,7 +16,8 @@ import structlog
 
 from api.clock import SYSTEM_CLOCK, Clock
 from api.times import rfc3339_micro
-from kube.client import MERGE_PATCH, ApiError
+from kube.client import MERGE_PATCH
+from kube.errors import ApiError
 from kube.metrics import EVENTS_DROPPED
 from kube.sender import FencedError, Sender
 

@@ -26,8 +26,9 @@ from api.backoff import Backoff
 from api.clock import SYSTEM_CLOCK, Clock
 from api.meta import List, ListMeta, ObjectMeta
 from kube.breath import Breath
-from kube.client import ApiClient, ApiError, SilenceError, Status
+from kube.client import ApiClient
 from kube.envelopes import Envelope, Event, metadata_of
+from kube.errors import ApiError, SilenceError, Status
 from kube.lines import LineTooLongError, delayed, lines
 from kube.metrics import MIRROR_EVENTS, REFLECTOR_LISTS, REFLECTOR_STREAM_ENDS
 from kube.refusals import Refusals

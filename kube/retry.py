@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from api.backoff import Backoff
-from kube.client import ApiError
+from kube.errors import ApiError
 
 __all__ = ["MOST_PATIENT_SECONDS", "Retry"]
 

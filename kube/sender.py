@@ -10,7 +10,8 @@ from typing import Final, Protocol
 import structlog
 
 from api.backoff import Backoff
-from kube.client import JSON, REQUEST_SECONDS, ApiClient, ApiError
+from kube.client import JSON, REQUEST_SECONDS, ApiClient
+from kube.errors import ApiError
 from kube.metrics import WRITE_RETRIES, WRITE_SECONDS
 from kube.retry import Retry
 

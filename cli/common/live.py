@@ -13,8 +13,9 @@ from answers.reading.documents import JsonDocument, One, Reader
 from api.kueue import API_VERSION as QUOTA
 from api.meta import ListMeta, Struct
 from cli.common.cluster import ClusterError, Connection, checked
-from kube.client import ApiClient, ApiError, get_or_none
+from kube.client import ApiClient, get_or_none
 from kube.discovery import list_path, object_path, other_version, served
+from kube.errors import ApiError
 
 __all__ = ["read_cluster"]
 

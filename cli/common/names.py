@@ -14,7 +14,8 @@ import msgspec
 from answers.errors import InputError
 from api.meta import Struct
 from cli.common.cluster import Connection, existing
-from kube.client import METADATA_LIST, ApiClient, ApiError
+from kube.client import METADATA_LIST, ApiClient
+from kube.errors import ApiError
 
 __all__ = ["listed"]
 

@@ -16,7 +16,8 @@ from cli.common.output import BAD_INPUT, show_as
 from cli.common.printable import complain, safe_event, say, unguarded
 from cli.common.progress import showing
 from cli.leaving.sweep import Result
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 
 __all__ = ["Tell", "run"]
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from api.meta import ObjectMeta
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from kube.listing import read_page
 from kube.sender import Sender
 

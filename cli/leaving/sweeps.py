@@ -15,7 +15,8 @@ from api.meta import ObjectMeta, Struct
 from api.multikueue import is_copy
 from cli.leaving.sweep import Sweep, all_of
 from controllers.gangs.lifecycle.stored_plan import FINALIZER
-from kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiClient, ApiError
+from kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiClient
+from kube.errors import ApiError
 from kube.finalizers import has_finalizer, remove_finalizer
 from kube.sender import Sender
 from runtime.mirror.resources import (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from kube.client import ApiClient, ApiError, get_or_none
+from kube.client import ApiClient, get_or_none
+from kube.errors import ApiError
 from webhooks.registrations import CONFIGURATION, mutating_webhook
 
 __all__ = ["is_kueue_there", "mutates"]

@@ -16,7 +16,7 @@ from api.validation import FieldError
 from cli.common.configuration import Configuration, ConfigurationError, dump, load
 from cli.common.printable import complain, safe_event, say_lines, unguarded
 from cli.serve.process import run
-from kube.client import ApiError
+from kube.errors import ApiError
 
 __all__ = ["serve"]
 

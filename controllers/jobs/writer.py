@@ -15,7 +15,8 @@ from api.meta import ObjectMeta, Struct
 from api.podsets import DEFAULT_POD_SET
 from api.workloads import Workload
 from controllers.jobs.job_state import TemplateParts
-from kube.client import MERGE_PATCH, ApiClient, ApiError, get_or_none
+from kube.client import MERGE_PATCH, ApiClient, get_or_none
+from kube.errors import ApiError
 from kube.finalizers import remove_finalizer
 from kube.listing import list_all
 from kube.sender import Sender

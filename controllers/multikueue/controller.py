@@ -21,7 +21,8 @@ from controllers.multikueue.clusters.known import Known
 from controllers.multikueue.configuration import MultiKueueConfiguration
 from controllers.multikueue.leading import Leading
 from controllers.multikueue.metrics import export
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from kube.retry import Retry
 from runtime.exchange.dispatch_reports import DispatchReports
 from runtime.mirror.freshness import catch_up

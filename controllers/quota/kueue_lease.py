@@ -22,7 +22,8 @@ from api.multikueue import ORIGIN_LABEL
 from api.times import parse_rfc3339
 from api.workloads import Workload
 from controllers.quota.metrics import STANDS_ASIDE
-from kube.client import ApiClient, ApiError, get_or_none
+from kube.client import ApiClient, get_or_none
+from kube.errors import ApiError
 from kube.recorder import EventRecorder, Reference
 from kube.retry import Retry
 from quota.state.workloads import key_of

@@ -23,8 +23,9 @@ from api.meta import Condition, ListMeta, ObjectMeta
 from api.times import rfc3339_micro
 from controllers.recheck.metrics import INVALID_OBJECTS
 from kube.breath import Breath
-from kube.client import ApiClient, ApiError, get_or_none
+from kube.client import ApiClient, get_or_none
 from kube.conditions import ConditionWriter, Target
+from kube.errors import ApiError
 from kube.sender import Sender
 from runtime.terms.term import Term
 from schema import Object

@@ -18,8 +18,9 @@ import structlog
 from api.backoff import Backoff
 from api.clock import Clock
 from api.meta import ListMeta
-from kube.client import METADATA_LIST, ApiClient, ApiError
+from kube.client import METADATA_LIST, ApiClient
 from kube.envelopes import Identity, OnlyIdentity
+from kube.errors import ApiError
 from kube.reflector import Key, Resource
 from kube.retry import Retry
 from runtime.metrics import CATCH_UP_SECONDS

@@ -25,7 +25,8 @@ import structlog
 
 from api.clock import SYSTEM_CLOCK, Clock
 from api.meta import ObjectMeta
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from kube.reflector import HasMetadata, Key, Reflector, Resource, Timing
 from runtime.failpoints import delay
 from runtime.metrics import MIRROR_OBJECTS, MIRROR_REFUSED, MIRROR_UNREADABLE, WATCH_AGE

@@ -23,7 +23,7 @@ from api.plans import (
     Victim,
     VictimPod,
 )
-from kube.client import ApiError
+from kube.errors import ApiError
 from runtime.plans.plan_writer import PlanWriter
 from runtime.plans.whole_plans import WholePlans
 

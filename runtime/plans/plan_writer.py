@@ -9,8 +9,9 @@ import msgspec
 from api.groups import API_VERSION
 from api.meta import List, ObjectMeta
 from api.plans import ClusterPreemptionPlan, PreemptionPlan, PreemptionPlanStatus
-from kube.client import JSON_PATCH, MERGE_PATCH, METADATA_LIST, ApiClient, ApiError
+from kube.client import JSON_PATCH, MERGE_PATCH, METADATA_LIST, ApiClient
 from kube.envelopes import OnlyIdentity
+from kube.errors import ApiError
 from kube.sender import Sender
 
 __all__ = ["PlanWriter", "decoded", "path_of"]

@@ -18,7 +18,7 @@ from api.clock import Clock
 from api.meta import ObjectMeta
 from api.plan_names import PlanKey, whole_plan_name
 from api.plans import ClusterPreemptionPlan, PreemptionPlanSpec
-from kube.client import ApiError
+from kube.errors import ApiError
 from runtime.plans.plan_writer import PlanWriter
 
 __all__ = ["SWEEP_SECONDS", "WholePlans"]

@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from api.clock import Clock
 from api.validation import FieldError
-from kube.client import ApiError
+from kube.errors import ApiError
 from kube.lease import Held, LeaseLock
 from runtime.metrics import LEADING
 from runtime.terms.term import Term

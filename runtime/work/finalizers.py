@@ -12,7 +12,7 @@ from api.backoff import Backoff
 from api.clock import SYSTEM_CLOCK, Clock
 from api.kueue import RESOURCE_IN_USE
 from api.meta import ObjectMeta
-from kube.client import ApiError
+from kube.errors import ApiError
 from kube.finalizers import add_finalizer, has_finalizer, remove_finalizer
 from kube.sender import Sender
 from runtime.work.queue import KeyedQueue

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import structlog
 
-from kube.client import ApiError
+from kube.errors import ApiError
 from kube.retry import MOST_PATIENT_SECONDS
 from runtime.work.queue import KeyedQueue
 

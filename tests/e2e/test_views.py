@@ -16,7 +16,8 @@ from api.core import PriorityClass
 from api.meta import Condition, ObjectMeta, Struct
 from controllers.gangs.writing.writer import Deletion, Reference, Writer
 from hack.controlplane.plane import ControlPlane
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from kube.reflector import Resource, Timing
 from runtime.mirror.objects import Objects
 from runtime.mirror.resources import PRIORITY_CLASSES

@@ -10,7 +10,8 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from api.times import rfc3339
-from kube.client import JSON, MERGE_PATCH, ApiError
+from kube.client import JSON, MERGE_PATCH
+from kube.errors import ApiError
 from tests.kit.clock import ManualClock
 
 __all__ = ["Api", "Written"]

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from api.times import instant
-from kube.client import ApiError
+from kube.errors import ApiError
 from kube.lease import LeaseTimes
 from tests.kit.clock import ManualClock
 

@@ -27,7 +27,8 @@ from controllers.gangs.lifecycle.settings import GatesMode
 from extender.configuration import ExtenderConfiguration
 from extender.service import ExtenderService
 from extender.wire import filter_decoder, preemption_decoder
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from kube.reflector import Resource
 from runtime.mirror.resources import (
     BUDGETS,

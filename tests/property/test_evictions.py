@@ -22,7 +22,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from api.core import Pod
 from controllers.gangs.evicting import evictions
-from kube.client import ApiError
+from kube.errors import ApiError
 from kube.sender import Sender
 from tests.kit.examples import examples
 from tests.kit.objects import gang, make, node, pod

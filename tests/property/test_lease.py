@@ -9,7 +9,8 @@ import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from kube.lease import Held, LeaseLock
 from runtime.terms.term import Term
 from tests.kit.clock import ManualClock

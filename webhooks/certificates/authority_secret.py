@@ -11,7 +11,8 @@ import msgspec
 import structlog
 
 from api.meta import ObjectMeta
-from kube.client import MERGE_PATCH, ApiClient, ApiError, get_or_none
+from kube.client import MERGE_PATCH, ApiClient, get_or_none
+from kube.errors import ApiError
 from webhooks.certificates.authorities import Authorities
 from webhooks.metrics import CERTIFICATE_METRICS
 

@@ -10,7 +10,8 @@ from typing import Final
 import msgspec
 
 from api.meta import ObjectMeta
-from kube.client import STRATEGIC_MERGE_PATCH, ApiClient, ApiError, get_or_none
+from kube.client import STRATEGIC_MERGE_PATCH, ApiClient, get_or_none
+from kube.errors import ApiError
 
 __all__ = ["Bundles"]
 

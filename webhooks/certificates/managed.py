@@ -8,7 +8,7 @@ import msgspec
 import structlog
 
 from api.clock import SYSTEM_CLOCK, Clock
-from kube.client import ApiError
+from kube.errors import ApiError
 from serving.certificates.keeping import expiry_fault
 from serving.certificates.live_context import LiveContext
 from webhooks.certificates.authorities import Authorities, Authority, Leaf, is_due

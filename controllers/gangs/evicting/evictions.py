@@ -24,7 +24,7 @@ from controllers.gangs.mirror.mirror import Mirror
 from controllers.gangs.promised.account import Account
 from controllers.gangs.telling.events import Reporter
 from controllers.gangs.writing.plan_store import PlanStore
-from kube.client import ApiError
+from kube.errors import ApiError
 from runtime.plans.plan_objects import PlanNotStoredError
 from runtime.work.background import stop_all
 

@@ -25,7 +25,7 @@ from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.mirror.withheld_names import spoken_pod
 from controllers.gangs.telling.events import Reporter
 from controllers.gangs.writing.writer import Deletion, Writer
-from kube.client import ApiError
+from kube.errors import ApiError
 from runtime.failpoints import failpoint
 from runtime.work.ranked_slots import Rank, RankedSlots
 

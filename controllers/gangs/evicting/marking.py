@@ -15,7 +15,7 @@ from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.mirror.marked_pods import PREEMPTED, Mark, MarkedPods, Signature, reason_of_release
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.writing.writer import Marked, Writer
-from kube.client import ApiError
+from kube.errors import ApiError
 from nodes.groups.keys import short_name
 
 __all__ = ["Marking", "said"]

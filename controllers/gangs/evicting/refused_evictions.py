@@ -11,7 +11,7 @@ from prometheus_client import Counter
 from api.plans import VictimPod
 from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.mirror.withheld_names import spoken_pod
-from kube.client import ApiError
+from kube.errors import ApiError
 
 __all__ = ["OverBudgetError", "may_succeed_later", "refusal"]
 

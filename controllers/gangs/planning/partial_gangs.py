@@ -24,7 +24,7 @@ from controllers.gangs.lifecycle.partial import Keep, Release, resolve
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.planning.pieces_inquiry import Found, Inquiry
 from controllers.gangs.writing.writes import Writes
-from kube.client import ApiError
+from kube.errors import ApiError
 from nodes.groups.keys import is_foreign
 
 __all__ = ["PartialGangs"]

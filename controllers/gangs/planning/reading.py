@@ -11,7 +11,8 @@ from api.groups import API_VERSION, POD_GROUP_LABEL, PodGroupSpec, PodGroupStatu
 from api.jobs import Job
 from api.meta import Struct
 from controllers.gangs.lifecycle.life import GroupKey
-from kube.client import ApiClient, ApiError, get_or_none
+from kube.client import ApiClient, get_or_none
+from kube.errors import ApiError
 from kube.listing import list_all
 
 __all__ = ["FieldsEntry", "ReadGroup", "ReadMeta", "Reader"]

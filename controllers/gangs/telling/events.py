@@ -27,7 +27,7 @@ from controllers.gangs.mirror.misread import faults_of
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.mirror.waiting import WaitingPods, held_condition
 from controllers.gangs.writing.writer import Reference, Writer, reference_of
-from kube.client import ApiError
+from kube.errors import ApiError
 from kube.recorder import SERIES_SECONDS
 from nodes.groups.forms import asking
 from nodes.groups.keys import is_foreign, short_name

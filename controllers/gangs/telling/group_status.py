@@ -27,7 +27,7 @@ from controllers.gangs.scheduler.proofs import Proof
 from controllers.gangs.telling.scheduled_condition import GATHERING, Numbers, PlanNumbers, Said, say
 from controllers.gangs.writing.writer import Writer, reference_of
 from controllers.gangs.writing.writes import Work, Writes
-from kube.client import ApiError
+from kube.errors import ApiError
 from nodes.groups.keys import is_foreign
 from runtime.work.queue import KeyedQueue
 

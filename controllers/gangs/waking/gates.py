@@ -24,7 +24,7 @@ from controllers.gangs.metrics import GATES_REMOVED
 from controllers.gangs.mirror.gated_pods import GatedPod, GatedPods
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.writing.writer import Reference, Writer
-from kube.client import ApiError
+from kube.errors import ApiError
 from runtime.work.queue import KeyedQueue
 
 __all__ = ["GRACE_SECONDS", "Gates", "Removal", "removal"]

@@ -20,7 +20,7 @@ import structlog
 from controllers.gangs.metrics import PULSES
 from controllers.gangs.mirror.waiting import PULSE_NODE, WaitingPod
 from controllers.gangs.writing.writer import Writer
-from kube.client import ApiError
+from kube.errors import ApiError
 from runtime.failpoints import failpoint
 
 __all__ = ["Carriers", "Pulse", "PulseBudget", "PulseQueue", "Rank", "Result", "Wish", "carry_out"]

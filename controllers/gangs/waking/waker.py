@@ -24,7 +24,7 @@ from controllers.gangs.mirror.waiting import WaitingPod, held_condition
 from controllers.gangs.scheduler.rejections import is_kept_out, is_ours
 from controllers.gangs.writing.writer import Writer
 from controllers.gangs.writing.writes import Writes
-from kube.client import ApiError
+from kube.errors import ApiError
 
 __all__ = ["Wake", "Waker"]
 

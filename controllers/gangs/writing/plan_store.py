@@ -17,7 +17,7 @@ from controllers.gangs.lifecycle.stored_plan import ACTIVE, FINALIZER, IN_VAIN
 from controllers.gangs.metrics import PLANS
 from controllers.gangs.writing.stored import StoredPlans
 from controllers.gangs.writing.writer import Writer
-from kube.client import ApiError
+from kube.errors import ApiError
 from runtime.plans.plan_objects import PlanNotStoredError, PlanObjects
 from runtime.plans.whole_plans import WholePlans
 

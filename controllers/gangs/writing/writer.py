@@ -13,9 +13,10 @@ from api.disruption import DISRUPTION_TARGET
 from api.groups import API_VERSION, SCHEDULING_GATE, PodGroup, PodGroupStatus
 from api.meta import Condition
 from api.times import rfc3339
-from kube.client import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiClient, ApiError
+from kube.client import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiClient
 from kube.conditions import ConditionWriter, Status, Target
 from kube.envelopes import OnlyMetadata
+from kube.errors import ApiError
 from kube.recorder import EventRecorder, Reference
 from kube.sender import Sender
 from nodes.groups.forms import object_name

@@ -35,7 +35,7 @@ from controllers.jobs.batch.workload_of import wish_of
 from controllers.jobs.job_state import TemplateParts, is_dispatched
 from controllers.jobs.owned_workload import Classes, JobError, Wish
 from controllers.jobs.writer import JobWriter
-from kube.client import ApiError
+from kube.errors import ApiError
 from kube.finalizers import has_finalizer
 from kube.recorder import EventRecorder, Reference
 from quota.state.workloads import is_evicting, is_true, key_of, true_condition

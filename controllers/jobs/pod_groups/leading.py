@@ -26,7 +26,7 @@ from controllers.jobs.pod_groups.workload import (
 )
 from controllers.jobs.pod_groups.writer import GroupWriter
 from controllers.jobs.writer import JobWriter
-from kube.client import ApiError
+from kube.errors import ApiError
 from kube.recorder import EventRecorder, Reference
 from quota.state.workloads import is_evicting, key_of
 from runtime.exchange.queued_groups import QueuedGroups, Stop

@@ -13,8 +13,9 @@ from api.groups import POD_GROUP_LABEL
 from api.integration import ADMISSION_GATE
 from api.meta import Condition, ObjectMeta
 from controllers.jobs.pod_groups.members import ADMITTED_BY, POD_ADMITTED, Member, is_of_a_job
-from kube.client import STRATEGIC_MERGE_PATCH, ApiClient, ApiError
+from kube.client import STRATEGIC_MERGE_PATCH, ApiClient
 from kube.conditions import ConditionWriter, Target
+from kube.errors import ApiError
 from kube.listing import list_all
 from kube.sender import Sender
 from runtime.failpoints import failpoint

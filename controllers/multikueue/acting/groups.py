@@ -13,7 +13,8 @@ from controllers.multikueue.clusters.connection import Connection
 from controllers.multikueue.clusters.objects import metadata_in
 from controllers.multikueue.kinds.groups import group_body, group_of
 from controllers.multikueue.life.seen import Mark
-from kube.client import ApiError, get_or_none
+from kube.client import get_or_none
+from kube.errors import ApiError
 
 __all__ = ["Groups"]
 

@@ -21,7 +21,8 @@ from controllers.multikueue.clusters.clusters import Clusters
 from controllers.multikueue.kinds.registry import kind_of
 from controllers.multikueue.life.decision import EndTurn, GiveTurn, Here, MirrorJob
 from controllers.multikueue.life.seen import Seen
-from kube.client import MERGE_PATCH, ApiClient, ApiError
+from kube.client import MERGE_PATCH, ApiClient
+from kube.errors import ApiError
 from kube.sender import Sender
 from runtime.failpoints import failpoint
 

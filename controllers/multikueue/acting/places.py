@@ -11,7 +11,7 @@ import structlog
 
 from api.backoff import Backoff
 from api.clock import Clock
-from kube.client import ApiError
+from kube.errors import ApiError
 from kube.sender import FencedError
 from runtime.work.queue import KeyedQueue
 from runtime.work.workers import serve

@@ -11,7 +11,7 @@ import structlog
 from api.clock import Clock
 from api.dispatch import DispatchPlan
 from controllers.multikueue.acting.mirrors import Mirrors
-from kube.client import ApiError
+from kube.errors import ApiError
 from kube.sender import Sender
 from quota.state.workloads import attempt_of
 from runtime.mirror.resources import DISPATCH_PLANS

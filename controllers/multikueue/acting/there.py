@@ -3,7 +3,6 @@ anew."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ from api.workloads import DEACTIVATION_TARGET, Workload
 from controllers.multikueue.acting.groups import Groups
 from controllers.multikueue.acting.identity import Identity
 from controllers.multikueue.acting.originals import JOB_PATH, WORKLOAD_PATH, Originals
-from controllers.multikueue.acting.patience import PATIENCE_SECONDS, Patience
+from controllers.multikueue.acting.refusing import Refusing, Remember
 from controllers.multikueue.acting.telling import Telling
 from controllers.multikueue.clusters.client import NO_DRY_RUN
 from controllers.multikueue.clusters.connection import Connection
@@ -39,27 +38,14 @@ from controllers.multikueue.life.decision import (
     There,
     TryJob,
 )
-from controllers.multikueue.life.memory import Memory
 from controllers.multikueue.life.seen import Mark, Seen
-from kube.client import APPLY_PATCH, MERGE_PATCH, ApiError, get_or_none
+from kube.client import APPLY_PATCH, MERGE_PATCH, get_or_none
+from kube.errors import ApiError
 from runtime.failpoints import failpoint
 
 __all__ = ["ActsThere"]
 
 Json = dict[str, Any]
-Remember = Callable[[Seen, Callable[[Memory], Memory]], None]
-REFUSED: Final = frozenset(
-    {
-        HTTPStatus.BAD_REQUEST,
-        HTTPStatus.FORBIDDEN,
-        HTTPStatus.NOT_FOUND,
-        HTTPStatus.CONFLICT,
-        HTTPStatus.UNPROCESSABLE_ENTITY,
-    }
-)
-"""Answers that another attempt would get again: the cluster is out for this attempt of the Workload."""
-UNSENT: Final = frozenset({"NotConnected", "Fenced"})
-"""Reasons of errors that say nothing about the cluster."""
 FIELD_MANAGER: Final = "reprieve-multikueue"
 MESSAGE: Final = 32_000
 
@@ -73,7 +59,7 @@ class ActsThere:
         self._originals, self._identity, self._telling = originals, identity, telling
         self._remember, self._clock = remember, clock
         self._groups = Groups(originals, identity.origin)
-        self._patience = Patience(clock)
+        self._refusing = Refusing(remember, clock)
 
     async def carry_out(self, act: There, seen: Seen, cluster: Connection) -> None:
         """Raises ApiError if the act must be tried again."""
@@ -83,8 +69,7 @@ class ActsThere:
             if error.status == HTTPStatus.CONFLICT:
                 cluster.watch_anew()
             raise
-        if self._patience.succeeded(seen, cluster.name):
-            self._remember(seen, lambda memory: memory.works(cluster.name))
+        self._refusing.succeeded(seen, cluster.name)
         self._telling.acted(act, seen, cluster.name)
 
     async def _carry_out(self, act: There, seen: Seen, cluster: Connection) -> None:
@@ -122,7 +107,7 @@ class ActsThere:
         except ApiError as error:
             found, error = await self._found(error, WORKLOAD_PATH, seen.key, cluster)
             if found is None:
-                self._out(error, seen, cluster, "Workload")
+                self._refusing.out(error, seen, cluster.name, "Workload")
                 return
             answer = found
         cluster.apply_copy(answer)
@@ -234,7 +219,7 @@ class ActsThere:
             if found is not None:
                 cluster.apply_job(found)
             elif NO_DRY_RUN not in error.message:  # that is no refusal of the Job
-                self._out(error, seen, cluster, "Job or PodGroup", for_good=True)
+                self._refusing.out(error, seen, cluster.name, "Job or PodGroup", for_good=True)
                 return
         await failpoint("multikueue.after_dry_run")
         self._remember(seen, lambda memory: memory.took(cluster.name))
@@ -252,7 +237,7 @@ class ActsThere:
         except ApiError as error:
             found, error = await self._found(error, JOB_PATH, self._job_key(seen), cluster)
             if found is None:
-                self._out(error, seen, cluster, "Job or PodGroup", for_good=True)
+                self._refusing.out(error, seen, cluster.name, "Job or PodGroup", for_good=True)
                 return
             answer = found
         cluster.apply_job(answer)
@@ -352,39 +337,6 @@ class ActsThere:
     def _mark(self, seen: Seen) -> Mark:
         uid = seen.workload.metadata.uid if seen.workload is not None else ""
         return Mark(self._identity.manager, uid, seen.attempt)
-
-    def _out(
-        self, error: ApiError, seen: Seen, cluster: Connection, kind: str, *, for_good: bool = False
-    ) -> None:
-        """A refusal that does not go away by itself puts the cluster out for this attempt. Raises any other one.
-
-        `for_good`: a cluster that fails for too long is out, too: another one may take the Workload.
-        """
-        if error.status in REFUSED:
-            reason, message = error.reason or str(error.status), _in_our_words(error, kind)
-            self._remember(seen, lambda memory: memory.refused(cluster.name, reason, message))
-            return
-        if error.reason in UNSENT:
-            raise error
-        if not (self._patience.is_over(seen, cluster.name) and for_good):
-            fault = f"no {kind} could be made there yet: {error.message}"
-            self._remember(seen, lambda memory: memory.fails(cluster.name, fault))
-            raise error
-        message = f"no {kind} could be made there for {PATIENCE_SECONDS:.0f} s: {error.message}"
-        self._remember(seen, lambda memory: memory.refused(cluster.name, "Failing", message))
-
-
-def _in_our_words(error: ApiError, kind: str) -> str:
-    """Never the text of the answer: a worker cluster is not trusted to say anything here."""
-    match error.status:
-        case HTTPStatus.NOT_FOUND:
-            return f"its namespace or the kind {kind} does not exist there (404)"
-        case HTTPStatus.CONFLICT:
-            return f"a {kind} of this name exists there, and is not ours (409)"
-        case HTTPStatus.FORBIDDEN:
-            return f"the manager may not create a {kind} there, or a quota or policy refuses it (403)"
-        case _:
-            return f"the cluster refuses the {kind} ({error.status})"
 
 
 def _priority(workload: Workload | None) -> Json:

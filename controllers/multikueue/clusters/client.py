@@ -21,16 +21,8 @@ from controllers.multikueue.clusters.addresses import AddressGuard, refusal_in
 from controllers.multikueue.clusters.kubeconfigs import Access
 from controllers.multikueue.clusters.reach import Promptness
 from controllers.multikueue.clusters.tls import context_of
-from kube.client import (
-    JSON,
-    READ_BUFFER_BYTES,
-    REQUEST_SECONDS,
-    ApiClient,
-    ApiError,
-    LargeAnswerError,
-    Pieces,
-    SilenceError,
-)
+from kube.client import JSON, READ_BUFFER_BYTES, REQUEST_SECONDS, ApiClient, Pieces
+from kube.errors import ApiError, LargeAnswerError, SilenceError
 from kube.lines import MAX_LINE
 
 __all__ = ["MOST_LISTED", "MOST_REQUESTS", "NO_DRY_RUN", "Line", "WorkerClient", "opened"]

@@ -27,7 +27,7 @@ from controllers.multikueue.clusters.reach import AWAY_SECONDS
 from controllers.multikueue.clusters.seeing import Seeing
 from controllers.multikueue.clusters.tasks import first_end
 from controllers.multikueue.configuration import MultiKueueConfiguration
-from kube.client import ApiError
+from kube.errors import ApiError
 from kube.lease import Observed
 from kube.sender import Sender
 from runtime.terms.term import Term

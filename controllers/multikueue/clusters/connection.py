@@ -22,7 +22,8 @@ from controllers.multikueue.clusters.reach import Silence
 from controllers.multikueue.clusters.seeing import Seeing
 from controllers.multikueue.life.seen import Copy, Cost, Reach, RemoteJob
 from controllers.multikueue.metrics import CONNECTIONS, LOSSES
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from kube.sender import Sender
 
 __all__ = ["Connection", "Session"]

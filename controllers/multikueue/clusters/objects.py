@@ -29,8 +29,8 @@ from api.workloads import (
 )
 from controllers.multikueue.life.digests import digest
 from controllers.multikueue.life.seen import Copy, Cost, GatePosition, Mark, RemoteJob, Said
-from kube.client import ApiError
 from kube.envelopes import OnlyMetadata
+from kube.errors import ApiError
 
 __all__ = ["CostObject", "CopyObject", "JobObject", "copy_of", "cost_of", "job_of", "metadata_in"]
 

@@ -15,7 +15,8 @@ from typing import Final
 from api.clock import Clock
 from api.multikueue import MANAGER_NAMESPACE, ORIGIN_IN_USE
 from api.names import is_subdomain
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from kube.lease import Held, LeaseLock, LeaseTimes, Observed
 from kube.sender import Fence, FencedError
 

@@ -17,7 +17,8 @@ from api.meta import ObjectMeta
 from api.multikueue import GATES_CONDITION, MANAGER_NAMESPACE, MULTIKUEUE_GATE
 from api.workloads import Workload
 from controllers.multikueue.clusters.origin_lease import lease_name
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from kube.sender import Sender
 from runtime.mirror.resources import KUEUE
 

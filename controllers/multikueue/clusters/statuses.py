@@ -13,8 +13,8 @@ from api.kueue import API_VERSION
 from controllers.multikueue.clusters.activity import ACTIVE, Activity
 from controllers.multikueue.clusters.checks import State
 from controllers.multikueue.clusters.probe import CONDITION, Probed
-from kube.client import ApiError
 from kube.conditions import ConditionWriter, Target
+from kube.errors import ApiError
 from kube.sender import Sender
 from runtime.mirror.resources import ADMISSION_CHECKS, MULTIKUEUE_CLUSTERS
 from runtime.work.queue import KeyedQueue

@@ -26,8 +26,8 @@ from controllers.quota.plans.plan_look import Cluster, holds_same
 from controllers.quota.plans.plans import QuotaPlans
 from controllers.quota.plans.stored_plans import StoredPlans
 from controllers.quota.workloads.writer import path_of
-from kube.client import ApiError
 from kube.conditions import ConditionWriter, Target
+from kube.errors import ApiError
 from kube.retry import Retry
 from quota.state.workloads import is_evicting, key_of
 from runtime.plans.plan_writer import decoded

@@ -21,7 +21,8 @@ from api.meta import ObjectMeta
 from api.workloads import Workload
 from controllers.quota.queues.desired import Desired, Pending, Statuses, wire
 from controllers.quota.queues.queue_metrics import QueueMetrics
-from kube.client import APPLY_PATCH, MERGE_PATCH, ApiError
+from kube.client import APPLY_PATCH, MERGE_PATCH
+from kube.errors import ApiError
 from kube.sender import Sender
 from quota.state.activity import Activity, flavors_of, named_checks
 from quota.state.amounts import QuotaError

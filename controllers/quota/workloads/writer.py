@@ -14,7 +14,8 @@ from api.clock import Clock
 from api.workloads import Workload
 from controllers.quota.life.draft import Step
 from controllers.quota.life.evicting import until_written
-from kube.client import MERGE_PATCH, ApiClient, ApiError, get_or_none
+from kube.client import MERGE_PATCH, ApiClient, get_or_none
+from kube.errors import ApiError
 from kube.retry import Retry
 from kube.sender import FencedError, Sender
 from quota.state.workloads import key_of

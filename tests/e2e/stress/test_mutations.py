@@ -1,4 +1,4 @@
-"""The mutations of the histories, of the quota plane and of several clusters fit the code as it is."""
+"""The mutations of the histories and of the quota plane fit the code as it is."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import pytest
 from tests.e2e.quota_mutations import MUTATIONS as QUOTA
 from tests.e2e.stress.mirrors import ROOT
 from tests.e2e.stress.mutations import MUTATIONS, Edit, edited
-from tests.multicluster.mutations import MUTATIONS as MULTICLUSTER
 
-EDITS: Final = {name: each.edits for name, each in MUTATIONS.items()} | dict(QUOTA) | dict(MULTICLUSTER)
+EDITS: Final = {name: each.edits for name, each in MUTATIONS.items()} | dict(QUOTA)
 
 
 @pytest.mark.parametrize("name", EDITS)

@@ -14,7 +14,8 @@ import pytest
 from aiohttp import web
 
 from api.backoff import Backoff
-from kube.client import ApiClient, ApiError, environment_proxy
+from kube.client import ApiClient, environment_proxy
+from kube.errors import ApiError
 from kube.retry import Retry
 from tests.kit.scripted import Script, faulty_server, status
 

@@ -11,8 +11,9 @@ import pytest
 
 from api.backoff import Backoff
 from api.meta import Condition, ObjectMeta
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
 from kube.conditions import ConditionWriter, Target
+from kube.errors import ApiError
 from kube.sender import Sender
 from tests.kit.clock import ManualClock
 

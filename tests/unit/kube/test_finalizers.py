@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from api.meta import ObjectMeta
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from kube.finalizers import add_finalizer, has_finalizer, remove_finalizer
 from kube.sender import Sender
 from tests.kit.apiserver import Api

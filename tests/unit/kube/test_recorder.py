@@ -8,7 +8,8 @@ import msgspec
 import structlog
 
 from api.backoff import Backoff
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from kube.recorder import EventRecorder, Reference
 from kube.sender import Sender
 from tests.kit.waiting import until

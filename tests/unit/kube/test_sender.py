@@ -8,7 +8,8 @@ from typing import cast
 import pytest
 
 from api.backoff import Backoff
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from kube.sender import FencedError, Sender
 
 BACKOFF = Backoff(0.001, 0.001)

@@ -14,7 +14,7 @@ from api.kueue import (
     LocalQueueSpec,
 )
 from api.meta import ObjectMeta
-from kube.client import ApiError
+from kube.errors import ApiError
 from tests.kit.objects import priority_class
 from tests.kit.views import listed
 from tests.unit.webhooks.support import followed, learn

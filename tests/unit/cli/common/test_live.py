@@ -15,7 +15,8 @@ from answers.reading.planes import Planes
 from answers.reading.quota_objects import QuotaObjects
 from cli.common.cluster import ClusterError, Connection
 from cli.common.live import _Pages, read_cluster
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 
 
 class Answers:

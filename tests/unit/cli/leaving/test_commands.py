@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from tests.kit.apiserver import Api
 
 COMMANDS = ("ungate", "unprotect", "release")

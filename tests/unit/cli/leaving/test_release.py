@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from kube.client import ApiError
+from kube.errors import ApiError
 from tests.kit.apiserver import Api
 
 Invoke = Callable[..., Result]

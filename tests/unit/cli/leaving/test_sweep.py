@@ -11,7 +11,8 @@ from api.groups import SCHEDULING_GATE
 from cli.leaving.sweep import Result, sweep_all
 from cli.leaving.sweeps import gates
 from cli.leaving.webhooks import mutates
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from tests.kit.apiserver import Api
 from webhooks.registrations import configurations
 

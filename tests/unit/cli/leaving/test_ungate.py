@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 
 from api.groups import SCHEDULING_GATE
-from kube.client import ApiError
+from kube.errors import ApiError
 from tests.kit.apiserver import Api
 from webhooks.registrations import configurations
 

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from controllers.gangs.evicting import evictions
-from kube.client import ApiError
+from kube.errors import ApiError
 from kube.sender import Sender
 from tests.kit.objects import gang, node, pod
 from tests.kit.stage import Stage

@@ -7,7 +7,7 @@ import pytest
 from api.core import Pod
 from controllers.gangs.answering import Answering, BoundPod, Hold, Offer
 from controllers.gangs.scheduler.rejections import is_ours
-from kube.client import ApiError
+from kube.errors import ApiError
 from tests.kit.objects import BIG, gang, member, node, pod, priority_class
 from tests.kit.stage import Stage, staged
 

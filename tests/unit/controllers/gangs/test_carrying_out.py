@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kube.client import ApiError
+from kube.errors import ApiError
 from tests.kit.objects import BIG, gang, member, node, pod
 from tests.kit.stage import staged
 

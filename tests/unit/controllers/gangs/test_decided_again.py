@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from api.times import rfc3339
-from kube.client import ApiError
+from kube.errors import ApiError
 from tests.kit.objects import gang, node, pod
 from tests.kit.stage import Stage, staged
 

@@ -11,7 +11,7 @@ import pytest
 from controllers.gangs import planner
 from controllers.gangs.evicting import evictions
 from controllers.gangs.mirror.group_members import Claim
-from kube.client import ApiError
+from kube.errors import ApiError
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.objects import BIG, gang, group, member, node, pod
 from tests.kit.stage import Stage, staged

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from api.foreign_groups import NativePodGroup
-from kube.client import ApiError
+from kube.errors import ApiError
 from nodes.state.potential import potential
 from tests.kit.objects import BIG, gang, make, member, node, pod
 from tests.kit.stage import staged

@@ -10,7 +10,7 @@ import pytest
 from api.core import Pod
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.mirror.marked_pods import MarkedPods, Signature
-from kube.client import ApiError
+from kube.errors import ApiError
 from tests.kit.objects import gang, make, node, pod
 from tests.kit.stage import Stage, staged
 from tests.unit.controllers.gangs.eviction_stage import (

@@ -12,7 +12,8 @@ from api.clock import SYSTEM_CLOCK
 from controllers.recheck.metrics import INVALID_OBJECTS
 from controllers.recheck.recheck import VALID, Rechecker
 from hack.controlplane.objects import pod_group
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from runtime.terms.term import Term
 from tests.kit import apiserver
 from tests.kit.clock import ManualClock

@@ -12,7 +12,8 @@ import pytest
 from api.backoff import Backoff
 from api.core import Pod
 from api.meta import ObjectMeta
-from kube.client import METADATA_LIST, ApiClient, ApiError
+from kube.client import METADATA_LIST, ApiClient
+from kube.errors import ApiError
 from runtime.mirror import freshness
 from runtime.mirror.freshness import catch_up
 from runtime.mirror.objects import Objects

@@ -15,7 +15,7 @@ from prometheus_client import REGISTRY
 from api.core import Pod
 from api.foreign_groups import CoschedulingPodGroup
 from api.meta import ObjectMeta
-from kube.client import ApiError
+from kube.errors import ApiError
 from runtime.metrics import forget_views
 from runtime.mirror.objects import Objects
 from runtime.mirror.resources import COSCHEDULING_GROUPS, GROUPS, NODES, PODS, WORKLOADS

@@ -8,7 +8,8 @@ from typing import cast
 import pytest
 from prometheus_client import REGISTRY
 
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from kube.lease import ADDRESS, LeaseLock
 from runtime.terms import election
 from runtime.terms.election import LeaseTerms

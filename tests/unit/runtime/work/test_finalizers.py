@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.meta import ObjectMeta
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from kube.sender import Sender
 from runtime.work.finalizers import FinalizerKeeper, Guarded, Users
 from tests.kit.apiserver import Api

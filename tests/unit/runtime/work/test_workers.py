@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from api.backoff import Backoff
-from kube.client import ApiError
+from kube.errors import ApiError
 from runtime.work.queue import KeyedQueue
 from runtime.work.workers import serve
 from tests.kit.clock import ManualClock

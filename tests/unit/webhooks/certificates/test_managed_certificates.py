@@ -13,7 +13,8 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from serving.certificates.keeping import keep
 from tests.kit.clock import PATIENCE_SECONDS, ManualClock
 from tests.kit.handshakes import handshake, pair_of

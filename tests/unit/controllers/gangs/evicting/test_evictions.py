@@ -11,7 +11,7 @@ import pytest
 from api.core import Pod
 from controllers.gangs.evicting import evictor
 from controllers.gangs.lifecycle.observations import GroupGone
-from kube.client import ApiError
+from kube.errors import ApiError
 from tests.kit.objects import gang, make, node, pod
 from tests.kit.stage import Stage, staged
 from tests.unit.controllers.gangs.eviction_stage import (

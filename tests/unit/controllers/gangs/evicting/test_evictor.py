@@ -12,7 +12,7 @@ from prometheus_client import Counter
 
 from api.core import Pod
 from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
-from kube.client import ApiError
+from kube.errors import ApiError
 from runtime.exchange.owner_stops import NotStoppedError, PodOwner
 from tests.kit.objects import gang, group, node, pod
 from tests.kit.stage import Stage, staged

@@ -11,7 +11,7 @@ from controllers.gangs.lifecycle.life import GroupKey
 from controllers.gangs.lifecycle.observations import Decided, NotDecided
 from controllers.gangs.lifecycle.settings import REPLANS_AT_ONCE
 from controllers.gangs.mirror.budgets_left import exceeded
-from kube.client import ApiError
+from kube.errors import ApiError
 from tests.kit.apiserver import Written
 from tests.kit.objects import budget, gang, node, pod, tables
 from tests.kit.stage import Stage, staged

@@ -14,7 +14,7 @@ from api.plans import PreemptionPlan, PreemptionPlanSpec, Preemptor, Victim, Vic
 from controllers.gangs.keys import LonePod, spoken_in
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.mirror.withheld_names import spoken_pod, with_names
-from kube.client import ApiError
+from kube.errors import ApiError
 from runtime.plans import whole_plans
 from runtime.plans.plan_objects import withhold
 from tests.kit.objects import gang, group, node, pod, tables

@@ -14,8 +14,8 @@ from api.groups import INITIALLY_SCHEDULED, SCHEDULED, PodGroupStatus
 from api.meta import Condition
 from api.times import rfc3339
 from controllers.gangs.lifecycle.settings import RELEASE_SECONDS
-from kube.client import ApiError
 from kube.conditions import field_manager
+from kube.errors import ApiError
 from runtime.mirror.resources import GROUPS, PODS
 from tests.kit.objects import GANG, budget, gang, node, pod
 from tests.kit.stage import Stage, staged

@@ -8,7 +8,7 @@ import pytest
 
 from api.core import Pod
 from controllers.gangs.keys import LonePod
-from kube.client import ApiError
+from kube.errors import ApiError
 from tests.kit.objects import gang, node, pod
 from tests.kit.stage import Stage, staged
 

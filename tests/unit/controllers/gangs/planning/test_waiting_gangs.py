@@ -11,7 +11,7 @@ import pytest
 
 from controllers.gangs.lifecycle.life import GroupKey
 from controllers.gangs.lifecycle.observations import Decided, NotDecided
-from kube.client import ApiError
+from kube.errors import ApiError
 from tests.kit.objects import gang, group, node, pod, priority_class
 from tests.kit.stage import Stage, staged
 

@@ -13,7 +13,7 @@ from controllers.gangs.mirror.group_members import Claim
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.promised.account import Account, subtract
 from controllers.gangs.promised.reservations import Reservations
-from kube.client import ApiError
+from kube.errors import ApiError
 from nodes.search.decision import decide_group
 from nodes.state.tables import Tables
 from tests.kit.clock import ManualClock

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from api.groups import SCHEDULED, PodGroup
-from kube.client import ApiError
+from kube.errors import ApiError
 from tests.kit.objects import BIG, gang, member, node, pod
 from tests.kit.stage import Stage, staged
 

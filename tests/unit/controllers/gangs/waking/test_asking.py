@@ -15,7 +15,7 @@ from controllers.gangs.lifecycle.life import GroupKey
 from controllers.gangs.mirror.waiting import PULSE_NODE, WaitingPods
 from controllers.gangs.waking.asking import AskedMember, Asking, Parking
 from controllers.gangs.waking.parked import ParkedPods, Why
-from kube.client import ApiError
+from kube.errors import ApiError
 from tests.kit.objects import pod
 from tests.kit.stage import Stage, staged
 

@@ -23,7 +23,7 @@ from controllers.gangs.mirror.gated_pods import GatedPods
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.waking.gates import AT_ONCE, GRACE_SECONDS, Gates, Removal, removal
 from controllers.gangs.writing.writer import Writer
-from kube.client import ApiError
+from kube.errors import ApiError
 from tests.kit.clock import ManualClock
 from tests.kit.objects import gang, node, pod, tables
 from tests.kit.stage import Stage, staged

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from controllers.gangs.timekeeping import TICK_SECONDS
-from kube.client import ApiError
+from kube.errors import ApiError
 from tests.kit.objects import BIG, gang, member, node, pod
 from tests.kit.stage import Stage, staged
 

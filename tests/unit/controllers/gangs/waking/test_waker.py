@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kube.client import ApiError
+from kube.errors import ApiError
 from tests.kit.objects import BIG, gang, group, member, node, pod
 from tests.kit.stage import Stage, staged
 

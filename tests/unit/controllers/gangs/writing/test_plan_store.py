@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from api.times import rfc3339
-from kube.client import ApiError
+from kube.errors import ApiError
 from tests.kit.objects import gang, group, node, pod
 from tests.kit.stage import Stage, staged
 

@@ -18,7 +18,8 @@ from api.clock import SYSTEM_CLOCK
 from api.meta import Condition, ObjectMeta
 from api.plans import PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus, Preemptor
 from controllers.gangs.writing.writer import Deletion, Marked, Reference, Writer
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from kube.sender import Sender
 from tests.kit.scripted import Script, faulty_server, status
 from tests.kit.waiting import until

@@ -9,7 +9,7 @@ import pytest
 from api.groups import POD_GROUP_LABEL
 from controllers.multikueue.acting.groups import Groups
 from controllers.multikueue.life.seen import Mark
-from kube.client import ApiError
+from kube.errors import ApiError
 from tests.unit.controllers.multikueue.dispatching_stage import GROUPS, KEY, WORKLOADS, Stage
 
 MARK = Mark("uid-manager", "uid-w", "2026-01-01T00:00:00Z")

@@ -10,7 +10,7 @@ from controllers.multikueue.acting.telling import Telling
 from controllers.multikueue.acting.turn_bodies import plan_name
 from controllers.multikueue.life.decision import EndTurn, GiveTurn, Here, MirrorJob, NeedsDigest, Weighed
 from controllers.multikueue.life.seen import Seen
-from kube.client import ApiError
+from kube.errors import ApiError
 from kube.recorder import EventRecorder
 from tests.unit.controllers.multikueue.dispatching_stage import JOBS, KEY, TURNS, WORKLOADS, Stage
 

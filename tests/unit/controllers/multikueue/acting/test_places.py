@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from controllers.multikueue.acting.places import Place
-from kube.client import ApiError
+from kube.errors import ApiError
 from tests.kit.clock import PATIENCE_SECONDS, ManualClock
 
 

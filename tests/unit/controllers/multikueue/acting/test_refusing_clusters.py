@@ -20,7 +20,8 @@ from controllers.multikueue.clusters.connection import Connection
 from controllers.multikueue.life.decision import CreateCopy, CreateJob, There, TryJob
 from controllers.multikueue.life.memory import EMPTY, Memory
 from controllers.multikueue.life.seen import ClusterSeen, Seen
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from kube.recorder import EventRecorder
 from kube.sender import Sender
 from tests.kit.apiserver import Api

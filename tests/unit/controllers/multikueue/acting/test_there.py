@@ -28,7 +28,7 @@ from controllers.multikueue.life.decision import (
 )
 from controllers.multikueue.life.memory import EMPTY, Memory
 from controllers.multikueue.life.seen import Seen
-from kube.client import ApiError
+from kube.errors import ApiError
 from kube.recorder import EventRecorder
 from tests.unit.controllers.multikueue.dispatching_stage import JOBS, KEY, WORKLOADS, Json, Stage
 

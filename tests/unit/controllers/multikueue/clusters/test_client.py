@@ -21,7 +21,7 @@ from controllers.multikueue.clusters.client import MOST_REQUESTS, NO_DRY_RUN, Li
 from controllers.multikueue.clusters.kubeconfigs import Access, KubeconfigError, parse
 from controllers.multikueue.clusters.tls import context_of
 from hack.controlplane.pki import Authority
-from kube.client import ApiError, LargeAnswerError
+from kube.errors import ApiError, LargeAnswerError
 from tests.kit.multikueue_kubeconfigs import CERTIFICATE, KEY, encoded
 from tests.kit.waiting import until
 from tests.kit.worker_api import WorkerApi, worker_api

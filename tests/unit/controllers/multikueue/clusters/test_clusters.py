@@ -16,7 +16,7 @@ from controllers.multikueue.clusters import connecting, probe
 from controllers.multikueue.clusters.sources import KubeconfigSecret
 from controllers.multikueue.configuration import MultiKueueConfiguration
 from controllers.multikueue.metrics import CONNECTIONS, LOSSES, SILENCE
-from kube.client import ApiError
+from kube.errors import ApiError
 from runtime.mirror.resources import ADMISSION_CHECKS
 from tests.kit.waiting import until
 from tests.unit.controllers.multikueue.connections_stage import HERE, Here, labelled, quick, workers

@@ -19,7 +19,7 @@ from controllers.multikueue.clusters.addresses import AddressGuard
 from controllers.multikueue.clusters.client import WorkerClient, opened
 from controllers.multikueue.clusters.kubeconfigs import Access
 from kube import client as kube_client
-from kube.client import ApiError
+from kube.errors import ApiError
 from tests.kit.waiting import until
 from tests.unit.controllers.multikueue.connections_stage import Here, labelled, quick, workers
 

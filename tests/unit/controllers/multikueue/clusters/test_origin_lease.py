@@ -12,7 +12,8 @@ from api.names import is_subdomain
 from controllers.multikueue.clusters import origin_lease
 from controllers.multikueue.clusters.origin_lease import TIMES, OriginInUseError, OriginLease, lease_name
 from controllers.multikueue.clusters.reach import AWAY_SECONDS
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from kube.lease import Observed
 from kube.sender import FencedError
 from runtime.terms.term import Term

@@ -14,7 +14,7 @@ from api.workloads import PreemptionGate, PreemptionGateState, Workload
 from controllers.quota.life.preempting import WAITS
 from controllers.quota.plans.resuming import FENCED
 from controllers.quota.plans.stored_plans import StoredPlans
-from kube.client import ApiError
+from kube.errors import ApiError
 from quota.state.workloads import key_of
 from runtime.mirror.resources import PLANS, WORKLOADS
 from tests.kit.quota.objects import (

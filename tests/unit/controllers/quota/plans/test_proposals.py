@@ -10,7 +10,7 @@ import pytest
 
 from api.plans import PreemptionPlan
 from api.workloads import PreemptionGateState, Workload
-from kube.client import ApiError
+from kube.errors import ApiError
 from quota.state.workloads import key_of
 from runtime.mirror.resources import PLANS
 from tests.kit.quota.objects import (

@@ -16,7 +16,8 @@ from api.meta import ObjectMeta
 from api.workloads import Workload
 from controllers.quota.queues.queue_metrics import QueueMetrics
 from controllers.quota.queues.queue_statuses import RATE, QueueStatuses, QueueViews
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from kube.sender import Sender
 from quota.state.remains import Remains
 from quota.state.statuses import Tally

@@ -16,7 +16,8 @@ from api.workloads import Workload
 from controllers.quota.life.draft import Draft, Step
 from controllers.quota.life.evicting import evict
 from controllers.quota.workloads.writer import Outcome, WorkloadWriter
-from kube.client import ApiClient, ApiError
+from kube.client import ApiClient
+from kube.errors import ApiError
 from kube.sender import Sender
 from quota.state.workloads import key_of
 from runtime.mirror.watched_quota import WatchedQuota
