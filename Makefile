@@ -35,8 +35,8 @@ build: $(VENV)/.built ## Make .venv with the command .venv/bin/reprieve, the ker
 demo: build ## Plan for an example cluster, then preempt on a real control plane (REPRIEVE_DEMO=offline: only the first)
 	@$(BIN)/python -m hack.demo
 
-binaries: build ## Build etcd, kube-apiserver, kube-scheduler, kube-controller-manager, kubectl and KWOK into the cache
-	@$(BIN)/python -m hack.controlplane.binaries
+binaries: build ## Build etcd, kube-apiserver, kube-scheduler, kube-controller-manager, kubectl and KWOK into the cache (VERSIONS="1.35 1.36": the servers of these)
+	@$(BIN)/python -m hack.controlplane.binaries $(VERSIONS)
 
 lint: build ## Formatting, types, Cython, the direction of imports, and checks of our own
 	$(BIN)/ruff check

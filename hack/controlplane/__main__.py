@@ -31,6 +31,7 @@ def main() -> None:
 @click.option(
     "--dir", "directory", type=click.Path(path_type=Path, file_okay=False), required=True, help="Its folder."
 )
+@click.option("--kubernetes", default="", help="Its minor version, such as 1.36; by default the newest.")
 @click.option("--nodes", default=0, show_default=True, help="Simulated nodes of 4 CPU, node-0 and so on.")
 @click.option("--without-reprieve", is_flag=True, help="Only the stock scheduler, without extender.")
 @click.option("--webhooks", is_flag=True, help="The admission server as well.")
@@ -43,7 +44,13 @@ def main() -> None:
     help="YAML for the Configuration of the webhooks, such as {webhooks: {gateOpeners: ...}}.",
 )
 def up(
-    directory: Path, nodes: int, without_reprieve: bool, webhooks: bool, quota: bool, settings: Path | None
+    directory: Path,
+    kubernetes: str,
+    nodes: int,
+    without_reprieve: bool,
+    webhooks: bool,
+    quota: bool,
+    settings: Path | None,
 ) -> None:
     """Start a control plane. Prints the path of its kubeconfig when everything is ready."""
     if (directory / RECORDS).exists():
@@ -52,6 +59,7 @@ def up(
         )
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     options = Options(
+        version=kubernetes,
         reprieve=not without_reprieve,
         reprieve_settings={"quota": {"mode": "Enforce"}} if quota else None,
         manifests=QUOTA_FOLDERS if quota else FOLDERS,

@@ -1,7 +1,8 @@
 """Finds the binaries of the control plane in KUBEBUILDER_ASSETS or the cache, or builds them from Go modules.
 
 The files hack/binaries/*/go.mod name the modules and their versions. Each version has its own folder in the cache.
-`python -m hack.controlplane.binaries` builds what is missing, and prints the path of each binary.
+`python -m hack.controlplane.binaries` builds what is missing, and prints the path of each binary. Arguments are minor
+versions of Kubernetes, such as 1.36: they are built instead of the default.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -20,7 +21,7 @@ from pathlib import Path
 from rich.console import Console
 
 from hack.controlplane.building import build, check_go, fetch
-from hack.controlplane.modules import BINARIES, SOURCES, BinariesError, Module
+from hack.controlplane.modules import BINARIES, PLANE, BinariesError, Module, sources
 from hack.controlplane.progress import Piece, Work, shown
 
 __all__ = ["BINARIES", "BinariesError", "binaries", "cache_root", "renderer"]
@@ -32,11 +33,15 @@ def cache_root() -> Path:
     return Path(base) / "reprieve" / "binaries"
 
 
-def binaries(names: Iterable[str] = BINARIES) -> dict[str, Path]:
-    """The path of each binary. Missing ones are built. Raises BinariesError."""
-    wanted = list(names)
-    found = {name: path for name in wanted if (path := _found(name)) is not None}
-    missing = [name for name in wanted if name not in found]
+def binaries(names: Iterable[str] = BINARIES, version: str = "") -> dict[str, Path]:
+    """The path of each binary. Missing ones are built. `version` is a minor version of Kubernetes; "" is the default.
+
+    Raises BinariesError.
+    """
+    modules = sources(version)
+    wanted = {name: modules[name] for name in names}
+    found = {name: path for name, module in wanted.items() if (path := _found(name, module)) is not None}
+    missing = {name: module for name, module in wanted.items() if name not in found}
     if missing:
         found |= _build(missing)
     return {name: found[name] for name in wanted}
@@ -44,20 +49,19 @@ def binaries(names: Iterable[str] = BINARIES) -> dict[str, Path]:
 
 def renderer() -> str:
     """Which binary renders kustomizations: kubectl if it is there. If not, kustomize: it is built sooner."""
-    return "kubectl" if _found("kubectl") is not None else "kustomize"
+    return "kubectl" if _found("kubectl", sources()["kubectl"]) is not None else "kustomize"
 
 
-def _found(name: str) -> Path | None:
-    return _asset(name) or _cached(name)
+def _found(name: str, module: Module) -> Path | None:
+    return _asset(name, module) or _cached(name, module)
 
 
-def _asset(name: str) -> Path | None:
+def _asset(name: str, module: Module) -> Path | None:
     """The binary in KUBEBUILDER_ASSETS (envtest's convention) if it has the right version, otherwise None."""
     folder = os.environ.get("KUBEBUILDER_ASSETS")
     if not folder:
         return None
     path = Path(folder) / name
-    module = SOURCES[name]
     return path if os.access(path, os.X_OK) and _version_fits(_reported_version(path), module) else None
 
 
@@ -80,8 +84,8 @@ def _version_fits(reported: str, module: Module) -> bool:
     return reported == required or (not module.exact and reported.split(".")[:2] == required.split(".")[:2])
 
 
-def _cached(name: str) -> Path | None:
-    path = cache_root() / SOURCES[name].key(_platform()) / name
+def _cached(name: str, module: Module) -> Path | None:
+    path = cache_root() / module.key(_platform()) / name
     return path if path.is_file() else None
 
 
@@ -93,14 +97,14 @@ def _platform() -> str:
     return f"{machine.sysname.lower()}/{architectures.get(machine.machine, machine.machine)}"
 
 
-def _build(names: Sequence[str]) -> dict[str, Path]:
+def _build(wanted: Mapping[str, Module]) -> dict[str, Path]:
     """Build what another process has not built in the meantime."""
     by_module: dict[Module, list[str]] = {}
-    for name in names:
-        by_module.setdefault(SOURCES[name], []).append(name)
-    check_go(by_module, names)
+    for name, module in wanted.items():
+        by_module.setdefault(module, []).append(name)
+    check_go(by_module, wanted)
     console = Console(stderr=True)
-    versions = ", ".join(f"{name} {SOURCES[name].version}" for name in names)
+    versions = ", ".join(f"{name} {module.version}" for name, module in wanted.items())
     console.print(f"building {versions} into {cache_root()}", highlight=False, soft_wrap=True)
     work = Work(os.cpu_count() or 1)
     # One thread fetches what is compiled next, while this one compiles.
@@ -150,17 +154,17 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def main() -> int:
+def main(versions: Sequence[str] = ()) -> int:
     """Build what is missing, and print the path of each binary."""
     try:
-        paths = binaries()
+        found = [binaries(PLANE, version) for version in versions] or [binaries()]
     except BinariesError as error:
         print(error, file=sys.stderr)
         return 1
-    for name, path in paths.items():
+    for name, path in dict.fromkeys(item for each in found for item in each.items()):
         print(f"{name:24} {path}")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

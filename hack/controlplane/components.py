@@ -11,6 +11,7 @@ import yaml
 
 from hack.controlplane.pki import Authority, Pair, write_kubeconfig, write_signing_key
 from hack.controlplane.ports import Ports
+from hack.controlplane.versions import known
 
 __all__ = [
     "FOLDERS",
@@ -78,8 +79,10 @@ FOREVER: Final = "24h"
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of a plane."""
+    """The options of a plane. What its version of Kubernetes does not know is left out (`versions`)."""
 
+    version: str = ""
+    """The minor version of API server, scheduler and controller manager, such as 1.36. If empty: the default."""
     reprieve: bool = False
     """Run `reprieve serve`, and add it to the scheduler's configuration."""
     replicas: int = 1
@@ -238,7 +241,7 @@ class Layout:
             f"--cert-dir={self.pki}",
             *([f"--admission-control-config-file={self._admission}"] if self.options.webhooks_caller else []),
             *self._gates(),
-            *_pairs("--runtime-config", self.options.runtime_config),
+            *self._pairs("--runtime-config", self.options.runtime_config),
         ]
 
     def _kube_controller_manager(self) -> list[str]:
@@ -251,7 +254,7 @@ class Layout:
             "--use-service-account-credentials=true",
             f"--service-account-private-key-file={self.pki / 'service-accounts.key'}",
             f"--root-ca-file={self.authority.pair.certificate}",
-            f"--controllers={','.join(self.options.controllers)}",
+            f"--controllers={','.join(known(self.options.version, self.options.controllers))}",
             "--kube-api-qps=1000",
             "--kube-api-burst=1000",
             # Simulated nodes send no heartbeats.
@@ -293,17 +296,17 @@ class Layout:
         return self.directory / "admission.yaml"
 
     def _gates(self) -> list[str]:
-        return _pairs("--feature-gates", self.options.feature_gates)
+        return self._pairs("--feature-gates", self.options.feature_gates)
+
+    def _pairs(self, flag: str, values: Mapping[str, bool] | None) -> list[str]:
+        given = values or {}
+        pairs = [f"{name}={str(given[name]).lower()}" for name in known(self.options.version, given)]
+        return [f"{flag}={','.join(pairs)}"] if pairs else []
 
     def _folder(self, name: str) -> Path:
         folder = self.directory / name
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return folder
-
-
-def _pairs(flag: str, values: Mapping[str, bool] | None) -> list[str]:
-    text = ",".join(f"{name}={str(value).lower()}" for name, value in (values or {}).items())
-    return [f"{flag}={text}"] if text else []
 
 
 def _admission(caller: Path) -> dict[str, object]:

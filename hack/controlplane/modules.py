@@ -21,8 +21,10 @@ __all__ = [
     "PLANE",
     "PROMETHEUS",
     "SOURCES",
+    "VERSIONS",
     "BinariesError",
     "Module",
+    "sources",
 ]
 
 MODULES: Final = Path(__file__).resolve().parent.parent / "binaries"
@@ -109,20 +111,31 @@ KWOK: Final = Module(
     version_flags=(),
     exact=False,
 )
-KUBERNETES: Final = Module(
-    folder="kubernetes",
-    path="k8s.io/kubernetes",
-    packages={
-        name: f"k8s.io/kubernetes/cmd/{name}"
-        for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
-    },
-    version_flags=(
-        "k8s.io/component-base/version.gitVersion={version}",
-        "k8s.io/component-base/version.gitMajor={major}",
-        "k8s.io/component-base/version.gitMinor={minor}",
-    ),
-    exact=True,
-)
+SERVERS: Final = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
+"""What is built for each version of Kubernetes."""
+
+
+def _kubernetes(folder: str, *names: str) -> Module:
+    return Module(
+        folder=folder,
+        path="k8s.io/kubernetes",
+        packages={name: f"k8s.io/kubernetes/cmd/{name}" for name in names},
+        version_flags=(
+            "k8s.io/component-base/version.gitVersion={version}",
+            "k8s.io/component-base/version.gitMajor={major}",
+            "k8s.io/component-base/version.gitMinor={minor}",
+        ),
+        exact=True,
+    )
+
+
+KUBERNETES: Final = _kubernetes("kubernetes", *SERVERS, "kubectl")
+"""The default version. Only it has a kubectl."""
+VERSIONS: Final[Mapping[str, Module]] = {
+    **{minor: _kubernetes(f"kubernetes-{minor}", *SERVERS) for minor in ("1.34", "1.35", "1.36")},
+    "1.37": KUBERNETES,
+}
+"""By minor version, oldest first: what its servers are built from."""
 KUSTOMIZE: Final = Module(
     folder="kustomize",
     path="sigs.k8s.io/kustomize/kustomize/v5",
@@ -164,3 +177,13 @@ SOURCES: Final = {name: module for module in (*CONTROL_PLANE, *OTHERS) for name 
 BINARIES: Final = tuple(name for module in CONTROL_PLANE for name in module.packages)
 PLANE: Final = tuple(name for name in BINARIES if name != "kubectl")
 """The processes of a control plane."""
+
+
+def sources(version: str = "") -> Mapping[str, Module]:
+    """By binary: what it is built from. The servers are those of a minor version of Kubernetes, such as 1.36; "" is the
+    default. Raises BinariesError if there is no such version."""
+    if not version:
+        return SOURCES
+    if version not in VERSIONS:
+        raise BinariesError(f"there is no Kubernetes {version} in {MODULES} (only {', '.join(VERSIONS)})")
+    return {**SOURCES, **dict.fromkeys(SERVERS, VERSIONS[version])}

@@ -186,7 +186,7 @@ class ControlPlane:
         """Start everything. Each step returns while something starts that the next step waits for, so several planes
         can start together (`up_together`)."""
         program = renderer()
-        paths = binaries((*PLANE, program))
+        paths = binaries((*PLANE, program), self.options.version)
         self.layout.write()
         write_configurations(self.layout)
         self._describe(paths)

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -25,8 +26,11 @@ from hack.controlplane.modules import (
     KUSTOMIZE,
     KWOK,
     PARSERS,
+    PLANE,
     PROMETHEUS,
+    SERVERS,
     SOURCES,
+    VERSIONS,
     Module,
 )
 from hack.demo import __main__ as demo
@@ -155,8 +159,8 @@ def test_only_what_is_asked_for_is_built(go_log: Path) -> None:
 
 
 def test_go_names_the_binaries_of_one_command_as_we_do() -> None:
-    several = [module for module in set(SOURCES.values()) if len(module.packages) > 1]
-    assert several
+    several = [module for module in {*SOURCES.values(), *VERSIONS.values()} if len(module.packages) > 1]
+    assert len(several) == len(VERSIONS)
     for module in several:
         assert {package.rpartition("/")[2] for package in module.packages.values()} == set(module.packages)
 
@@ -191,7 +195,9 @@ def test_a_build_that_fails_says_why_and_leaves_nothing(
 
 
 @pytest.mark.parametrize(
-    "module", [ETCD, KWOK, KUBERNETES, KUSTOMIZE, PARSERS, PROMETHEUS], ids=lambda module: module.folder
+    "module",
+    [ETCD, KWOK, KUSTOMIZE, PARSERS, PROMETHEUS, *VERSIONS.values()],
+    ids=lambda module: module.folder,
 )
 def test_the_cache_key_follows_platform_and_version(module: Module) -> None:
     assert module.key("linux/amd64") != module.key("linux/arm64")
@@ -200,6 +206,7 @@ def test_the_cache_key_follows_platform_and_version(module: Module) -> None:
 
 def test_the_versions_are_those_that_are_promised() -> None:
     assert KUBERNETES.version == "v1.37.1"
+    assert [module.version for module in VERSIONS.values()] == ["v1.34.4", "v1.35.4", "v1.36.3", "v1.37.1"]
     assert ETCD.version.startswith("v3.6.")
     assert KWOK.version.startswith("v0.8.")
 
@@ -227,7 +234,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What a control plane asks to be built. The build fails."""
     names: list[str] = []
 
-    def build(missing: list[str]) -> dict[str, Path]:
+    def build(missing: Mapping[str, Module]) -> dict[str, Path]:
         names.extend(missing)
         raise BinariesError("not in this test")
 
@@ -284,3 +291,63 @@ def requirements(module: Module) -> dict[str, str]:
 
 NEWER: Final = {"kwok": {"github.com/go-errors/errors"}, "kustomize": set[str]()}
 """Modules that these require newer than Kubernetes does."""
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_version_has_its_own_servers_and_shares_all_else(go_log: Path, version: str) -> None:
+    usual, found = binaries(PLANE), binaries(PLANE, version)
+    folders = {name: path.parent.name for name, path in found.items()}
+    module = VERSIONS[version]
+    assert {name for name in PLANE if folders[name].startswith(f"{module.folder}-{module.version}-")} == set(
+        SERVERS
+    )
+    assert {name: found[name] for name in ("etcd", "kwok")} == {
+        name: usual[name] for name in ("etcd", "kwok")
+    }
+    assert (found == usual) is (module is KUBERNETES)
+
+
+def test_only_the_servers_of_an_older_version_are_built(go_log: Path) -> None:
+    found = binaries([*SERVERS, "kubectl"], "1.36")
+    assert found["kubectl"].parent.name.startswith("kubernetes-v1.37.1-")
+    assert sorted(path.name for path in found["kube-scheduler"].parent.iterdir()) == sorted(SERVERS)
+    assert set(VERSIONS["1.36"].packages) == set(SERVERS)
+
+
+def test_an_asset_serves_the_version_that_it_has(
+    nothing_around: Path, go_log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(nothing_around / "assets"))
+    asset = put(nothing_around / "assets" / "kube-scheduler", f"Kubernetes {VERSIONS['1.36'].version}")
+    picked = {version: binaries(["kube-scheduler"], version)["kube-scheduler"] for version in ("", *VERSIONS)}
+    assert [version for version, path in picked.items() if path == asset] == ["1.36"]
+
+
+def test_a_version_that_is_not_there_is_named_with_those_that_are() -> None:
+    with pytest.raises(BinariesError, match=r"no Kubernetes 1\.33 .* \(only 1\.34, 1\.35, 1\.36, 1\.37\)"):
+        binaries(["etcd"], "1.33")
+
+
+def test_the_binaries_of_several_versions_are_printed(
+    go_log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert subject.main(["1.35", "1.36"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("etcd ") for line in lines) == 1
+    folders = [Path(line.split()[1]).parent.name for line in lines if line.startswith("kube-scheduler ")]
+    assert [name.rpartition("-")[0] for name in folders] == [
+        "kubernetes-1.35-v1.35.4",
+        "kubernetes-1.36-v1.36.3",
+    ]
+
+
+@pytest.mark.parametrize("module", VERSIONS.values(), ids=lambda module: module.folder)
+def test_all_parts_of_kubernetes_have_the_same_version(module: Module) -> None:
+    """Kubernetes asks for v0.0.0 of what it publishes from its own repository. go.mod says which one is meant."""
+    text = (module.directory / "go.mod").read_text()
+    replaced = re.findall(r"^\t(k8s\.io/\S+) => (k8s\.io/\S+) v0\.(\S+)$", text, re.MULTILINE)
+    assert len(replaced) > 30
+    minor = module.version.removeprefix("v1.")
+    assert [each for each in replaced if each[0] != each[1] or each[2] != minor] == []
+    asked = set(re.findall(r"^\t(k8s\.io/\S+) v0\.0\.0 ", text, re.MULTILINE))
+    assert asked <= {name for name, _, _ in replaced}
