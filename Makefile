@@ -12,7 +12,7 @@ KERNELS := $(wildcard native/*.pxd native/*/*.pyx native/*/*.pxd schema/*.pyx)
 # The tests start Python more than a hundred times, so what is imported is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build demo test lint test-unit test-e2e bench test-multicluster bench-quality fuzz fidelity alerts stress load crds docs lock binaries clean
+.PHONY: help build demo test lint test-unit test-e2e matrix bench test-multicluster bench-quality fuzz fidelity alerts stress load crds docs lock binaries clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ test-unit: build ## Everything that needs no control plane
 # Only a KUBECONFIG that was given to make: one that is in the environment may be anybody's production.
 test-e2e: build ## The tests on a control plane of their own, or on the cluster of KUBECONFIG=...
 	$(if $(filter command,$(firstword $(origin KUBECONFIG))),REPRIEVE_E2E_KUBECONFIG="$(abspath $(KUBECONFIG))") $(BIN)/pytest $(PARALLEL) -m e2e
+
+matrix: build ## The tests marked `matrix` on each version of Kubernetes and set of feature gates (VERSIONS="1.35 1.36": only on these)
+	@$(BIN)/python -m hack.matrix $(addprefix --option=,$(PARALLEL)) $(VERSIONS)
 
 test: lint binaries ## All checks and all tests
 	$(BIN)/pytest $(PARALLEL)

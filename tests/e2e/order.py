@@ -5,7 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-__all__ = ["HERE", "LAST", "LONGEST", "SEVERAL", "SHARING", "TRIO", "group_of", "is_live", "place_of"]
+__all__ = [
+    "HERE",
+    "LAST",
+    "LONGEST",
+    "MATRIX",
+    "SEVERAL",
+    "SHARING",
+    "TRIO",
+    "group_of",
+    "is_live",
+    "place_of",
+]
 
 HERE: Final = Path(__file__).parent
 SEVERAL: Final = HERE.parent / "multicluster"
@@ -95,6 +106,26 @@ LONGEST: Final = (
     "install",
 )
 """The groups and files that take longest. They come first, so that all processes end at about the same time."""
+
+MATRIX: Final = frozenset(
+    HERE / f"test_{name}.py"
+    for name in (
+        "gangs",
+        "confirmation",
+        "failures",
+        "pulses",
+        "scheduler_facts",
+        "singles",
+        "gates",
+        "pieces",
+        "groups_of_others",
+        "webhooks",
+        "queued_jobs",
+        "queued_groups",
+        "install",
+    )
+)
+"""The files whose tests are marked `matrix`: `make matrix` runs them on each version of Kubernetes."""
 
 LAST: Final = HERE / "test_audit.py"
 """It waits for the tests of all other files here."""

@@ -6,7 +6,9 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from hack.controlplane.client import ApiError, Client, Json
+from hack.controlplane.versions import knows
 from tests.e2e.support import Sandbox, names, wait_for
+from tests.e2e.versions import THERE
 
 __all__ = [
     "COSCHEDULING",
@@ -206,15 +208,16 @@ def replica(sandbox: Sandbox, priority: int) -> list[str]:
 
 
 def all_kinds(sandbox: Sandbox) -> Kinds:
-    """One group of each kind, of rising priority."""
+    """One group of each kind, of rising priority. Kubernetes' own is left out where the version does not have it."""
     kinds = Kinds(sandbox)
     create(sandbox, COSCHEDULING, "PodGroup", "plugins", {"minMember": SIZE})
     kinds.bare("plugins", labels={"scheduling.x-k8s.io/pod-group": "plugins"})
     create(sandbox, VOLCANO, "PodGroup", "volcano", {"minMember": SIZE})
     kinds.bare("volcano", annotations={"scheduling.k8s.io/group-name": "volcano"})
-    policy = {"schedulingPolicy": {"gang": {"minCount": SIZE}}, "disruptionMode": {"all": {}}}
-    create(sandbox, NATIVE, "PodGroup", "native", policy | {"priorityClassName": kinds.class_of_next()})
-    kinds.bare("native", schedulingGroup={"podGroupName": "native"})
+    if knows(THERE, NATIVE):
+        policy = {"schedulingPolicy": {"gang": {"minCount": SIZE}}, "disruptionMode": {"all": {}}}
+        create(sandbox, NATIVE, "PodGroup", "native", policy | {"priorityClassName": kinds.class_of_next()})
+        kinds.bare("native", schedulingGroup={"podGroupName": "native"})
     sandbox.group("ours", min_count=SIZE, priority=kinds.priority, mode="all")
     kinds.bare("ours", group="ours")
     kinds.owned("train", [create(sandbox, TRAINING, "PyTorchJob", "train", {})] * SIZE)

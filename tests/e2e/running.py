@@ -8,12 +8,13 @@ import pytest
 
 from hack.controlplane.plane import ControlPlane, Options, up_together
 from tests.e2e.audit import AuditTrail
+from tests.e2e.versions import as_set_up
 
 __all__ = ["RUNNING", "Planes"]
 
 
 class Planes:
-    """Starts control planes, and stops each of them as soon as nobody uses it any longer."""
+    """Starts control planes on the version that is picked. Each stops as soon as nobody uses it any longer."""
 
     def __init__(self, session: pytest.Session, folders: pytest.TempPathFactory, trail: AuditTrail) -> None:
         self._session = session
@@ -32,7 +33,7 @@ class Planes:
 
     def start_all(self, options: Sequence[Options]) -> list[ControlPlane]:
         """New planes that start together. Raises ProcessFailedError."""
-        planes = [ControlPlane(self._folders.mktemp("plane"), each) for each in options]
+        planes = [ControlPlane(self._folders.mktemp("plane"), as_set_up(each)) for each in options]
         for plane in planes:
             self._running[plane] = self._session.testsfailed
             self._trail.follow(plane.audit_log)

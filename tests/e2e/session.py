@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from tests.e2e.audit import AuditTrail
-from tests.e2e.order import LAST, LONGEST, group_of, is_live, place_of
+from tests.e2e.order import LAST, LONGEST, MATRIX, group_of, is_live, place_of
 from tests.e2e.running import RUNNING, Planes
 from tests.e2e.support import FOREIGN
 
@@ -27,11 +27,13 @@ trails = pytest.StashKey[AuditTrail]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the scenarios as e2e, and put them first. The audit of the whole run comes last."""
+    """Mark the scenarios as e2e, and some as matrix, and put them first. The audit of the whole run comes last."""
     places: dict[Path, tuple[int, str]] = {}
     for item in items:
         if is_live(item.path):
             item.add_marker(pytest.mark.e2e)
+            if item.path in MATRIX:
+                item.add_marker(pytest.mark.matrix)
             places[item.path] = place_of(item.path)
     others = (len(LONGEST) + 1, "")
     places[LAST] = (len(LONGEST) + 2, "")

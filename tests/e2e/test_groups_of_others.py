@@ -12,6 +12,7 @@ import pytest
 
 from hack.controlplane.client import Client, Json
 from hack.controlplane.plane import ControlPlane, Options
+from hack.controlplane.versions import knows
 from tests.e2e.other_kinds import (
     COSCHEDULING,
     CRDS,
@@ -32,15 +33,17 @@ from tests.e2e.other_kinds import (
 from tests.e2e.pages import shell
 from tests.e2e.questions import DUMPS, Asking
 from tests.e2e.support import Sandbox, condition, names, wait_for
+from tests.e2e.versions import THERE
 
 
 @pytest.fixture(scope="module")
 def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
-    """Its scheduler places Kubernetes' own PodGroups itself. Nobody else's are served when reprieve starts.
+    """Its scheduler places Kubernetes' own PodGroups itself, if its version has them. Nobody else's are served when
+    reprieve starts.
 
     Owners make gangs, unless a namespace says something else. The process says so on its Lease.
     """
-    gates, served = {"GenericWorkload": True}, {NATIVE: True}
+    gates, served = ({"GenericWorkload": True}, {NATIVE: True}) if knows(THERE, NATIVE) else ({}, {})
     settings = {"groups": {"byOwner": "Gangs"}, "leaderElection": {"leaderElect": True}}
     options = Options(reprieve=True, feature_gates=gates, runtime_config=served, reprieve_settings=settings)
     return start_plane(options)

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from tests.e2e.order import HERE, LONGEST, SHARING, TRIO
+from tests.e2e.order import HERE, LONGEST, MATRIX, SHARING, TRIO
 
 THROUGH: Final = {
     "sandbox": "reprieve_plane",
@@ -49,6 +49,7 @@ def shared(path: Path) -> set[str]:
 def test_each_name_is_that_of_a_file_or_of_a_shared_plane() -> None:
     names = {*LONGEST, *(name for group in SHARING.values() for name in group)} - {*SHARING, TRIO}
     assert [name for name in names if not (HERE / f"test_{name}.py").is_file()] == []
+    assert [path for path in MATRIX if not path.is_file()] == []
 
 
 @pytest.mark.parametrize("plane", SHARING)

@@ -1,0 +1,156 @@
+"""`make matrix`: the tests that are marked `matrix`, on several versions of Kubernetes, with feature gates off and on.
+
+Each set-up is one run of pytest. The fixtures of the control planes read the set-up from the environment
+(`tests/e2e/versions.py`). `python -m hack.matrix 1.34 1.36` runs the set-ups of these versions only.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import click
+
+from hack.controlplane.binaries import BINARIES, BinariesError, binaries
+from hack.controlplane.modules import VERSIONS
+
+__all__ = ["APIS", "GATES", "SET_UPS", "VERSION", "Outcome", "SetUp", "chosen", "run"]
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+VERSION: Final = "REPRIEVE_E2E_VERSION"
+"""The environment variable with the minor version of the servers, such as 1.36."""
+GATES: Final = "REPRIEVE_E2E_GATES"
+"""The one with the feature gates that are on, with commas between them."""
+APIS: Final = "REPRIEVE_E2E_APIS"
+"""The one with the API versions that are served beside the usual ones, with commas between them."""
+CLUSTER: Final = "REPRIEVE_E2E_KUBECONFIG"
+"""The one that would have the tests run on a cluster that is there already."""
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """A version of Kubernetes, and what is on there."""
+
+    version: str
+    gates: tuple[str, ...] = ()
+    apis: tuple[str, ...] = ()
+    """API versions that are served beside the usual ones."""
+    files: tuple[str, ...] = ()
+    """The files of tests that run, such as test_gangs.py; all if empty."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What tells the tests of this set-up."""
+        return {VERSION: self.version, GATES: ",".join(self.gates), APIS: ",".join(self.apis)}
+
+    @property
+    def arguments(self) -> list[str]:
+        """What pytest is given."""
+        return ["-m", "matrix", *(f"tests/e2e/{name}" for name in self.files or ("",))]
+
+    def __str__(self) -> str:
+        return " ".join([VERSIONS[self.version].version.removeprefix("v"), *(self.gates or ("gates off",))])
+
+
+SET_UPS: Final = (
+    *(SetUp(version) for version in VERSIONS),
+    SetUp(
+        "1.36",
+        gates=("GenericWorkload", "GangScheduling", "WorkloadAwarePreemption"),
+        apis=("scheduling.k8s.io/v1alpha2",),
+        files=("test_gangs.py", "test_singles.py"),
+    ),
+    SetUp("1.37", gates=("GenericWorkload",), apis=("scheduling.k8s.io/v1beta1",)),
+)
+"""In the order in which they run."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a set-up went."""
+
+    set_up: SetUp
+    seconds: float
+    """Of the tests. The time to build binaries does not count."""
+    fault: str
+    """Why it failed; empty if it did not."""
+
+    def __str__(self) -> str:
+        return f"{self.set_up}: {self.fault or 'passed'}, {self.seconds:.0f} s"
+
+
+Tests = Callable[[SetUp], int]
+"""Runs the tests of a set-up. Returns the exit status of pytest."""
+
+
+def chosen(versions: Sequence[str]) -> tuple[SetUp, ...]:
+    """The set-ups of these versions; all if there is none. Raises ValueError for a version without a set-up."""
+    without = [version for version in versions if version not in {each.version for each in SET_UPS}]
+    if without:
+        raise ValueError(f"no set-up has version {', '.join(without)} (only {', '.join(VERSIONS)})")
+    return tuple(each for each in SET_UPS if not versions or each.version in versions)
+
+
+def run(
+    set_ups: Sequence[SetUp],
+    *,
+    prepare: Callable[[SetUp], object],
+    tests: Tests,
+    say: Callable[[str], object],
+    clock: Callable[[], float] = time.monotonic,
+) -> list[Outcome]:
+    """Run one set-up after the other, also after a failure, and say each outcome at once.
+
+    `prepare` builds what a set-up needs, and may raise BinariesError. `clock` counts seconds.
+    """
+    outcomes = []
+    for set_up in set_ups:
+        say(f"{set_up}: begins")
+        began = clock()
+        try:
+            prepare(set_up)
+            began = clock()
+            status = tests(set_up)
+            fault = f"failed (pytest ended with {status})" if status else ""
+        except BinariesError as error:
+            fault = f"no binaries: {error}"
+        outcomes.append(Outcome(set_up, clock() - began, fault))
+        say(str(outcomes[-1]))
+    return outcomes
+
+
+def pytest_in(set_up: SetUp, options: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run pytest for a set-up in a process of its own. Returns its exit status: also without any test, it is not 0."""
+    command = [sys.executable, "-m", "pytest", *options, *set_up.arguments]
+    own = {name: value for name, value in environment.items() if name != CLUSTER} | set_up.environment
+    return subprocess.run(command, cwd=ROOT, env=own, check=False).returncode
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("versions", nargs=-1)
+@click.option("--option", "options", multiple=True, help="For pytest, such as --option=--numprocesses=3.")
+def main(versions: Sequence[str], options: Sequence[str]) -> None:
+    """Run the tests that are marked `matrix` on these VERSIONS of Kubernetes, or on all."""
+    try:
+        set_ups = chosen(versions)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    outcomes = run(
+        set_ups,
+        prepare=lambda each: binaries(BINARIES, each.version),
+        tests=lambda each: pytest_in(each, options, os.environ),
+        say=click.echo,
+    )
+    click.echo("\n".join(["", *map(str, outcomes)]))
+    if any(each.fault for each in outcomes):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m hack.matrix")

@@ -1,0 +1,38 @@
+"""The version of Kubernetes on which the scenarios run: that of a set-up of `hack/matrix.py`, or the default."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+import pytest
+
+from hack.controlplane.plane import Options
+from hack.controlplane.versions import default_version, knows
+from hack.matrix import APIS, GATES, VERSION
+
+__all__ = ["THERE", "as_set_up", "needs"]
+
+THERE: Final = os.environ.get(VERSION, "")
+"""The minor version, such as 1.36; "" is the default."""
+
+
+def as_set_up(options: Options, environment: Mapping[str, str] = os.environ) -> Options:
+    """The options on the version and with the gates and APIs of the environment. What a test asks for wins."""
+    gates, apis = (dict.fromkeys(environment.get(name, "").split(","), True) for name in (GATES, APIS))
+    for each in (gates, apis):
+        each.pop("", None)
+    return replace(
+        options,
+        version=options.version or environment.get(VERSION, ""),
+        feature_gates={**gates, **(options.feature_gates or {})},
+        runtime_config={**apis, **(options.runtime_config or {})},
+    )
+
+
+def needs(name: str, why: str) -> pytest.MarkDecorator:
+    """Skips a test on versions that do not know a controller, a feature gate or an API version of `KNOWN`."""
+    reason = f"Kubernetes {THERE or default_version()} does not know {name}: {why}"
+    return pytest.mark.skipif(not knows(THERE, name), reason=reason)
