@@ -1,4 +1,4 @@
-"""The set-ups of the matrix: which ones run, how they are told, and that a failure ends nothing."""
+"""The set-ups of the matrix: which ones run, how the tests learn theirs, and that a failure ends nothing."""
 
 from __future__ import annotations
 
