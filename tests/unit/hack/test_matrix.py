@@ -64,7 +64,8 @@ def test_the_choice_keeps_the_order() -> None:
 
 
 def test_it_goes_on_after_a_failure_and_says_each_outcome_at_once() -> None:
-    statuses, said = iter([0, 1, 5]), []
+    statuses = iter([0, 1, 5])
+    said: list[str] = []
     outcomes = run(
         OFF,
         prepare=nothing,
