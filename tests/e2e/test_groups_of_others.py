@@ -33,7 +33,7 @@ from tests.e2e.other_kinds import (
 from tests.e2e.pages import shell
 from tests.e2e.questions import DUMPS, Asking
 from tests.e2e.support import Sandbox, condition, names, wait_for
-from tests.e2e.versions import THERE
+from tests.e2e.versions import THERE, needs
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +88,7 @@ def test_each_kind_goes_whole_and_by_priority(sandbox: Sandbox) -> None:
         assert evicted_for(sandbox, pods[-1]) == [f"hero-{list(kinds.pods).index(name)}"]
 
 
+@needs(NATIVE, "it has no groups that reprieve reads")
 def test_a_pod_takes_the_node_of_the_younger_pod_of_a_native_group(sandbox: Sandbox) -> None:
     """kube-scheduler offers its node with all victims, and the older one, which comes first, is elsewhere."""
     first = sandbox.node("n-0", cpu="1")
