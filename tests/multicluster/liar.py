@@ -43,12 +43,12 @@ class Liar:
         """Method and path of each request."""
         self._target = target
         self._authority = Authority(folder, "liar")
-        self._pair = self._authority.server("liar", [HOST])
-        self._loop = asyncio.new_event_loop()
+        self._pair = self._authority.server(
+            "worker", [HOST]
+        )  # one with its issuer's name would be self-signed
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._ready, self._stop = threading.Event(), asyncio.Event()
-        self._thread = threading.Thread(
-            target=lambda: self._loop.run_until_complete(self._run()), daemon=True
-        )
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
         self.port = 0
 
     def start(self) -> None:
@@ -59,7 +59,8 @@ class Liar:
 
     def stop(self) -> None:
         """End all connections."""
-        self._loop.call_soon_threadsafe(self._stop.set)
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(JOIN_SECONDS)
 
     def kubeconfig(self, given: Json) -> Json:
@@ -71,6 +72,7 @@ class Liar:
         return given
 
     async def _run(self) -> None:
+        self._loop = asyncio.get_running_loop()
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.load_cert_chain(self._pair.certificate, self._pair.key)
         app = web.Application()
