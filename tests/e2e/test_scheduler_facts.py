@@ -13,9 +13,12 @@ from extender.verbs import Verbs
 from extender.wire import preemption_decoder
 from tests.e2e.stub_extender import answering
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, condition, wait_for
+from tests.e2e.versions import older_than
 from tests.kit.verbs import StillWorld
 
 LOOPBACK = "127.0.0.1"
+CLAIMS = "no new claims to deallocate, " if older_than("1.37") else ""
+"""What the scheduler says before it tells how preemption ended."""
 KEPT_OUT = "kept-out"
 """The filter turns pods of this name down, and says that evictions may help."""
 
@@ -61,7 +64,7 @@ def test_what_the_scheduler_calls_and_what_it_writes(planes: PlaneFactory, sandb
         sandbox.pod("too-big", priority=100, cpu="9")
         sandbox.client.create(sandbox.pod_body("never") | {"spec": never(sandbox)})
         texts = {name: message(sandbox, name) for name in ("no-lower", "too-big", "never")}
-        full = "0/2 nodes are available: 2 Insufficient cpu. "
+        full = f"0/2 nodes are available: 2 Insufficient cpu. {CLAIMS}"
         found = "preemption: 0/2 nodes are available: "
         assert texts == {
             "no-lower": f"{full}{found}2 No preemption victims found for incoming pod.",

@@ -9,11 +9,12 @@ from typing import Final
 
 import pytest
 
+from hack.controlplane.modules import VERSIONS
 from hack.controlplane.plane import Options
 from hack.controlplane.versions import default_version, knows
 from hack.matrix import APIS, GATES, VERSION
 
-__all__ = ["THERE", "as_set_up", "needs"]
+__all__ = ["THERE", "as_set_up", "needs", "older_than"]
 
 THERE: Final = os.environ.get(VERSION, "")
 """The minor version, such as 1.36; "" is the default."""
@@ -30,6 +31,11 @@ def as_set_up(options: Options, environment: Mapping[str, str] = os.environ) -> 
         feature_gates={**gates, **(options.feature_gates or {})},
         runtime_config={**apis, **(options.runtime_config or {})},
     )
+
+
+def older_than(version: str) -> bool:
+    """Whether the scenarios run on an older minor version than this one of `VERSIONS`."""
+    return list(VERSIONS).index(THERE or default_version()) < list(VERSIONS).index(version)
 
 
 def needs(name: str, why: str) -> pytest.MarkDecorator:

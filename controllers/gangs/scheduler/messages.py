@@ -1,6 +1,7 @@
 """What kube-scheduler's message of the condition PodScheduled says of preemption.
 
-The texts are those of 1.34 and 1.37. 1.34 writes `no new claims to deallocate, ` before `preemption: `.
+The texts are those of 1.34, 1.36 and 1.37. Those before 1.37 write `no new claims to deallocate, ` before
+`preemption: `.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class PreemptionOutcome(StrEnum):
     TERMINATING = "Terminating"
     """The pod waits for a pod that terminates on its nominated node, so there was no dry run."""
     EXPECTED_VICTIM = "ExpectedVictim"
-    """The dry run failed: a node had room without evictions (1.37 only)."""
+    """The dry run failed: a node had room without evictions (seen on 1.36 and 1.37)."""
     EMPTY_ANSWER = "EmptyAnswer"
     """The dry run found candidates, and the extenders left none of them."""
     OTHER = "Other"

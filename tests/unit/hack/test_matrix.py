@@ -17,7 +17,7 @@ from hack.controlplane.modules import VERSIONS
 from hack.controlplane.plane import Options
 from hack.controlplane.versions import knows
 from hack.matrix import SET_UPS, SetUp, chosen, run
-from tests.e2e.versions import as_set_up, needs
+from tests.e2e.versions import as_set_up, needs, older_than
 
 OFF: Final = [SetUp(version) for version in ("1.34", "1.35", "1.36")]
 GATED: Final = SetUp("1.36", gates=("A", "B"), apis=("g/v1",), files=("test_gangs.py",))
@@ -164,3 +164,11 @@ def test_a_test_that_cannot_run_says_why(monkeypatch: pytest.MonkeyPatch) -> Non
     reason = "Kubernetes 1.35 does not know WorkloadWithJob: no Job has a PodGroup"
     assert (mark.args, mark.kwargs["reason"]) == ((True,), reason)
     assert needs("GenericWorkload", "no matter").mark.args == (False,)
+
+
+@pytest.mark.parametrize(("there", "older"), [("1.36", True), ("1.37", False), ("", False)])
+def test_what_differs_by_version_goes_by_the_one_that_is_there(
+    monkeypatch: pytest.MonkeyPatch, there: str, older: bool
+) -> None:
+    monkeypatch.setattr("tests.e2e.versions.THERE", there)
+    assert older_than("1.37") is older

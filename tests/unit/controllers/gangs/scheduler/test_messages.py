@@ -1,4 +1,4 @@
-"""What the scheduler's messages say, in the words of 1.34.3 and 1.37.1."""
+"""What the scheduler's messages say, in the words of 1.34.3, 1.36.3 and 1.37.1."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ SAID = [
 
 @pytest.mark.parametrize(("said", "outcome"), SAID)
 @pytest.mark.parametrize("before", [FULL, HELD])
-@pytest.mark.parametrize("version", ["1.34.3", "1.37.1"])
+@pytest.mark.parametrize("version", ["1.34.3", "1.36.3", "1.37.1"])
 def test_what_is_said_of_preemption(said: str, outcome: PreemptionOutcome, before: str, version: str) -> None:
-    claims = "no new claims to deallocate, " if version == "1.34.3" else ""
+    claims = "no new claims to deallocate, " if version != "1.37.1" else ""
     message = f"{before}{claims}preemption: {said}"
     assert preemption_outcome(message) is outcome
     assert preemption_outcome(message + ".") is outcome
