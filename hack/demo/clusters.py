@@ -54,7 +54,6 @@ def _play(console: Console, fleet: Fleet) -> bool:
     _apply(manager, "queues-manager")
     for plane in fleet.workers.values():
         _apply(plane.client, "queues-worker")
-    fleet.let_in("research")
     _apply(fleet.workers["alpha"].client, "serve")
     _apply(fleet.workers["beta"].client, "sweep")
     full = _until(lambda: _runs(fleet, "alpha", "serve") and _runs(fleet, "beta", "sweep"))

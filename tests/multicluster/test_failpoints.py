@@ -8,14 +8,14 @@ from typing import Final
 
 import pytest
 
-from tests.e2e.support import POLL_SECONDS, REPRIEVE
+from tests.e2e.support import POLL_SECONDS, REPRIEVE, wait_for
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.multicluster.history import MANAGER
 from tests.kit.multicluster.rules import RULES
 from tests.multicluster.box import Box, Boxes
-from tests.multicluster.often import ALL
+from tests.multicluster.often import ALL, SELDOM
 from tests.multicluster.recorder import Recorder
-from tests.multicluster.trio import Trio
+from tests.multicluster.trio import WORKERS, Trio
 
 WRITES: Final = ("copy", "dry_run", "job", "deletion", "gate", "turn", "mirror")
 PLACES: Final = [f"multikueue.{when}_{write}" for write in WRITES for when in ("before", "after")]
@@ -106,7 +106,44 @@ def test_the_manager_dies_and_the_end_is_the_same(
             )
         time.sleep(POLL_SECONDS)
     assert deaths == DEATHS.get(place, 1)
-    history = recorder.history()
+    _is_as_without_faults(story, recorder)
+
+
+PAUSED_SECONDS: Final = 30.0
+
+
+@SELDOM
+@pytest.mark.parametrize("moment", ["copied", "turn", "evicts"])
+def test_a_leader_is_paused_with_its_writes_on_their_way(
+    trio: Trio, boxes: Boxes, recorder: Recorder, moment: str
+) -> None:
+    """Another one takes over. The former one wakes after 30 s, with its connections open."""
+    trio.restart_manager(singleClusterPreemptionTimeoutSeconds=300, workerLostTimeoutSeconds=60)
+    box = boxes("paused", alpha=3, beta=3)
+    story = Story(box)
+    moments: dict[str, Callable[[], object]] = {
+        "copied": lambda: any(place.copies() for place in box.workers.values()),
+        "turn": lambda: box.manager.client.list(REPRIEVE, "DispatchPlan", box.name),
+        "evicts": lambda: any(place.is_suspended("low") for place in box.workers.values()),
+    }
+    wait_for(lambda: story.go_on() or moments[moment](), what=box.story)
+    for name in WORKERS:
+        trio.proxy(name).disturb("Hold")
+    time.sleep(0.3)  # what it writes now is held
+    with trio.paused(MANAGER):
+        for name in WORKERS:
+            trio.proxy(name).disturb("Pass")
+        trio.start(f"{MANAGER}-2", wait=False)
+        until = time.monotonic() + PAUSED_SECONDS
+        while time.monotonic() < until:
+            story.go_on()
+            time.sleep(POLL_SECONDS)
+    wait_for(story.go_on, what=lambda: f"{box.story()}\n{recorder.history().story(box.name)}")
+    _is_as_without_faults(story, recorder)
+
+
+def _is_as_without_faults(story: Story, recorder: Recorder) -> None:
+    history, box = recorder.history(), story.box
     wrong = [text for rule in RULES for text in rule(history)]
     assert not wrong, f"{wrong}\n{history.story(box.name)}"
     turns = box.manager.client.list(REPRIEVE, "DispatchPlan", box.name)
