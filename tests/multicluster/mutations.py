@@ -85,7 +85,7 @@ def own_trio(tree: Path) -> Iterator[Trio]:
     with tempfile.TemporaryDirectory(prefix="reprieve-trio-") as folder:
         made = options()
         command = {
-            "reprieve_command": (sys.executable, "-P", "-m", "cli.main"),
+            "reprieve_command": (sys.executable, "-P", "-c", "from cli.main import main; main()"),
             "reprieve_environment": {"PYTHONPATH": str(tree)},
         }
         made[f"trio {MANAGER}"] = replace(made[f"trio {MANAGER}"], **command)  # type: ignore[arg-type]  # each fits its field
