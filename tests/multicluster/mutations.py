@@ -42,13 +42,18 @@ MUTATIONS: Final[Mapping[str, Sequence[Edit]]] = {
             "        if True:\n",
         ),
     ),
-    "the next gate opens before the last one is closed": (
+    "the next gate opens, and the last one is not closed": (
         Edit(TURNS, "    if last is not None and not _is_closed(seen, last):\n", "    if False:\n"),
         Edit(TURNS, '    if _is_open_elsewhere(seen, ""):\n', "    if False:\n"),
         Edit(
             TURNS,
             "    if act is not None and not _is_open_elsewhere(seen, cluster.name):\n",
             "    if act is not None:\n",
+        ),
+        Edit(
+            TURNS,
+            '        if cluster.reach != "Connected" or (last is not None and last.cluster == cluster.name):\n',
+            "        if True:\n",
         ),
     ),
     "the time of a gate is forgotten with the gate": (
