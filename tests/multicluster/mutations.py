@@ -66,11 +66,11 @@ MUTATIONS: Final[Mapping[str, Sequence[Edit]]] = {
             "        last = None\n",
         ),
     ),
-    "attempts are not told apart": (
+    "a cluster that is away counts as lost": (
         Edit(
-            "controllers/multikueue/life/belonging.py",
-            "mark == seen.mark",
-            "mark.uid == seen.mark.uid",
+            "controllers/multikueue/clusters/reach.py",
+            'seconds < AWAY_SECONDS else "Away"',
+            'seconds < AWAY_SECONDS else "Lost"',
         ),
     ),
     "what has ended is sent again": (
