@@ -79,6 +79,12 @@ MUTATIONS: Final[Mapping[str, Sequence[Edit]]] = {
             "        return _finished(seen, memory, cluster, copy)\n",
             '        return _come_back(seen, workload, memory, name, "It has ended", now)\n',
         ),
+        Edit(
+            "controllers/multikueue/life/having.py",
+            "    return None if copy.conditions[FINISHED].reason == OUT_OF_SYNC"
+            " else _finished(seen, memory, cluster, copy)\n",
+            "    return None\n",
+        ),
     ),
 }
 """By what is wrong then."""
