@@ -42,7 +42,12 @@ MUTATIONS: Final[Mapping[str, Sequence[Edit]]] = {
             "        if True:\n",
         ),
     ),
-    "the next gate opens, and the last one is not closed": (
+    "the next gate opens before the last turn is over": (
+        Edit(
+            TURNS,
+            "not is_vain and (now < last.until or _stays_open(seen, candidates, last)):\n",
+            "not is_vain and _stays_open(seen, candidates, last):\n",
+        ),
         Edit(TURNS, "    if last is not None and not _is_closed(seen, last):\n", "    if False:\n"),
         Edit(TURNS, '    if _is_open_elsewhere(seen, ""):\n', "    if False:\n"),
         Edit(
