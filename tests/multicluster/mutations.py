@@ -71,11 +71,11 @@ MUTATIONS: Final[Mapping[str, Sequence[Edit]]] = {
             "        last = None\n",
         ),
     ),
-    "a cluster that is away counts as lost": (
+    "the copies of the other clusters stay": (
         Edit(
-            "controllers/multikueue/clusters/reach.py",
-            'seconds < AWAY_SECONDS else "Away"',
-            'seconds < AWAY_SECONDS else "Lost"',
+            "controllers/multikueue/life/having.py",
+            '    return stop(seen, f"cluster {name} has it", but=name)\n',
+            "    return {}\n",
         ),
     ),
     "what has ended is sent again": (
