@@ -1,7 +1,7 @@
 """`make matrix`: the tests that are marked `matrix`, on several versions of Kubernetes, with feature gates off and on.
 
 Each set-up is one run of pytest. The fixtures of the control planes read the set-up from the environment
-(`tests/e2e/versions.py`). `python -m hack.matrix 1.34 1.36` runs the set-ups of these versions only.
+(`tests/kit/versions.py`). `python -m hack.matrix 1.34 1.36` runs the set-ups of these versions only.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any, Final
 from hack.controlplane.client import ApiError, Client, Json
 from hack.controlplane.versions import knows
 from tests.e2e.support import Sandbox, names, wait_for
-from tests.e2e.versions import THERE
+from tests.kit.versions import THERE
 
 __all__ = [
     "COSCHEDULING",

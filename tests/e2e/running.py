@@ -8,7 +8,7 @@ import pytest
 
 from hack.controlplane.plane import ControlPlane, Options, up_together
 from tests.e2e.audit import AuditTrail
-from tests.e2e.versions import as_set_up
+from tests.kit.versions import as_set_up
 
 __all__ = ["RUNNING", "Planes"]
 

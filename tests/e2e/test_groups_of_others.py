@@ -33,7 +33,7 @@ from tests.e2e.other_kinds import (
 from tests.e2e.pages import shell
 from tests.e2e.questions import DUMPS, Asking
 from tests.e2e.support import Sandbox, condition, names, wait_for
-from tests.e2e.versions import THERE, needs
+from tests.kit.versions import THERE, needs
 
 
 @pytest.fixture(scope="module")

@@ -138,7 +138,7 @@ def test_the_last_three_per_preemptor_are_kept_and_all_that_evicted(alone: Sandb
     alone.remove()
 
 
-WAVES = 4
+WAVES = 2
 AT_ONCE = 5
 RETENTION_SECONDS = 3
 KINDS = {"evicts": "1", "large": "100"}

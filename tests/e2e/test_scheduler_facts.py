@@ -13,8 +13,8 @@ from extender.verbs import Verbs
 from extender.wire import preemption_decoder
 from tests.e2e.stub_extender import answering
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, condition, wait_for
-from tests.e2e.versions import older_than
 from tests.kit.verbs import StillWorld
+from tests.kit.versions import older_than
 
 LOOPBACK = "127.0.0.1"
 CLAIMS = "no new claims to deallocate, " if older_than("1.37") else ""

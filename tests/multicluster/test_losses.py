@@ -98,6 +98,7 @@ def test_an_eviction_here_holds_the_quota_until_the_pods_there_are_gone(boxes: B
     assert "clusterName" not in box.manager.get(workload)["status"]
 
 
+@SELDOM
 def test_what_a_lost_watch_did_not_say_is_not_taken_for_nothing(boxes: Boxes, trio: Trio) -> None:
     """A watch whose connection is lost without a sign. The Job is read before the quota goes back."""
     box = boxes("unheard")

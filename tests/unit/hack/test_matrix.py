@@ -17,7 +17,7 @@ from hack.controlplane.modules import VERSIONS
 from hack.controlplane.plane import Options
 from hack.controlplane.versions import knows
 from hack.matrix import SET_UPS, SetUp, chosen, run
-from tests.e2e.versions import as_set_up, needs, older_than
+from tests.kit.versions import as_set_up, needs, older_than
 
 OFF: Final = [SetUp(version) for version in ("1.34", "1.35", "1.36")]
 GATED: Final = SetUp("1.36", gates=("A", "B"), apis=("g/v1",), files=("test_gangs.py",))
@@ -159,7 +159,7 @@ def test_without_a_set_up_a_plane_stays_as_it_is() -> None:
 
 
 def test_a_test_that_cannot_run_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.e2e.versions.THERE", "1.35")
+    monkeypatch.setattr("tests.kit.versions.THERE", "1.35")
     mark = needs("WorkloadWithJob", "no Job has a PodGroup").mark
     reason = "Kubernetes 1.35 does not know WorkloadWithJob: no Job has a PodGroup"
     assert (mark.args, mark.kwargs["reason"]) == ((True,), reason)
@@ -170,5 +170,5 @@ def test_a_test_that_cannot_run_says_why(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_what_differs_by_version_goes_by_the_one_that_is_there(
     monkeypatch: pytest.MonkeyPatch, there: str, older: bool
 ) -> None:
-    monkeypatch.setattr("tests.e2e.versions.THERE", there)
+    monkeypatch.setattr("tests.kit.versions.THERE", there)
     assert older_than("1.37") is older
