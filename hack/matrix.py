@@ -90,7 +90,7 @@ Tests = Callable[[SetUp], int]
 
 
 def chosen(versions: Sequence[str]) -> tuple[SetUp, ...]:
-    """The set-ups of these versions; all if there is none. Raises ValueError for a version without a set-up."""
+    """The set-ups of these versions; all of them if no version is given. Raises ValueError if a version has none."""
     without = [version for version in versions if version not in {each.version for each in SET_UPS}]
     if without:
         raise ValueError(f"no set-up has version {', '.join(without)} (only {', '.join(VERSIONS)})")

@@ -67,8 +67,8 @@ class AddressGuard:
 
 
 def refusal_in(error: OSError) -> str:
-    """What an AddressError says; empty if it is none. A name has several addresses, and the faults of all of them come
-    as one error with all texts."""
+    """What an AddressError says; empty for other errors. A name has several addresses: the faults of all of them
+    come as one error with all texts."""
     return next((text for kind in KINDS if (text := REFUSAL.format(kind)) in str(error)), "")
 
 

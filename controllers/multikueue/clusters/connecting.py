@@ -85,7 +85,7 @@ class Connecting:
         self._observed = Observed(TIMES)
         """What this process has seen of the Lease there."""
         self._source = asyncio.Event()
-        self._is_doubtful = False
+        self._doubts_gates = False
         """Whether the last probe said that the cluster no longer honours gates: its quota controller may be about to
         start."""
         self._is_back = asyncio.Event()
@@ -225,8 +225,8 @@ class Connecting:
         vain = 1
         while True:
             await asyncio.sleep(PROBES.delay(vain))
-            vain = 1 if self._is_doubtful or self._connection.honours_gates else vain + 1
-            if self._is_doubtful or not self._connection.honours_gates:
+            vain = 1 if self._doubts_gates or self._connection.honours_gates else vain + 1
+            if self._doubts_gates or not self._connection.honours_gates:
                 await self._probe(session)
 
     async def _probe(self, session: Session) -> None:
@@ -234,8 +234,8 @@ class Connecting:
         sender = Sender(session.client, fence=shared.term)
         probed = await probe(session.client, sender, shared.settings.origin, shared.clock)
         is_new = not probed.honours and probed.reason != NOT_SERVED and self._connection.honours_gates
-        self._is_doubtful = is_new and not self._is_doubtful
-        if self._is_doubtful:
+        self._doubts_gates = is_new and not self._doubts_gates
+        if self._doubts_gates:
             return  # otherwise its waiting copies would be deleted
         if probed != self._connection.probed:
             self._connection.probed = probed

@@ -163,7 +163,7 @@ _statuses: Final = msgspec.json.Decoder(JobStatus)
 
 
 def metadata_in(answer: bytes) -> ObjectMeta:
-    """The metadata of the object that was answered. Raises ApiError if the answer is none."""
+    """The metadata of the object that was answered. Raises ApiError if the answer is no object."""
     try:
         return msgspec.json.decode(answer, type=OnlyMetadata).metadata
     except (msgspec.DecodeError, RecursionError):
@@ -171,7 +171,7 @@ def metadata_in(answer: bytes) -> ObjectMeta:
 
 
 def copy_of(item: CopyObject) -> Copy:
-    """The small form of a Workload. Raises ValueError if its spec cannot be read, or its name is none."""
+    """The small form of a Workload. Raises ValueError if its spec cannot be read, or no API server takes its name."""
     meta, status = _checked(item.metadata), item.status or _Status()
     try:
         spec = _specs.decode(item.spec)

@@ -124,6 +124,15 @@ def edited(text: str, edit: Edit) -> str:
     return text.replace(edit.old, edit.new)
 
 
+def assert_fits(edits: Iterable[Edit]) -> None:
+    """Each of these edits changes the code as it is, and leaves it readable."""
+    for edit in edits:
+        text = (ROOT / edit.file).read_text()
+        changed = edited(text, edit)
+        assert changed != text
+        compile(changed, edit.file, "exec")
+
+
 @click.command()
 @click.option("--only", type=click.Choice(list(MUTATIONS)), default=None, help="Only this mutation.")
 @click.option("--seed", type=int, default=None, help="Decides the sizes. Default: another one each time.")

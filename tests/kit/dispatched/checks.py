@@ -96,7 +96,7 @@ def message(world: World, decision: Decision) -> None:
 
 
 def report(world: World, said: Dispatched) -> None:
-    """A cluster is chosen after a dry run. An end is reported when the Job here shows it. OutOfSync is none (13047)."""
+    """A cluster is chosen after a dry run. An end is reported when the Job here shows it. OutOfSync: no end (13047)."""
     if said.cluster and not world.chosen and world.attempt and not world.evicted:
         assert (world.attempt, said.cluster) in world.told.tried, world.log[-12:]
     if said.finished is not None:
