@@ -211,9 +211,8 @@ def test_room_that_a_pod_took_while_nobody_answered_is_made_again(reprieve_with:
     scheduler.resume()
     assert sandbox.wait_bound(*members)[members[0]] == node
     assert sandbox.history.evictions() == {"low-0": 1, "thief": 1}
-    plans = sandbox.plans("hero")
-    assert [plan["status"]["phase"] for plan in plans][-1] == "Bound"
-    assert not any(plan["status"].get("takenNodes") for plan in plans)
+    wait_for(lambda: sandbox.plans("hero")[-1]["status"]["phase"] == "Bound", what=sandbox.report)
+    assert not any(plan["status"].get("takenNodes") for plan in sandbox.plans("hero"))
 
 
 def bind(sandbox: Sandbox, pod: str, node: str) -> None:
