@@ -20,7 +20,7 @@ from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.support import POLL_SECONDS, REPRIEVE
 from tests.kit.multicluster.history import MANAGER, History
 from tests.kit.multicluster.rest import Stand, unrest
-from tests.kit.multicluster.rules import RULES
+from tests.kit.multicluster.rules import RULES, is_true, mark_of, runs
 from tests.multicluster.box import PRIORITY_CLASS, QUEUE, Box, Place
 from tests.multicluster.recorder import Recorder
 from tests.multicluster.trio import CLUSTERS, SETTINGS, WORKERS, Trio
@@ -70,7 +70,7 @@ def judged(trio: Trio, seed: int, count: int) -> Result:
     try:
         histories = Histories(trio, boxes, recorder, seed)
         histories.run()
-        restless = histories.rest()
+        restless = histories.rest() or histories.finish()
         history = recorder.history()
     finally:
         recorder.close()
@@ -115,6 +115,24 @@ class Histories:
         while wrong := unrest(self._stand()):
             if time.monotonic() > deadline:
                 return wrong
+            time.sleep(0.5)
+        return []
+
+    def finish(self) -> list[str]:
+        """End the pods of all that runs for the manager now. Returns what has not finished in the end.
+
+        Nothing disturbs the clusters any longer: what has ended in a cluster must not run again.
+        """
+        self._recorder.note("the pods of all that runs end")
+        begun = {mark_of(job)[1] for box in self._boxes for _, job in _running(box)}
+        deadline = time.monotonic() + REST_SECONDS
+        while open_ := [name for box in self._boxes for name in _unfinished(box, begun)]:
+            if time.monotonic() > deadline:
+                return [f"{name} has ended in a cluster, and does not finish" for name in open_]
+            for box in self._boxes:
+                for place, job in _running(box):
+                    if mark_of(job)[1] in begun:
+                        place.end_pods(job["metadata"]["name"])
             time.sleep(0.5)
         return []
 
@@ -351,6 +369,25 @@ class Histories:
 
 
 ORIGIN: Final = "kueue.x-k8s.io/multikueue-origin"
+
+
+def _running(box: Box) -> list[tuple[Place, Json]]:
+    """The manager's Jobs that have not ended, and run in a cluster."""
+    places = [box.places[name] for name in WORKERS]
+    jobs = [
+        (place, each) for place in places for each in place.client.list(BATCH, "Job", box.name, labels=ORIGIN)
+    ]
+    return [(place, job) for place, job in jobs if runs(job)]
+
+
+def _unfinished(box: Box, uids: set[str]) -> list[str]:
+    """Those of the manager's Workloads that are there and have not finished."""
+    found = [
+        each["metadata"]
+        for each in box.manager.client.list(KUEUE, "Workload", box.name)
+        if not is_true(each, "Finished")
+    ]
+    return [f"{box.name}/{meta['name']}" for meta in found if meta["uid"] in uids]
 
 
 def _ends(job: Json) -> bool:

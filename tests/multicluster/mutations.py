@@ -90,6 +90,11 @@ MUTATIONS: Final[Mapping[str, Sequence[Edit]]] = {
             " else _finished(seen, memory, cluster, copy)\n",
             "    return None\n",
         ),
+        Edit(
+            "controllers/multikueue/life/having.py",
+            "    return job is not None and seen.job is not None and not seen.is_mirrored\n",
+            "    return job is not None and not job.has_ended and seen.job is not None and not seen.is_mirrored\n",
+        ),
     ),
 }
 """By what is wrong then."""

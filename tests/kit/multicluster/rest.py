@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from api.multikueue import DISPATCHED_BY, MULTIKUEUE_GATE, ORIGIN_LABEL, PREBUILT_WORKLOAD_ANNOTATION
+from api.multikueue import MULTIKUEUE_GATE, ORIGIN_LABEL, PREBUILT_WORKLOAD_ANNOTATION
 from tests.kit.multicluster.history import MANAGER, Json
-from tests.kit.multicluster.rules import is_true, runs
+from tests.kit.multicluster.rules import is_true, mark_of, runs
 
 __all__ = ["Stand", "unrest"]
 
@@ -70,7 +70,7 @@ def _strays(stand: Stand, here: Mapping[str, Json]) -> Iterator[str]:
 
 def _stray(stand: Stand, here: Mapping[str, Json], cluster: str, body: Json) -> str:
     """Why a copy belongs to no present attempt; empty if it does."""
-    _, uid, attempt = _mark(body)
+    _, uid, attempt = mark_of(body)
     workload = here.get(uid)
     if "deletionTimestamp" in body["metadata"]:
         return "it is being deleted"
@@ -108,18 +108,18 @@ def _quota_without_job(stand: Stand) -> Iterator[str]:
 def _unchosen(stand: Stand, here: Mapping[str, Json]) -> Iterator[str]:
     """Copies that are Admitted, or Jobs that run, where their Workload was not sent; and the other way round."""
     for cluster, copy in stand.copies("Workload"):
-        workload = here.get(_mark(copy)[1])
+        workload = here.get(mark_of(copy)[1])
         if workload is not None and is_true(copy, "Admitted") and _chosen(workload) != cluster:
             yield f"Workload {_key(copy)} is Admitted in {cluster}, and the manager chose {_chosen(workload)}"
     for cluster, job in stand.copies("Job"):
-        workload = here.get(_mark(job)[1])
+        workload = here.get(mark_of(job)[1])
         if workload is not None and runs(job) and _chosen(workload) != cluster:
             yield f"Job {_key(job)} runs in {cluster}, and the manager chose {_chosen(workload)}"
     for workload in here.values():
         cluster = _chosen(workload)
         if is_true(workload, "Admitted") and not is_true(workload, "Finished") and cluster:
             jobs = [job for where, job in stand.copies("Job") if where == cluster]
-            if all(_mark(job)[1] != workload["metadata"]["uid"] for job in jobs):
+            if all(mark_of(job)[1] != workload["metadata"]["uid"] for job in jobs):
                 yield f"Workload {_key(workload)} is Admitted, and {cluster} has no Job of it"
 
 
@@ -146,7 +146,8 @@ def _untrue_line(stand: Stand, workload: Json, cluster: str, said: str) -> Itera
     line = next((each for each in said.splitlines() if each.startswith(f"{cluster}: ")), "")
     text = line.removeprefix(f"{cluster}: ")
     copy = next(
-        (body for where, body in stand.copies("Workload") if where == cluster and _mark(body)[1] == uid), None
+        (body for where, body in stand.copies("Workload") if where == cluster and mark_of(body)[1] == uid),
+        None,
     )
     expected = next((holds for prefix, holds in TRUE_IF.items() if text.startswith(prefix)), None)
     if not text:
@@ -167,7 +168,7 @@ def _turns(stand: Stand, here: Mapping[str, Json]) -> Iterator[str]:
         if workload is None or attempt_of(workload) != spec["attempt"] or is_true(workload, "Finished"):
             yield f"DispatchPlan {_key(plan)} is Open, and its attempt is over"
     for cluster, copy in stand.copies("Workload"):
-        uid = _mark(copy)[1]
+        uid = mark_of(copy)[1]
         waits = not is_true(copy, "QuotaReserved")
         if waits and _is_open(copy) and cluster not in lasting.get(uid, set()):
             yield f"the gate of {_key(copy)} is open in {cluster}, whose turn it is not"
@@ -191,13 +192,6 @@ that is under way, and are not true when everything is at rest and connected."""
 
 def _key(body: Json) -> str:
     return f"{body['metadata'].get('namespace', '')}/{body['metadata']['name']}"
-
-
-def _mark(body: Json) -> tuple[str, str, str]:
-    text = (body["metadata"].get("annotations") or {}).get(DISPATCHED_BY, "")
-    manager, _, rest = text.partition("/")
-    uid, _, attempt = rest.partition("/")
-    return manager, uid, attempt
 
 
 def _chosen(workload: Json) -> str:

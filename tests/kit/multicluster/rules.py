@@ -15,6 +15,7 @@ __all__ = [
     "RULES",
     "gates_without_plan",
     "is_true",
+    "mark_of",
     "preempted_beside_an_open_gate",
     "ran_after_the_end",
     "ran_twice_at_once",
@@ -112,7 +113,7 @@ def gates_without_plan(history: History) -> list[str]:
             for span in spans:
                 if _is_by_hand(history, span.event):
                     continue
-                _, uid, attempt = _mark(span.event.body)
+                _, uid, attempt = mark_of(span.event.body)
                 plan = plans.get((uid, attempt, cluster))
                 if plan is None or plan.low > span.begin.high:
                     wrong.append(f"the gate of {span.event.key} opened in {cluster} without a DispatchPlan")
@@ -179,7 +180,7 @@ def _gate_is_open(body: Json) -> bool:
     return is_open and _is_copy(body)
 
 
-def _mark(body: Json) -> tuple[str, str, str]:
+def mark_of(body: Json) -> tuple[str, str, str]:
     """Manager, UID of its Workload, and attempt, of a copy; empty where it has no mark."""
     text = (body["metadata"].get("annotations") or {}).get(DISPATCHED_BY, "")
     manager, _, rest = text.partition("/")
@@ -188,7 +189,7 @@ def _mark(body: Json) -> tuple[str, str, str]:
 
 
 def _workload_uid(body: Json) -> str:
-    return _mark(body)[1]
+    return mark_of(body)[1]
 
 
 def _copy_keys(history: History) -> set[str]:
