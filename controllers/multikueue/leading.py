@@ -70,11 +70,12 @@ class Leading:
         self._places: dict[str, Place] = {}
         """By cluster; the manager's own is the empty name."""
         self._running: dict[str, asyncio.Task[None]] = {}
+        """What acts in each cluster."""
 
     async def run(self, clusters: Clusters, hooks: Hooks, *, has_gates: bool) -> None:
         """Act until cancelled. The views must be as new as the API server. `has_gates`: the feature gate."""
         settings = life_settings(self._settings, has_gates=has_gates)
-        gathering = Gathering(
+        gathering = self._gathering = Gathering(
             self._mirrors, clusters, self._originals, self._gates, self._identity, self._clock
         )
         self._clusters = clusters
@@ -101,7 +102,7 @@ class Leading:
             hooks.workloads.told(self._changed_there),
             hooks.jobs.told(self._job_changed_there),
             hooks.clusters.told(self._cluster_changed),
-            hooks.configs.told(self._cluster_changed),
+            hooks.configs.told(self._config_changed),
         ):
             await self._act()
 
@@ -112,7 +113,13 @@ class Leading:
             tasks.create_task(here.run(), name="acts here")
             tasks.create_task(self._deciding.run(self._start), name="decisions of the manager")
             interval = self._settings.gc_interval_seconds
-            orphans = collect(self._clusters, self._mirrors.workloads, self._deciding.changed, interval)
+            orphans = collect(
+                self._clusters,
+                self._mirrors.workloads,
+                self._deciding.changed,
+                self._gathering.tidy,
+                interval,
+            )
             tasks.create_task(orphans, name="orphans")
             waits = measure(self._mirrors.workloads, self._clusters.is_check, self._clock)
             tasks.create_task(waits, name="how long Workloads wait")
@@ -146,14 +153,27 @@ class Leading:
             self._deciding.changed(each)
 
     def _cluster_changed(self, cluster: str) -> None:
-        """It is reached, or no longer; or a check (`cluster`) has other clusters."""
+        """It is reached, or no longer; or there is none of this name any longer."""
         log.info("a worker cluster has changed", cluster=cluster)
+        connection = self._clusters.get(cluster)
+        if connection is None:
+            self._cluster_gone(cluster)
         for workload in self._mirrors.workloads:
             self._deciding.changed(key_of(workload))
-        connection = self._clusters.get(cluster)
         if connection is not None:
             for copy in connection.copies():
                 self._deciding.changed(copy.key)
+
+    def _cluster_gone(self, cluster: str) -> None:
+        self._gathering.gone(cluster)
+        self._places.pop(cluster, None)
+        if (running := self._running.pop(cluster, None)) is not None:
+            running.cancel()
+
+    def _config_changed(self, check: str) -> None:
+        log.info("a check has other clusters", check=check)
+        for workload in self._mirrors.workloads:
+            self._deciding.changed(key_of(workload))
 
     # ---- what follows
 
@@ -164,6 +184,7 @@ class Leading:
             self._reporter.report(seen.workload.metadata.uid, seen.key, decision.report)
         if seen.workload is None and not decision.there:
             self._originals.gone(seen.key)
+            self._there.gone(seen.key)
 
     def _start(self, key: str, decision: Decision) -> None:
         if decision.here is not None:
@@ -175,7 +196,7 @@ class Leading:
         place = self._places.get(cluster)
         if place is None:
             place = self._places[cluster] = Place(cluster, self._acting_in(cluster), AT_ONCE, self._clock)
-            self._tasks.create_task(place.run(), name=f"acts in {cluster}")
+            self._running[cluster] = self._tasks.create_task(place.run(), name=f"acts in {cluster}")
         return place
 
     async def _act_here(self, key: str) -> None:

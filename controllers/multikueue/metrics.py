@@ -13,6 +13,7 @@ __all__ = [
     "CONNECTIONS",
     "DISPATCHED",
     "LOSSES",
+    "OF_CLUSTERS",
     "OLDEST_WAIT",
     "ORPHANS",
     "SILENCE",
@@ -20,6 +21,7 @@ __all__ = [
     "TURNS",
     "export",
     "forget",
+    "no_longer_measured",
 ]
 
 SECONDS: Final = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0)
@@ -78,15 +80,24 @@ OLDEST_WAIT = Gauge(
     registry=None,
 )
 
+OF_CLUSTERS: Final = (DISPATCHED, ADMITTED, TURNS, ORPHANS, CONNECTIONS, SILENCE, LOSSES)
+"""Those with the label `cluster`."""
+
 
 @cache
 def export() -> None:
     """Export them. Only a process that manages several clusters has them."""
-    for each in (DISPATCHED, ADMITTED, TURNS, TO_GATE, ORPHANS, CONNECTIONS, SILENCE, LOSSES, OLDEST_WAIT):
+    for each in (*OF_CLUSTERS, TO_GATE, OLDEST_WAIT):
         REGISTRY.register(each)
 
 
-def forget(cluster: str) -> None:
+def no_longer_measured(cluster: str) -> None:
     """This process has no connection to the cluster any longer. Counters stay: they would begin anew at 0."""
     with suppress(KeyError):
         SILENCE.remove(cluster)
+
+
+def forget(cluster: str) -> None:
+    """Take away what was counted for a cluster whose MultiKueueCluster is gone."""
+    for metric in OF_CLUSTERS:
+        metric.remove_by_labels({"cluster": cluster})

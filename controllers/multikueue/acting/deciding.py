@@ -36,7 +36,7 @@ class Deciding:
         """Keys (`namespace/name`) of Workloads to decide about."""
         self._memories: dict[str, Memory] = {}
         self._fresh: dict[str, tuple[Seen, Decision]] = {}
-        """Decisions that nothing has changed about."""
+        """Decisions by which something is to be done, and which nothing has changed about."""
 
     def changed(self, key: str) -> None:
         """Something about the Workload has changed."""
@@ -58,8 +58,13 @@ class Deciding:
         """The decision, and what it was made from. `anew`: also if nothing of the Workload itself has changed: other
         Workloads may have got turns meanwhile."""
         found = self._fresh.get(key)
-        if found is None or anew:
-            found = self._fresh[key] = self._decide(key)
+        if found is not None and not anew:
+            return found
+        found = self._decide(key)
+        if found[1].here is not None or found[1].there:
+            self._fresh[key] = found
+        else:
+            self._fresh.pop(key, None)
         return found
 
     def _decide(self, key: str) -> tuple[Seen, Decision]:
@@ -88,8 +93,6 @@ class Deciding:
                 decision = self.current(key, anew=True)[1]
                 self.look.forget(key)
                 start(key, decision)
-                if decision.here is None and not decision.there:
-                    self._fresh.pop(key, None)
             except Exception:
                 log.exception("a Workload is passed over for now", workload=key)
                 self.look.retry(key)

@@ -14,15 +14,21 @@ __all__ = ["collect"]
 
 
 async def collect(
-    clusters: Clusters, workloads: Iterable[Workload], changed: Callable[[str], None], seconds: float
+    clusters: Clusters,
+    workloads: Iterable[Workload],
+    changed: Callable[[str], None],
+    tidy: Callable[[], None],
+    seconds: float,
 ) -> None:
-    """Have every Workload decided about that has something in a cluster, every `seconds`, until cancelled.
+    """Have every Workload decided about that has something in a cluster, every `seconds`, until cancelled. `tidy` is
+    called as often.
 
     What belongs to no present attempt is deleted by that decision. `changed` gets keys (`namespace/name`).
     `workloads`: those here. One whose cluster has no MultiKueueCluster is lost by time alone.
     """
     while True:
         await asyncio.sleep(seconds)
+        tidy()
         breath = Breath()
         for workload in list(workloads):
             if workload.status.cluster_name:

@@ -33,7 +33,7 @@ class Gathering:
         self._mirrors, self._clusters, self._originals, self._gates = mirrors, clusters, originals, gates
         self._identity, self._clock = identity, clock
         self._missing: dict[str, float] = {}
-        """Since when a cluster that a Workload names has no MultiKueueCluster, in monotonic seconds."""
+        """Since when a cluster that a config or a Workload names has no MultiKueueCluster, in monotonic seconds."""
         self._queues: dict[tuple[str, str], str] = {}
         """By cluster, and `namespace/name` of a LocalQueue: its ClusterQueue there, as the last cost of a copy in it
         said."""
@@ -48,7 +48,7 @@ class Gathering:
         uid = workload.metadata.uid if workload is not None else ""
         job_name = job.metadata.name if job is not None else ""
         chosen = (workload.status.cluster_name or "") if workload is not None else ""
-        queue = f"{key.partition('/')[0]}/{workload.spec.queue_name}" if workload is not None else ""
+        queue = _queue_of(workload) if workload is not None else ""
         clusters = tuple(self._cluster(name, key, job_name, queue) for name in names or ())
         turns, former_turns = self._mirrors.turns.of(uid, attempt), self._former_turns(key, uid, attempt)
         had_turns = {
@@ -72,6 +72,28 @@ class Gathering:
             former_turns=former_turns,
             fenced=self._fenced(clusters),
         )
+
+    def tidy(self) -> None:
+        """Forget clusters and queues that nothing here is about any longer."""
+        named = {each.spec.cluster for each in self._mirrors.turns}
+        queues, checks = set[str](), set[str]()
+        for workload in self._mirrors.workloads:
+            queues.add(_queue_of(workload))
+            checks.add(self._check_of(workload))
+            named.add(workload.status.cluster_name or "")
+        for check in checks:
+            named.update(self._clusters.config_of(check) or ())
+        for name in self._missing.keys() - named:
+            del self._missing[name]
+        for place in [each for each in self._queues if each[1] not in queues]:
+            del self._queues[place]
+        self._gates.keep({(cluster, queue) for (cluster, _), queue in self._queues.items()})
+
+    def gone(self, cluster: str) -> None:
+        """There is no MultiKueueCluster of this name any longer."""
+        for place in [each for each in self._queues if each[0] == cluster]:
+            del self._queues[place]
+        self._gates.gone(cluster)
 
     def _former_turns(self, key: str, uid: str, attempt: str) -> tuple[Turn, ...]:
         namespace, _, name = key.partition("/")
@@ -149,6 +171,11 @@ class Gathering:
             for each in clusters
             if each.copy is not None and each.copy.fenced_by == self._identity.term
         )
+
+
+def _queue_of(workload: Workload) -> str:
+    """`namespace/name` of its LocalQueue."""
+    return f"{workload.metadata.namespace}/{workload.spec.queue_name}"
 
 
 def _shows_gates(connection: Connection, copy: Copy | None) -> bool:

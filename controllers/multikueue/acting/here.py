@@ -53,7 +53,7 @@ class ActsHere:
             case GiveTurn():
                 await self._give(act, seen, by_cost=by_cost)
             case EndTurn():
-                await self._end(act, seen)
+                await self._end(act, seen, clusters)
             case MirrorJob(cluster=name):
                 await self._mirror(name, seen, clusters)
             case _:
@@ -88,7 +88,7 @@ class ActsHere:
         self._mirrors.turn_view.apply(msgspec.json.decode(answer, type=DispatchPlan))
         await failpoint("multikueue.after_turn")
 
-    async def _end(self, end: EndTurn, seen: Seen) -> None:
+    async def _end(self, end: EndTurn, seen: Seen, clusters: Clusters) -> None:
         namespace, _, _ = seen.key.partition("/")
         plan = self._mirrors.turns.plan(namespace, end.name)
         if plan is None:
@@ -104,7 +104,8 @@ class ActsHere:
             "DispatchPlan status", "PATCH", path, body=orjson.dumps(body), content_type=MERGE_PATCH
         )
         self._mirrors.turn_view.apply(msgspec.json.decode(answer, type=DispatchPlan))
-        self._telling.ended(end, plan.spec.cluster)
+        if clusters.get(plan.spec.cluster) is not None:  # otherwise its series would come again, and stay
+            self._telling.ended(end, plan.spec.cluster)
 
     # ---- the Job here
 

@@ -19,19 +19,23 @@ class Patience:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._failing: dict[tuple[str, str], tuple[str, float, float]] = {}
-        """By key of the Workload and cluster: the attempt, and the first and the last failure in a row, in monotonic
-        seconds."""
+        self._failing: dict[str, dict[str, tuple[str, float, float]]] = {}
+        """By key of the Workload, and by cluster: the attempt, and the first and the last failure in a row, in
+        monotonic seconds."""
 
     def is_over(self, seen: Seen, cluster: str) -> bool:
         """Note a failure. Returns whether the cluster has failed for long enough."""
-        now, place = self._clock.monotonic(), (seen.key, cluster)
-        attempt, first, last = self._failing.get(place, (seen.attempt, now, now))
+        now, failing = self._clock.monotonic(), self._failing.setdefault(seen.key, {})
+        attempt, first, last = failing.get(cluster, (seen.attempt, now, now))
         if attempt != seen.attempt or now - last > PATIENCE_SECONDS:
             first = now
-        self._failing[place] = seen.attempt, first, now
+        failing[cluster] = seen.attempt, first, now
         return now - first >= PATIENCE_SECONDS
 
     def succeeded(self, seen: Seen, cluster: str) -> bool:
         """The cluster did what was asked, or said no. Returns whether it had failed before."""
-        return self._failing.pop((seen.key, cluster), None) is not None
+        return self._failing.get(seen.key, {}).pop(cluster, None) is not None
+
+    def gone(self, key: str) -> None:
+        """There is no Workload of this key any longer."""
+        self._failing.pop(key, None)

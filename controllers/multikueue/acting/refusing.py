@@ -40,6 +40,10 @@ class Refusing:
         if self._patience.succeeded(seen, cluster):
             self._remember(seen, lambda memory: memory.works(cluster))
 
+    def gone(self, key: str) -> None:
+        """There is no Workload of this key any longer."""
+        self._patience.gone(key)
+
     def out(self, error: ApiError, seen: Seen, cluster: str, kind: str, *, for_good: bool = False) -> None:
         """A refusal that does not go away by itself puts the cluster out for this attempt. Raises any other one.
 

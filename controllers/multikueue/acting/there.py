@@ -72,6 +72,10 @@ class ActsThere:
         self._refusing.succeeded(seen, cluster.name)
         self._telling.acted(act, seen, cluster.name)
 
+    def gone(self, key: str) -> None:
+        """There is no Workload of this key any longer."""
+        self._refusing.gone(key)
+
     async def _carry_out(self, act: There, seen: Seen, cluster: Connection) -> None:
         match act:
             case CreateCopy():

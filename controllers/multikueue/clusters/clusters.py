@@ -17,7 +17,7 @@ from controllers.multikueue.clusters.known import CHECK, CLUSTER, CONFIG, SECRET
 from controllers.multikueue.clusters.kubeconfigs import Access
 from controllers.multikueue.clusters.sources import Sources
 from controllers.multikueue.clusters.statuses import Statuses, StatusKey
-from controllers.multikueue.metrics import SILENCE, forget
+from controllers.multikueue.metrics import SILENCE, forget, no_longer_measured
 from kube.client import ApiClient
 from kube.metrics import forget_cluster
 from kube.sender import Sender
@@ -156,7 +156,7 @@ class Clusters:
             return
         self._connecting.pop(name).is_removed = is_removed
         del self._connections[name]
-        forget(name)
+        no_longer_measured(name)
         self._sources.forget(name)
         task.cancel()
         self._ending.add(task)
@@ -173,6 +173,7 @@ class Clusters:
                     await asyncio.sleep(RESTART_SECONDS)
         finally:
             if connecting.is_removed and name not in self._tasks:
+                forget(name)
                 forget_cluster(name)
                 forget_views(name)
 

@@ -92,6 +92,11 @@ class Seeing:
         self.job_view: View[JobObject] = self._views.watch(_jobs(origin), self.jobs)
         self._views.watch(_costs(), self.costs)
 
+    @property
+    def views(self) -> tuple[View[Any], ...]:
+        """All of them."""
+        return tuple(self._views)
+
     async def run(self) -> None:
         """Follow the cluster until cancelled."""
         try:

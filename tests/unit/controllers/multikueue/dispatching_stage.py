@@ -26,6 +26,7 @@ from controllers.multikueue.clusters.connection import Connection, Session
 from controllers.multikueue.clusters.hooks import Hooks
 from controllers.multikueue.clusters.probe import Probed
 from controllers.multikueue.clusters.seeing import Seeing
+from controllers.multikueue.metrics import forget
 from kube.client import ApiClient
 from kube.sender import Sender
 from runtime.mirror.views import View
@@ -221,13 +222,28 @@ class Stage:
         connection.probed = Probed(True, "Honoured", "")
         client = cast(WorkerClient, api)
         seeing = Seeing(client, "origin", self.hooks, self.clock)
-        for view in (seeing.copy_view, seeing.job_view):
+        for view in seeing.views:
             api.follow(view)
         line = cast(Line, SimpleNamespace(is_prompt=True))
         connection.adopt(Session(line, client, Sender(client, attempts=1, fence=self.term), seeing))
         return connection
 
     # ---- what others do
+
+    def comes(self, name: str) -> None:
+        """There is another worker cluster, and the check names it."""
+        self.workers[name] = Followed(name, self.log)
+        self.fleet.connections[name] = self._connected(name)
+        self.fleet.configured = tuple(self.fleet.connections)
+        self.hooks.clusters.changed(name)
+
+    def goes(self, name: str) -> None:
+        """The MultiKueueCluster is gone, and the check no longer names it."""
+        self.fleet.connections.pop(name).ended()
+        self.fleet.configured = tuple(self.fleet.connections)
+        del self.workers[name]
+        self.hooks.clusters.changed(name)
+        forget(name)
 
     def submit(self, **status: Any) -> None:
         """The Workload and its Job are here."""

@@ -78,3 +78,30 @@ def test_a_turn_that_is_over_makes_no_cluster_busy() -> None:
     assert gates.is_busy("team/two", "b", "q")
     gates.over("team/one")
     assert not gates.is_busy("team/two", "b", "q")
+
+
+def test_nothing_of_a_cluster_that_is_gone_counts_for_another_one_of_its_name() -> None:
+    """It has other copies: of the former ones no event tells any longer."""
+    gates = OpenGates(ManualClock(wall=1.0))
+    gates.gave("team/one", "a", "q", 5)
+    gates.saw("team/one", "a", OPEN)
+    gates.saw("team/two", "a", OPEN)
+    gates.gone("a")
+    assert (gates.count("a"), gates.last("a", "q")) == (0, 0)
+    assert gates.is_busy("team/two", "a", "q")  # until its turn is over
+    gates.over("team/one")
+    assert not gates.is_busy("team/two", "a", "q")
+
+
+def test_only_queues_with_a_copy_or_a_turn_are_kept() -> None:
+    gates = OpenGates(ManualClock(wall=1.0))
+    for number, queue in enumerate(("used", "unused", ""), 5):
+        gates.gave(f"team/{queue}", "a", queue, number)
+        gates.over(f"team/{queue}")
+    gates.gave("team/turn", "b", "turn", 4)
+    gates.keep({("a", "used")})
+    kept = {queue: gates.last(*queue) for queue in [("a", "used"), ("a", "unused"), ("b", "turn")]}
+    assert kept == {("a", "used"): 7, ("a", "unused"): 7, ("b", "turn"): 4}  # 7: of a queue that is not known
+    gates.gone("a")
+    gates.keep(())
+    assert (gates.last("a", "used"), gates.last("b", "turn")) == (0, 4)

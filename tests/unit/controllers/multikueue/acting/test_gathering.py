@@ -135,3 +135,17 @@ def plan(cluster: str, phase: str) -> DispatchPlan:
     spec = DispatchPlanSpec(of, 1, cluster, "LeastDisruption", "why", RESERVED, RESERVED, [])
     status = DispatchPlanStatus(phase, "") if phase else None  # type: ignore[arg-type] # a phase
     return DispatchPlan(metadata=ObjectMeta(name="turn", namespace="n"), spec=spec, status=status)
+
+
+async def test_a_cluster_that_nobody_names_any_longer_is_not_remembered(stage: Stage) -> None:
+    """Its silence begins anew if it is named again."""
+    stage.submit(clusterName="gone")
+    gathering = stage.gathering()
+    gathering.of(KEY)
+    stage.clock.advance(900)  # type: ignore[attr-defined]  # a ManualClock
+    gathering.tidy()
+    assert gathering.of(KEY).others[0].reach == "Lost"
+    stage.submit()
+    gathering.tidy()
+    stage.submit(clusterName="gone")
+    assert gathering.of(KEY).others[0].reach == "Away"

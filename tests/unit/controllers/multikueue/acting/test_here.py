@@ -10,6 +10,7 @@ from controllers.multikueue.acting.telling import Telling
 from controllers.multikueue.acting.turn_bodies import plan_name
 from controllers.multikueue.life.decision import EndTurn, GiveTurn, Here, MirrorJob, NeedsDigest, Weighed
 from controllers.multikueue.life.seen import Seen
+from controllers.multikueue.metrics import TURNS as TURNS_OVER
 from kube.errors import ApiError
 from kube.recorder import EventRecorder
 from tests.unit.controllers.multikueue.dispatching_stage import JOBS, KEY, TURNS, WORKLOADS, Stage
@@ -105,6 +106,17 @@ async def test_the_end_of_a_turn_is_told_once_it_has_one(stage: Acting) -> None:
     }
     assert [each.is_over for each in stage.seen.turns] == [True]
     assert [each.open_gates for each in stage.seen.clusters] == [0, 0]
+
+
+async def test_the_end_of_a_turn_is_not_counted_for_a_cluster_that_is_gone(stage: Acting) -> None:
+    """Its series would come again, and stay."""
+    TURNS_OVER.clear()
+    await stage.act(GIVE)
+    (name,) = stage.here.of(TURNS)
+    stage.goes("a")
+    await stage.act(EndTurn(name, "Ended", "a is gone"))
+    assert stage.here.of(TURNS)[name]["status"]["phase"] == "Ended"
+    assert [sample for family in TURNS_OVER.collect() for sample in family.samples] == []
 
 
 async def test_a_turn_that_is_gone_has_no_end(stage: Acting) -> None:

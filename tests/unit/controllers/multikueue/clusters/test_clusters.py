@@ -15,7 +15,7 @@ from api.multikueue import CONTROLLER_NAME, MANAGER_NAMESPACE, ORIGIN_LABEL, PRE
 from controllers.multikueue.clusters import connecting, probe
 from controllers.multikueue.clusters.sources import KubeconfigSecret
 from controllers.multikueue.configuration import MultiKueueConfiguration
-from controllers.multikueue.metrics import CONNECTIONS, LOSSES, SILENCE
+from controllers.multikueue.metrics import CONNECTIONS, LOSSES, OF_CLUSTERS, SILENCE
 from kube.errors import ApiError
 from runtime.mirror.resources import ADMISSION_CHECKS
 from tests.kit.waiting import until
@@ -392,14 +392,15 @@ async def test_a_cluster_that_is_gone_leaves_nothing(workers: Any) -> None:
     def metrics() -> list[str]:
         return [
             sample.name
-            for metric in REGISTRY.collect()
-            for sample in metric.samples
+            for metric in (REGISTRY, *OF_CLUSTERS)
+            for family in metric.collect()
+            for sample in family.samples
             if sample.labels.get("cluster") == "gone"
         ]
 
     async with here.running():
         await here.reaches("gone", "Connected")
-        assert metrics()
+        assert {"reprieve_api_requests_total", "reprieve_multikueue_connections_total"} <= set(metrics())
         here.remove(MultiKueueCluster, "gone")
         assert here.clusters.get("gone") is None
         assert list(here.clusters) == []

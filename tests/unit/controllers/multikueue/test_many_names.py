@@ -1,0 +1,166 @@
+"""Workloads, queues and worker clusters come and go under new names: nothing of them stays in the manager."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from api.clock import SYSTEM_CLOCK
+from api.plans import PREEMPTOR_KIND
+from controllers.multikueue.leading import Leading
+from controllers.multikueue.metrics import OF_CLUSTERS
+from kube.errors import ApiError
+from runtime.mirror.resources import PLANS
+from tests.kit.held import entries
+from tests.kit.waiting import until
+from tests.unit.controllers.multikueue.dispatching_stage import (
+    JOBS,
+    TURNS,
+    WORKLOADS,
+    Followed,
+    Json,
+    condition,
+    job,
+    workload,
+)
+from tests.unit.controllers.multikueue.test_leading import BLOCKED, GATED, SETTINGS, Manager
+
+ROUNDS: Final = 4
+PATIENCE_SECONDS: Final = 10.0
+COST: Final = {"highestVictimPriority": 1, "prioritySum": 1, "workloads": 1, "pods": 1, "podSeconds": 1}
+BOUNDED: Final = frozenset(
+    {
+        "View._gone",
+        "Originals._kept",
+        "EventRecorder._series",
+        "EventRecorder._buckets",
+        # A time that was asked for comes, whether or not anybody still waits for it.
+        "KeyedQueue._due",
+        "KeyedQueue._heap",
+        "KeyedQueue._heap[]",
+    }
+)
+"""What keeps a number of the last ones, or goes with the time."""
+
+
+class Round:
+    """Two clusters, a queue and three Workloads, each with a name that no other one has."""
+
+    def __init__(self, stage: Manager, number: int) -> None:
+        self._stage, self._number = stage, number
+        self._clusters = self._a, self._b = f"a{number}", f"b{number}"
+
+    async def come_and_go(self) -> None:
+        stage = self._stage
+        for name in self._clusters:
+            stage.comes(name)
+        runs, turns, fails = (f"{what}{self._number}" for what in ("runs", "turns", "fails"))
+        await self._runs(runs)
+        await self._has_a_turn(turns)
+        await self._fails(fails)
+        for name in (runs, turns, fails):
+            self._delete(name)
+        await until(lambda: not any(stage.workers[name].of(WORKLOADS) for name in self._clusters))
+        await until(lambda: not any(stage.workers[name].of(JOBS) for name in self._clusters))
+        for name in self._clusters:
+            stage.workers[name].remove(PLANS.path, turns)
+        await until(lambda: all(each.get("status") for each in stage.here.of(TURNS).values()))
+        for name in list(stage.here.of(TURNS)):
+            stage.here.remove(TURNS, name)
+        assert series() >= {*self._clusters}
+        for name in self._clusters:
+            stage.goes(name)
+        await until(lambda: stage.reports.of(f"uid-{fails}") is None)
+
+    async def _runs(self, name: str) -> None:
+        stage = self._stage
+        self._submit(name)
+        await until(lambda: name in stage.workers[self._b].of(WORKLOADS))
+        stage.change(self._b, WORKLOADS, name, condition("QuotaReserved"), condition("Admitted"))
+        await until(lambda: (found := stage.reports.of(f"uid-{name}")) is not None and bool(found.cluster))
+        stage.change("", WORKLOADS, name, clusterName=self._b)
+        await until(lambda: f"j-{name}" in stage.workers[self._b].of(JOBS))
+
+    async def _has_a_turn(self, name: str) -> None:
+        stage = self._stage
+        self._submit(name)
+        for cluster in self._clusters:
+            api = stage.workers[cluster]
+            await until(lambda api=api: name in api.of(WORKLOADS))  # type: ignore[misc]  # bound by its default
+            api.put(PLANS.path, _cost(name, f"cq{self._number}"))
+            stage.change(cluster, WORKLOADS, name, BLOCKED, GATED, preemptionGates=stage.closed())
+        await until(lambda: self._gate(name) == "Open")
+
+    async def _fails(self, name: str) -> None:
+        stage = self._stage
+        asked = list[str]()
+
+        def refuse(method: str, path: str) -> ApiError | None:
+            if method != "POST":
+                return None
+            asked.append(path)
+            return ApiError(500, "InternalError", "a webhook")
+
+        stage.workers[self._a].refuse = refuse
+        self._submit(name)
+        await until(lambda: bool(asked) and name in stage.workers[self._b].of(WORKLOADS))
+
+    def _submit(self, name: str) -> None:
+        here, body = self._stage.here, workload(name)
+        body["metadata"]["ownerReferences"][0] |= {"name": f"j-{name}", "uid": f"uid-j-{name}"}
+        body["spec"]["queueName"] = f"q{self._number}"
+        owner = job()
+        owner["metadata"] |= {"name": f"j-{name}", "uid": f"uid-j-{name}"}
+        here.put(JOBS, owner)
+        here.put(WORKLOADS, body)
+
+    def _delete(self, name: str) -> None:
+        self._stage.here.remove(WORKLOADS, name)
+        self._stage.here.remove(JOBS, f"j-{name}")
+
+    def _gate(self, name: str) -> str:
+        copy = self._stage.workers[self._a].of(WORKLOADS)[name]
+        return str(copy["status"]["preemptionGates"][0]["position"])
+
+
+def _cost(name: str, queue: str) -> Json:
+    preemptor = {"kind": "Workload", "namespace": "n", "name": name, "quota": {"clusterQueue": queue}}
+    meta = {"name": name, "namespace": "n", "uid": f"uid-plan-{name}", "labels": {PREEMPTOR_KIND: "Workload"}}
+    spec = {"preemptor": preemptor, "cost": COST}
+    return {"metadata": meta, "spec": spec, "status": {"phase": "Proposed"}}
+
+
+def held(stage: Manager) -> Counter[str]:
+    found = entries(stage.leading, stage.reports, stage.mirrors, stage.hooks, but=(Followed, Manager))
+    return Counter({path: count for path, count in found.items() if path not in BOUNDED and count})
+
+
+def series() -> set[str]:
+    """The clusters that metrics of the manager tell of."""
+    return {
+        sample.labels["cluster"]
+        for metric in OF_CLUSTERS
+        for family in metric.collect()
+        for sample in family.samples
+    }
+
+
+async def test_nothing_is_left_of_workloads_queues_and_clusters_that_have_gone() -> None:
+    """As if there had never been any."""
+    stage = Manager()
+    often = msgspec.structs.replace(SETTINGS, gc_interval_seconds=0.01)
+    stage.leading = Leading(
+        often, stage.mirrors, stage.reports, stage.client, stage.identity, stage.term, SYSTEM_CLOCK
+    )
+    async with stage.acting():
+        await until(lambda: held(stage)["Leading._places"])
+        before = held(stage)
+        for number in range(ROUNDS):
+            await Round(stage, number).come_and_go()
+        with suppress(TimeoutError):  # the assertion says what is left
+            await until(lambda: not held(stage) - before, PATIENCE_SECONDS)
+        assert not held(stage) - before, "entries that have come"
+    assert not series() & {f"{side}{number}" for side in "ab" for number in range(ROUNDS)}
