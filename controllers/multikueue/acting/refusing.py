@@ -40,6 +40,11 @@ class Refusing:
         if self._patience.succeeded(seen, cluster):
             self._remember(seen, lambda memory: memory.works(cluster))
 
+    def changed(self, what: str, seen: Seen, cluster: str, kind: str) -> None:
+        """Another attempt would be changed again: the cluster is out for this attempt. `what`: a field, or a write."""
+        message = f"the cluster changes the {kind} ({what})"
+        self._remember(seen, lambda memory: memory.refused(cluster, "Changed", message))
+
     def gone(self, key: str) -> None:
         """There is no Workload of this key any longer."""
         self._patience.gone(key)

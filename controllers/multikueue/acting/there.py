@@ -15,6 +15,7 @@ from api.times import rfc3339
 from api.workloads import DEACTIVATION_TARGET, Workload
 from controllers.multikueue.acting.groups import Groups
 from controllers.multikueue.acting.identity import Identity
+from controllers.multikueue.acting.keeping import is_kept, lost_mark, lost_spec
 from controllers.multikueue.acting.originals import JOB_PATH, WORKLOAD_PATH, Originals
 from controllers.multikueue.acting.refusing import Refusing, Remember
 from controllers.multikueue.acting.telling import Telling
@@ -114,6 +115,13 @@ class ActsThere:
                 self._refusing.out(error, seen, cluster.name, "Workload")
                 return
             answer = found
+        else:
+            if lost := lost_mark(body, answer):
+                await self._take_back(WORKLOAD_PATH, answer, cluster)
+                self._refusing.changed(lost, seen, cluster.name, "Workload")
+                return
+            if lost := lost_spec(body, answer, has_gate=act.has_gate and cluster.honours_gates):
+                self._refusing.changed(lost, seen, cluster.name, "Workload")
         cluster.apply_copy(answer)
         await failpoint("multikueue.after_copy")
         self._telling.dispatched(seen, cluster.name)
@@ -123,12 +131,7 @@ class ActsThere:
         """A copy that another schema there has changed would be made anew again and again."""
         copy = cluster.copy(seen.key)
         if copy is not None and seen.digest is not None and copy.digest != seen.digest:
-            self._remember(
-                seen,
-                lambda memory: memory.refused(
-                    cluster.name, "Changed", "the cluster changes the Workload's spec"
-                ),
-            )
+            self._refusing.changed("spec", seen, cluster.name, "Workload")
 
     async def _patch_copy(self, act: There, seen: Seen, cluster: Connection) -> None:
         copy = cluster.copy(seen.key)
@@ -150,6 +153,8 @@ class ActsThere:
             content_type=MERGE_PATCH,
         )
         cluster.apply_copy(answer)
+        if not is_kept(act, seen, answer, self._identity.term):
+            self._refusing.changed(what, seen, cluster.name, "Workload")
         await failpoint(f"multikueue.after_{what}")
 
     def _change(self, act: There, seen: Seen) -> tuple[str, str, Json]:
@@ -201,6 +206,8 @@ class ActsThere:
             content_type=APPLY_PATCH,
         )
         cluster.apply_copy(answer)
+        if not is_kept(act, seen, answer, self._identity.term):
+            raise ApiError(0, "Changed", "the cluster takes the condition off again")  # less and less often
 
     # ---- Jobs
 
@@ -211,13 +218,16 @@ class ActsThere:
         await failpoint("multikueue.before_dry_run")
         try:
             await self._groups.send(body, self._mark(seen), seen.key, cluster, is_trial=True)
-            await cluster.sender.send(
+            answer = await cluster.sender.send(
                 "dry run of a Job",
                 "POST",
                 _collection(JOB_PATH, seen.key),
                 query={"dryRun": "All"},
                 body=orjson.dumps(body),
             )
+            if lost := lost_mark(body, answer):
+                self._refusing.changed(lost, seen, cluster.name, "Job")
+                return
         except ApiError as error:
             found, error = await self._found(error, JOB_PATH, self._job_key(seen), cluster)
             if found is not None:
@@ -244,6 +254,11 @@ class ActsThere:
                 self._refusing.out(error, seen, cluster.name, "Job or PodGroup", for_good=True)
                 return
             answer = found
+        else:
+            if lost := lost_mark(body, answer):
+                await self._take_back(JOB_PATH, answer, cluster)
+                self._refusing.changed(lost, seen, cluster.name, "Job")
+                return
         cluster.apply_job(answer)
         await failpoint("multikueue.after_job")
         self._telling.admitted(seen, cluster.name)
@@ -292,23 +307,20 @@ class ActsThere:
         if thing is None or thing.uid != act.uid:
             return
         path = JOB_PATH if isinstance(act, DeleteJob) else WORKLOAD_PATH
-        body = {
-            "apiVersion": "v1",
-            "kind": "DeleteOptions",
-            "propagationPolicy": "Background",
-            "preconditions": {"uid": act.uid},
-        }
         await failpoint("multikueue.before_deletion")
         try:
-            answer = await cluster.sender.send(
-                "deletion", "DELETE", path.format(thing.namespace, thing.name), body=orjson.dumps(body)
-            )
+            answer = await _remove(path.format(thing.namespace, thing.name), act.uid, cluster)
         except ApiError as error:
             if error.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
                 raise
             answer = b"{}"
         await failpoint("multikueue.after_deletion")
         cluster.deleted(thing, answer)
+
+    async def _take_back(self, path: str, answer: bytes, cluster: Connection) -> None:
+        """Delete what was made just now: without its marks it would not be seen again."""
+        meta = metadata_in(answer)
+        await _remove(path.format(meta.namespace, meta.name), meta.uid, cluster)
 
     # ---- common
 
@@ -341,6 +353,17 @@ class ActsThere:
     def _mark(self, seen: Seen) -> Mark:
         uid = seen.workload.metadata.uid if seen.workload is not None else ""
         return Mark(self._identity.manager, uid, seen.attempt)
+
+
+async def _remove(path: str, uid: str, cluster: Connection) -> bytes:
+    """Delete the object of this UID, and then what belongs to it."""
+    body = {
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "propagationPolicy": "Background",
+        "preconditions": {"uid": uid},
+    }
+    return await cluster.sender.send("deletion", "DELETE", path, body=orjson.dumps(body))
 
 
 def _priority(workload: Workload | None) -> Json:

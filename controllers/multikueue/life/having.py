@@ -59,6 +59,8 @@ def have(seen: Seen, workload: Workload, memory: Memory, name: str, now: int) ->
                 f'Remote workload on worker cluster "{name}" is out of sync with its user job, '
                 "resetting for re-dispatch"
             )
+            if _never_ran(present_job(cluster, seen)):
+                memory = memory.shuns(name, now)
             return _come_back(seen, workload, memory, name, why, now)
         return _finished(seen, memory, cluster, copy)
     if why := _why_back(cluster, copy, seen):
@@ -75,6 +77,13 @@ def ended(seen: Seen, memory: Memory) -> Decision | None:
     if cluster is None or copy is None or not copy.is_true(FINISHED):
         return None
     return None if copy.conditions[FINISHED].reason == OUT_OF_SYNC else _finished(seen, memory, cluster, copy)
+
+
+def _never_ran(job: RemoteJob | None) -> bool:
+    """Whether the Job is as it was made there."""
+    if job is None or job.status.start_time is not None:
+        return False
+    return not (job.status.active or job.status.succeeded or job.status.failed)
 
 
 def _others_leave(seen: Seen, name: str) -> dict[str, There]:
@@ -112,7 +121,7 @@ def _run(
         again = now + SECOND if act is None else None
         report = _as_it_is(seen, workload, name)
         return Decision(memory, report, here=end_turns(seen, name), there=there, again=again)
-    if has_other_priority(copy, workload):
+    if has_other_priority(copy, workload) and name not in memory.out:  # it could not be changed
         there[name] = SetPriority(copy.uid, copy.version)
     check = CheckReport(seen.check, "Ready", f'The workload was admitted on "{name}"')
     here: Here | None = MirrorJob(name) if _mirrors(seen, job) else None

@@ -18,6 +18,9 @@ MOST_SECONDS = 300
 QUICK = 60_000_000
 """A Workload that comes back from a cluster within this time waits longer each time, in microseconds."""
 REMADE_MOST = 60
+SHUNNED = 600_000_000
+"""For how long a cluster that changes the Job is out, in microseconds."""
+CHANGES_JOBS = "OutOfSync"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,8 @@ class Remade:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Of one Workload (UID). All but `returns` is about one attempt. Times are microseconds since 1970."""
+    """Of one Workload (UID). All but `returns` and `shunned` is about one attempt. Times are microseconds since
+    1970."""
 
     uid: str = ""
     attempt: str = ""
@@ -76,16 +80,38 @@ class Memory:
     said_at: int = 0
     returns: int = 0
     """How often in a row it came back from a cluster quickly."""
+    shunned: Mapping[str, int] = field(default_factory=dict)
+    """By cluster: until when it is out, because its quota controller did not take the Job for that of the copy."""
 
     def about(self, uid: str, attempt: str) -> Memory:
         """What is remembered of this attempt."""
         if (self.uid, self.attempt) == (uid, attempt):
             return self
-        return Memory(uid, attempt, returns=self.returns if self.uid == uid else 0)
+        if self.uid != uid:
+            return Memory(uid, attempt)
+        return Memory(uid, attempt, returns=self.returns, shunned=self.shunned)
 
     def refused(self, cluster: str, reason: str, message: str) -> Memory:
         """The cluster is out for this attempt."""
         return replace(self, out={**self.out, cluster: Out(reason, message)})
+
+    def shuns(self, cluster: str, now: int) -> Memory:
+        """The Job was out of sync there before it ever ran. Another cluster may take it."""
+        return replace(self, shunned={**self.shunned, cluster: now + SHUNNED})
+
+    def shunning(self, now: int) -> tuple[Memory, int | None]:
+        """As it is now, and when the next cluster is tried again."""
+        if not self.shunned:
+            return self, None
+        shunned = {name: until for name, until in self.shunned.items() if until > now}
+        why = "its quota controller called the Job out of sync before it ran: something there changes Jobs"
+        out = {
+            name: each
+            for name, each in self.out.items()
+            if each.reason != CHANGES_JOBS or name in shunned or name not in self.shunned
+        }
+        out |= {name: Out(CHANGES_JOBS, why) for name in shunned if name not in out}
+        return replace(self, out=out, shunned=shunned), min(shunned.values(), default=None)
 
     def fails(self, cluster: str, message: str) -> Memory:
         """The last attempt to make something there failed, and another one follows."""

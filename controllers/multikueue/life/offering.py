@@ -45,8 +45,9 @@ def offer(seen: Seen, workload: Workload, memory: Memory, settings: Settings, no
         return _waiting(seen, memory, {}, end, now)
     if seen.digest is None:
         return Decision(memory, here=NeedsDigest())
-    memory = _note_admitted(seen, memory, now)
+    memory, due = _note_admitted(seen, memory, now).shunning(now)
     there, memory, again = _sync_copies(seen, workload, memory, settings, now)
+    again = _sooner(again, due)
     winner = _winner(seen, memory)
     if winner is not None:
         there = {name: act for name, act in there.items() if not isinstance(act, CreateCopy)}

@@ -34,6 +34,7 @@ class Cluster:
     """As much of a `Connection` as these acts need."""
 
     name = "alpha"
+    honours_gates = True
 
     def __init__(self) -> None:
         self.api = Api()

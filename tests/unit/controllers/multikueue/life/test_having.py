@@ -29,6 +29,7 @@ from tests.kit.dispatched.seeing import (
     OLD,
     QUOTA_RESERVED,
     admitted,
+    at,
     cluster,
     copy,
     follows,
@@ -254,3 +255,38 @@ def test_the_spec_must_be_known_before_it_is_compared() -> None:
 def test_a_copy_that_is_told_to_end_is_no_eviction_there_yet() -> None:
     what = seen(cluster("a", admitted(DEACTIVATION_TARGET), job(1)), of=READY)
     assert said(follows(what)).state == "Ready"
+
+
+def test_a_priority_that_the_cluster_does_not_take_is_not_written_again() -> None:
+    """A policy there changes it back. The Job goes on."""
+    what = seen(cluster("a", admitted(priority=7), job()), of=READY)
+    assert isinstance(follows(what).there["a"], SetPriority)
+    decision = follows(
+        what, memory=MEMORY.refused("a", "Changed", "the cluster changes the Workload (priority)")
+    )
+    assert decision.there == {}
+    check = report(decision).check
+    assert check is not None
+    assert check.state == "Ready"
+
+
+@pytest.mark.parametrize(
+    ("status", "is_out"),
+    [(JobStatus(), True), (JobStatus(start_time=ATTEMPT), False), (JobStatus(failed=1), False)],
+)
+def test_a_cluster_that_changes_the_job_is_out_in_the_next_attempt_too(
+    status: JobStatus, is_out: bool
+) -> None:
+    """13047. Otherwise it would admit the copy first again and again, and no other cluster would get the Job."""
+    out_of_sync = copy(QUOTA_RESERVED, FINISHED, reason="OutOfSync")
+    what = seen(cluster("a", out_of_sync, job(status=status)), cluster("b"), of=READY)
+    decision = follows(what, memory=MEMORY)
+    check = report(decision).check
+    assert check is not None
+    assert check.state == "Retry"
+    again = decision.memory.about("uid", "another attempt")
+    assert again.returns == 1
+    memory, due = again.shunning(at(0))
+    assert (set(memory.out), due) == (({"a"}, at(600)) if is_out else (set(), None))
+    later, due = memory.shunning(at(601))
+    assert (later.out, later.shunned, due) == ({}, {}, None)
