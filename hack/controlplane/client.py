@@ -75,6 +75,11 @@ RESOURCES: Final[Mapping[tuple[str, str], tuple[str, bool]]] = {
         "validatingadmissionpolicybindings",
         False,
     ),
+    ("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy"): ("mutatingadmissionpolicies", False),
+    ("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicyBinding"): (
+        "mutatingadmissionpolicybindings",
+        False,
+    ),
     ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"): (
         "validatingwebhookconfigurations",
         False,

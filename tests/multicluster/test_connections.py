@@ -165,3 +165,31 @@ def test_a_second_manager_of_the_origin_is_stopped(trio: Trio) -> None:
     assert "kube-system another uses the origin multikueue" in condition(trio, "alpha")["message"]
     assert condition(trio, "beta")["reason"] == "Active"
     says(trio, "alpha", "Active")  # once the other one has been silent for as long as its Lease lasts
+
+
+@SELDOM
+def test_the_time_in_a_lease_decides_nothing(trio: Trio) -> None:
+    """Neither in ours, nor in one that nobody renews: it counts from when the manager saw it first."""
+    connected(trio)
+    client = trio.client("alpha")
+
+    def write(**spec: object) -> float:
+        client.patch("coordination.k8s.io/v1", "Lease", LEASE, {"spec": spec}, MANAGER_NAMESPACE)
+        return time.monotonic()
+
+    for hours in (-5, 5):
+        write(renewTime=rfc3339_micro(time.time() + hours * 3600))
+        lease = renewed(trio, "alpha")
+        wait_until(
+            lambda lease=lease: renewed(trio, "alpha") != lease, PATIENCE_SECONDS, lambda: "not renewed"
+        )  # type: ignore[misc]  # bound by its default
+        assert condition(trio, "alpha")["reason"] == "Active"
+    for hours in (-5, 5):
+        began = write(
+            holderIdentity="another",
+            leaseDurationSeconds=15,
+            renewTime=rfc3339_micro(time.time() + hours * 3600),
+        )
+        says(trio, "alpha", "OriginInUse")
+        says(trio, "alpha", "Active")
+        assert time.monotonic() - began >= 15

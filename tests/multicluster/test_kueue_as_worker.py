@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from copy import deepcopy
 from typing import Final
 
 import pytest
 
 from api.dispatch_words import ASKS
 from api.multikueue import DISPATCHED_BY
-from hack.controlplane.client import Json
+from hack.controlplane.client import Client, Json, path_of
 from tests.e2e.quota_sandbox import KUEUE
-from tests.e2e.support import REPRIEVE, wait_for
+from tests.e2e.support import REPRIEVE, condition, wait_for
 from tests.kit.multicluster.rules import RULES
+from tests.multicluster import kueue_objects
 from tests.multicluster.box import Box, Boxes
 from tests.multicluster.copies import copies_made, copies_that_changed
 from tests.multicluster.kueue_worker import KueueWorker
 from tests.multicluster.often import SELDOM
 from tests.multicluster.recorder import Recorder
-from tests.multicluster.trio import WORKERS, Trio
+from tests.multicluster.trio import GATES, MANAGER, WORKERS, Trio
 
 REST_SECONDS: Final = 60.0
 
@@ -136,6 +138,23 @@ def test_one_cluster_preempts_and_the_other_does_not(played: Callable[..., Playe
 
 
 @SELDOM
+@pytest.mark.parametrize("hours", [-5, 5])
+def test_what_a_worker_says_of_the_time_decides_nothing(
+    played: Callable[..., Played], monkeypatch: pytest.MonkeyPatch, hours: int
+) -> None:
+    """All times in the conditions and gates that workers write are hours off."""
+    monkeypatch.setattr(kueue_objects, "OFF", hours * 3600.0)
+    made = played("clocks", alpha=2, beta=2)
+    box = made.box
+    workload, first = preempts(box)
+    box.places[first].end(f"low-{first}")
+    assert box.until_admitted(workload) == first
+    assert evicted(box) == [first]
+    box.places[first].until_running("job", 2)
+    made.judge()
+
+
+@SELDOM
 def test_unknown_costs_go_by_the_signal_that_was_seen_first(
     played: Callable[..., Played], trio: Trio
 ) -> None:
@@ -216,6 +235,65 @@ def test_one_cluster_at_a_time_also_with_workers_that_know_no_gates(played: Call
     box.places[first].end(f"low-{first}")
     assert box.until_admitted(workload) == first
     made.judge()
+
+
+@SELDOM
+def test_one_cluster_at_a_time_also_with_the_objects_of_an_older_kueue(
+    played: Callable[..., Played], trio: Trio
+) -> None:
+    """Their API servers drop the fields of gates."""
+    with ExitStack() as stack:
+        for name in WORKERS:
+            stack.enter_context(without_gates(trio.client(name)))
+        made = played("pruned", honours_gates=False, alpha=2, beta=2)
+        box = made.box
+        for name in WORKERS:
+            cluster = trio.client(MANAGER).get(KUEUE, "MultiKueueCluster", name)
+            found = condition(cluster, GATES)
+            assert found is not None
+            assert found["reason"] == "NotServed"
+        workload, first = preempts(box)
+        assert [name for name, place in box.workers.items() if place.find(workload)] == [first]
+        copy = box.places[first].get(workload)
+        assert "preemptionGates" not in {*copy["spec"], *copy["status"]}
+        other = next(name for name in WORKERS if name != first)
+        # Its victims do not end: the other cluster has its turn, without the copy in the first one.
+        box.until_copy(workload, other)
+        assert box.places[first].find(workload) is None
+        box.places[other].end(f"low-{other}")
+        assert box.until_admitted(workload) == other
+        made.judge()
+        added = copies_made(made.recorder.history(), box.name)
+        assert added == {f"{name}/{workload}": 1 for name in WORKERS}
+
+
+@contextmanager
+def without_gates(client: Client) -> Iterator[None]:
+    """Inside, the Workloads of the cluster have no fields for gates, as in Kueue before them."""
+    version, kind, name = "apiextensions.k8s.io/v1", "CustomResourceDefinition", "workloads.kueue.x-k8s.io"
+    spec = client.get(version, kind, name)["spec"]
+    older = deepcopy(spec)
+    for each in older["versions"]:
+        fields = each["schema"]["openAPIV3Schema"]["properties"]
+        for part in ("spec", "status"):
+            fields[part]["properties"].pop("preemptionGates", None)
+    client.patch(version, kind, name, {"spec": {"versions": older["versions"]}})
+    wait_for(lambda: not _knows_gates(client), what=lambda: "gates are still known")
+    try:
+        yield
+    finally:
+        client.patch(version, kind, name, {"spec": {"versions": spec["versions"]}})
+        wait_for(lambda: _knows_gates(client), what=lambda: "gates are not known again")
+
+
+def _knows_gates(client: Client) -> bool:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}
+    template = {"spec": {"containers": [container], "restartPolicy": "Never"}}
+    sets = [{"name": "main", "count": 1, "template": template}]
+    spec = {"active": False, "podSets": sets, "preemptionGates": [{"name": "example.com/any"}]}
+    body = {"apiVersion": KUEUE, "kind": "Workload", "metadata": {"name": "probe"}, "spec": spec}
+    answer = client.request("POST", f"{path_of(KUEUE, 'Workload', 'default')}?dryRun=All", body)
+    return "preemptionGates" in answer["spec"]
 
 
 @SELDOM
