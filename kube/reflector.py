@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Generic, Protocol, TypeVar
 
 import msgspec
@@ -24,10 +25,11 @@ import structlog
 
 from api.backoff import Backoff
 from api.clock import SYSTEM_CLOCK, Clock
-from api.meta import List, ListMeta, ObjectMeta
+from api.meta import ObjectMeta
 from kube.breath import Breath
 from kube.client import ApiClient
-from kube.envelopes import Envelope, Event, metadata_of
+from kube.decoding import Decoding
+from kube.envelopes import Envelope, metadata_of
 from kube.errors import ApiError, SilenceError, Status
 from kube.lines import LineTooLongError, delayed, lines
 from kube.metrics import MIRROR_EVENTS, REFLECTOR_LISTS, REFLECTOR_STREAM_ENDS
@@ -154,10 +156,7 @@ class Reflector(Generic[T]):
         self._timing = timing or Timing()
         self._clock = clock
         self._retry = Retry(self._timing.backoff)
-        self._page_decoder = msgspec.json.Decoder(List[resource.type])  # type: ignore[name-defined] # a run-time type
-        self._raw_page_decoder = msgspec.json.Decoder(List[msgspec.Raw])
-        self._item_decoder = msgspec.json.Decoder(resource.type)
-        self._event_decoder: msgspec.json.Decoder[Event[T]] = msgspec.json.Decoder(Event[resource.type])  # type: ignore[name-defined] # a run-time type
+        self._decoding = Decoding(resource.type)
         self._heard = clock.monotonic()
         self.listed_from = float("-inf")
         """When the first request of the last complete list was sent, in monotonic seconds."""
@@ -266,7 +265,7 @@ class Reflector(Generic[T]):
         while True:
             query = self._resource.query(**{"limit": str(self._resource.page), "continue": token})
             body = await self._client.request("GET", self._resource.path, query=query, seconds=LIST_SECONDS)
-            meta, items = self._decode_page(body, keys)
+            meta, items = self._decoding.page(body, partial(self._unreadable, keys))
             breath = Breath()
             for item in items:
                 self._handler.upsert(item, listed=True)
@@ -290,35 +289,14 @@ class Reflector(Generic[T]):
             resource_version=meta.resource_version,
         )
 
-    def _decode_page(self, body: bytes, keys: set[Key]) -> tuple[ListMeta, list[T]]:
-        """The page's readable objects. An unreadable object must not hide the others; its key is added to `keys`."""
+    def _unreadable(self, keys: set[Key], raw: msgspec.Raw, error: Exception) -> None:
+        """The object is in the list, so its key is added to `keys`."""
         try:
-            page = self._page_decoder.decode(body)
+            meta = metadata_of(raw)
         except msgspec.ValidationError:
-            raw_page = self._decode_raw_page(body)
-            items = [item for raw in raw_page.items if (item := self._decode_item(raw, keys)) is not None]
-            return raw_page.metadata, items
-        except msgspec.DecodeError as error:
-            raise ApiError(0, "InvalidAnswer", str(error)) from error
-        return page.metadata, page.items
-
-    def _decode_raw_page(self, body: bytes) -> List[msgspec.Raw]:
-        try:
-            return self._raw_page_decoder.decode(body)
-        except msgspec.DecodeError as error:
-            raise ApiError(0, "InvalidAnswer", str(error)) from error
-
-    def _decode_item(self, raw: msgspec.Raw, keys: set[Key]) -> T | None:
-        try:
-            return self._item_decoder.decode(raw)
-        except msgspec.ValidationError as error:
-            try:
-                meta = metadata_of(raw)
-            except msgspec.ValidationError:
-                meta = ObjectMeta()
-            keys.add((meta.namespace, meta.name))
-            self._handler.unreadable(meta, error, listed=True, raw=bytes(raw))
-            return None
+            meta = ObjectMeta()
+        keys.add((meta.namespace, meta.name))
+        self._handler.unreadable(meta, error, listed=True, raw=bytes(raw))
 
     # ---- watch
 
@@ -367,7 +345,7 @@ class Reflector(Generic[T]):
 
     def _apply(self, line: bytes) -> None:
         try:
-            event = self._event_decoder.decode(line)
+            event = self._decoding.event(line)
         except msgspec.ValidationError:
             self._apply_odd(line)
             return
@@ -398,18 +376,10 @@ class Reflector(Generic[T]):
             self._handler.delete(meta)
         elif event.type in ("ADDED", "MODIFIED"):
             raw = bytes(event.object)
-            self._handler.unreadable(meta, self._problem(event.object), listed=False, raw=raw)
+            self._handler.unreadable(meta, self._decoding.fault(event.object), listed=False, raw=raw)
         elif event.type != "BOOKMARK":
             raise StreamError(f"unknown event type {event.type!r}")
         self.resource_version = meta.resource_version
-
-    def _problem(self, raw: msgspec.Raw) -> Exception:
-        """The fault in the object's shape."""
-        try:
-            self._item_decoder.decode(raw)
-        except msgspec.ValidationError as error:
-            return error
-        return ValueError("the event is not of the expected shape")
 
 
 def _stream_error(status: Status) -> Exception:

@@ -19,7 +19,8 @@ from kube.errors import ApiError
 from runtime.metrics import forget_views
 from runtime.mirror.objects import Objects
 from runtime.mirror.resources import COSCHEDULING_GROUPS, GROUPS, NODES, PODS, WORKLOADS
-from runtime.mirror.views import REFUSALS, REMEMBERED, View, Views
+from runtime.mirror.view import REFUSALS, REMEMBERED
+from runtime.mirror.views import View, Views
 from tests.kit.clock import ManualClock
 from tests.kit.objects import group, node, pod
 from tests.kit.views import NoApi, listed, unconnected
