@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import Any, Final, Literal, NamedTuple, Protocol, Self, TypeVar
 
 import msgspec
 import structlog
@@ -46,6 +46,22 @@ FENCE_SECONDS: Final = 0.1
 Value = TypeVar("Value")
 
 
+class Named(Protocol):
+    """What is in one namespace under a name: the metadata of an object, or what is kept of it."""
+
+    @property
+    def namespace(self) -> str:
+        """Empty for objects without one."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def uid(self) -> str:
+        """Its UID."""
+
+
 class Reference(NamedTuple):
     """core/v1 ObjectReference: the object that an event is about."""
 
@@ -54,6 +70,11 @@ class Reference(NamedTuple):
     namespace: str
     name: str
     uid: str
+
+    @classmethod
+    def of(cls, api_version: str, kind: str, named: Named) -> Self:
+        """The reference to this object of that kind."""
+        return cls(api_version, kind, named.namespace, named.name, named.uid)
 
     @property
     def wire(self) -> dict[str, str]:

@@ -207,7 +207,7 @@ class Alone:
             return f"{place} names {lease.spec.holder_identity}, and it is not known yet whether that lives"
         if not is_held:
             return ""
-        self._about = Reference(LEASES, "Lease", *key, lease.metadata.uid)
+        self._about = Reference.of(LEASES, "Lease", lease.metadata)
         return f"Kueue manages Workloads: {lease.spec.holder_identity} holds {place}"
 
     async def _leases(self) -> list[Lease]:

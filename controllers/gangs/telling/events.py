@@ -150,10 +150,8 @@ class Reporter:
         if plan.releases:
             note = plan.spec.reason
         note += f" (plan {plan.name})"
-        regarding = Reference("v1", "Pod", pod.namespace, pod.name, pod.uid)
-        related = Reference(
-            preemptor.api_version, preemptor.kind, preemptor.namespace, preemptor.name, preemptor.uid
-        )
+        regarding = Reference.of("v1", "Pod", pod)
+        related = Reference.of(preemptor.api_version, preemptor.kind, preemptor)
         reason = reason_of_release(withdraws=plan.withdraws) if plan.releases else "Preempted"
         action = "Releasing" if plan.releases else "Preempting"
         self._writer.event(regarding, "Normal", reason, action, note, related=related)
@@ -168,7 +166,7 @@ class Reporter:
         ]
         reason, action = "PreemptionStopped", "Preempting"
         if is_foreign(victim.name):
-            regarding = Reference("v1", "Pod", left[0].namespace, left[0].name, left[0].uid)
+            regarding = Reference.of("v1", "Pod", left[0])
             self._writer.event(regarding, "Warning", reason, action, message)
         else:
             self._event((victim.namespace, victim.name), "Warning", reason, action, message)
@@ -353,8 +351,7 @@ class Reporter:
         self._event(key, "Warning", reason, "Planning", note)
 
     def _pod_event(self, pod: Pod, reason: str, note: str) -> None:
-        meta = pod.metadata
-        regarding = Reference("v1", "Pod", meta.namespace, meta.name, meta.uid)
+        regarding = Reference.of("v1", "Pod", pod.metadata)
         self._writer.event(regarding, "Warning", reason, "Scheduling", note)
 
 

@@ -223,8 +223,7 @@ class Leading:
                 pass
 
     def _tell(self, job: TemplatedJob, event: JobEvent) -> None:
-        meta = job.metadata
-        reference = Reference("batch/v1", JOB, meta.namespace, meta.name, meta.uid)
+        reference = Reference.of("batch/v1", JOB, job.metadata)
         self._recorder.event(reference, event.type, event.reason, "Queueing", event.note)
 
     # ---- Workloads

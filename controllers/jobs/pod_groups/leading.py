@@ -231,6 +231,5 @@ class GroupLeading:
             self._tell(group, "Warning", "ErrWorkloadCompose", message)
 
     def _tell(self, group: PodGroup, type_: Any, reason: str, note: str) -> None:
-        meta = group.metadata
-        reference = Reference(group.api_version, KIND, meta.namespace, meta.name, meta.uid)
+        reference = Reference.of(group.api_version, KIND, group.metadata)
         self._recorder.event(reference, type_, reason, "Queueing", note)

@@ -70,37 +70,35 @@ class Originals:
 
     async def job(self, meta: ObjectMeta) -> Json | None:
         """The Job as it is now; None if it is gone, or another one has its name. Raises ApiError."""
-        found = await self._read(JOB_PATH, meta.namespace, meta.name)
-        return found if found is not None and found["metadata"]["uid"] == meta.uid else None
+        found, _ = await self._read(JOB_PATH.format(meta.namespace, meta.name), meta.uid)
+        return found
 
     async def group(self, namespace: str, name: str) -> Json | None:
         """The PodGroup of this name, or None. Raises ApiError."""
-        return await self._read(GROUP_PATH, namespace, name)
+        found, _ = await self._read(GROUP_PATH.format(namespace, name))
+        return found
 
     async def _read_once(self, path: str, meta: ObjectMeta, attempt: str) -> Json | None:
         """As it was read before for this attempt, if nothing has changed since but its status."""
         where = path.format(meta.namespace, meta.name)
-        before, body = self._kept.get(where, ("", None))
-        found: Json
-        if body is not None and before == attempt and _is_same(found := orjson.loads(body), meta):
-            return found
+        before, kept = self._kept.get(where, ("", b""))
+        same: Json
+        if kept and before == attempt and _is_same(same := orjson.loads(kept), meta):
+            return same
         self._kept.pop(where, None)
-        body = await get_or_none(self._client, where)
-        if body is None:
-            return None
-        found = orjson.loads(body)
-        if found["metadata"]["uid"] != meta.uid:
-            return None
-        if len(body) <= LONGEST_KEPT:
+        found, body = await self._read(where, meta.uid)
+        if found is not None and len(body) <= LONGEST_KEPT:
             self._kept[where] = attempt, body
             if len(self._kept) > MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
         return found
 
-    async def _read(self, path: str, namespace: str, name: str) -> Json | None:
-        body = await get_or_none(self._client, path.format(namespace, name))
-        found: Json | None = orjson.loads(body) if body is not None else None
-        return found
+    async def _read(self, path: str, uid: str = "") -> tuple[Json | None, bytes]:
+        """The object at the path, and its JSON; None if it is gone, or is another one than that of the UID."""
+        body = await get_or_none(self._client, path) or b""
+        found: Json | None = orjson.loads(body) if body else None
+        is_other = found is not None and uid and found["metadata"]["uid"] != uid
+        return (None, b"") if is_other else (found, body)
 
     def gone(self, key: str) -> None:
         """There is no Workload of this key any longer."""

@@ -6,7 +6,6 @@ from typing import Final, Literal
 
 from api.clock import Clock
 from api.times import rfc3339
-from api.workloads import Workload
 from controllers.multikueue.life.belonging import belonging, find
 from controllers.multikueue.life.decision import CloseGate, DeleteCopy, DeleteJob, EndTurn, OpenGate, There
 from controllers.multikueue.life.seen import Seen
@@ -63,12 +62,12 @@ class Telling:
 
     def _of_workload(self, seen: Seen, type_: Literal["Normal", "Warning"], reason: str, note: str) -> None:
         if seen.workload is not None:
-            self._recorder.event(_reference(seen.workload), type_, reason, ACTION, note)
+            workload = Reference.of(seen.workload.api_version, seen.workload.kind, seen.workload.metadata)
+            self._recorder.event(workload, type_, reason, ACTION, note)
 
     def _of_job(self, seen: Seen, type_: Literal["Normal", "Warning"], reason: str, note: str) -> None:
         if seen.job is not None:
-            meta = seen.job.metadata
-            job = Reference("batch/v1", "Job", meta.namespace, meta.name, meta.uid)
+            job = Reference.of("batch/v1", "Job", seen.job.metadata)
             self._recorder.event(job, type_, reason, ACTION, note)
 
 
@@ -87,8 +86,3 @@ def _is_left(act: DeleteCopy | DeleteJob, seen: Seen, cluster: str) -> bool:
 def _queue(seen: Seen) -> str:
     admission = seen.workload.status.admission if seen.workload is not None else None
     return admission.cluster_queue if admission is not None else ""
-
-
-def _reference(workload: Workload) -> Reference:
-    meta = workload.metadata
-    return Reference(workload.api_version, workload.kind, meta.namespace, meta.name, meta.uid)

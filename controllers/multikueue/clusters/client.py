@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Final
@@ -99,17 +99,19 @@ class WorkerClient(ApiClient):
                 await self._slots.acquire()
         except TimeoutError:
             raise ApiError(0, "Busy", "too many requests to the cluster wait for an answer") from None
+        left = max(0.001, end - loop.time())
         try:
-            return await self._in_time(
-                method,
-                path,
-                query=query,
-                body=body,
-                content_type=content_type,
-                accept=accept,
-                seconds=max(0.001, end - loop.time()),
-                most=most or (MOST_LISTED if is_list else MOST_BYTES),
-            )
+            with self._judged(left):
+                return await super().request(
+                    method,
+                    path,
+                    query=query,
+                    body=body,
+                    content_type=content_type,
+                    accept=accept,
+                    seconds=left,
+                    most=most or (MOST_LISTED if is_list else MOST_BYTES),
+                )
         except LargeAnswerError as error:
             if not is_list:
                 self._line.refuse(error)
@@ -117,31 +119,13 @@ class WorkerClient(ApiClient):
         finally:
             self._slots.release()
 
-    async def _in_time(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, str] | None = None,
-        body: bytes | None = None,
-        content_type: str = JSON,
-        accept: str = JSON,
-        seconds: float,
-        most: int,
-    ) -> bytes:
+    @contextmanager
+    def _judged(self, seconds: float) -> Iterator[None]:
+        """A request inside, with this limit, says how promptly the cluster answers. Its errors get our words."""
         promptness = self._line.promptness
         number = promptness.begins() if seconds <= REQUEST_SECONDS else None
         try:
-            return await super().request(
-                method,
-                path,
-                query=query,
-                body=body,
-                content_type=content_type,
-                accept=accept,
-                seconds=seconds,
-                most=most,
-            )
+            yield
         except ApiError as error:
             raise self._in_our_words(error) from None
         finally:

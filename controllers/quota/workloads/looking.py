@@ -148,8 +148,7 @@ def _states(workload: Workload) -> dict[str, str]:
 
 
 def _reference(workload: Workload) -> Reference:
-    meta = workload.metadata
-    return Reference(workload.api_version, workload.kind, meta.namespace, meta.name, meta.uid)
+    return Reference.of(workload.api_version, workload.kind, workload.metadata)
 
 
 def _action(event: Event) -> str:
