@@ -26,7 +26,7 @@ from controllers.multikueue.life.decision import (
 from controllers.multikueue.life.digests import digest
 from controllers.multikueue.life.seen import Copy, Seen
 
-__all__ = ["is_kept", "lost_mark", "lost_spec"]
+__all__ = ["lost_mark", "lost_spec", "lost_write"]
 
 Json = Mapping[str, Any]
 MARKS: Final = (
@@ -66,13 +66,14 @@ def lost_spec(sent: Json, answer: bytes, *, has_gate: bool) -> str:
     return next((field for field, is_same in same.items() if not is_same), "")
 
 
-def is_kept(act: There, seen: Seen, answer: bytes, term: str) -> bool:
-    """Whether the copy in the answer is as the act wanted it. What comes later does not count: others write, too.
+def lost_write(act: There, seen: Seen, answer: bytes, term: str) -> str:
+    """The field that the act wrote, if the copy in the answer does not have it as it was written; else empty. What
+    comes later does not count: others write, too.
 
     `term`: that of this leader, as copies have it.
     """
     copy = _copy(answer)
-    return copy is None or _shows(act, seen, copy, term)
+    return "" if copy is None else _lost(act, seen, copy, term)
 
 
 def _copy(answer: bytes) -> Copy | None:
@@ -83,20 +84,20 @@ def _copy(answer: bytes) -> Copy | None:
         return None
 
 
-def _shows(act: There, seen: Seen, copy: Copy, term: str) -> bool:
+def _lost(act: There, seen: Seen, copy: Copy, term: str) -> str:
     match act:
         case SetPriority():
-            return seen.workload is None or not has_other_priority(copy, seen.workload)
-        case OpenGate():
-            return copy.gate == "Open"
-        case CloseGate():
-            return copy.gate != "Open"
+            is_other = seen.workload is not None and has_other_priority(copy, seen.workload)
+            return "spec.priority" if is_other else ""
+        case OpenGate() | CloseGate():
+            is_open = copy.gate == "Open"
+            return "status.preemptionGates" if is_open != isinstance(act, OpenGate) else ""
         case FenceCopy():
-            return copy.fenced_by == term
+            return f"metadata.annotations[{FENCED_BY}]" if copy.fenced_by != term else ""
         case Deactivate():
-            return copy.is_true(DEACTIVATION_TARGET)
+            return "status.conditions" if not copy.is_true(DEACTIVATION_TARGET) else ""
         case _:
-            return True
+            return ""
 
 
 def _object(answer: bytes) -> Json:

@@ -41,7 +41,7 @@ class Refusing:
             self._remember(seen, lambda memory: memory.works(cluster))
 
     def changed(self, what: str, seen: Seen, cluster: str, kind: str) -> None:
-        """Another attempt would be changed again: the cluster is out for this attempt. `what`: a field, or a write."""
+        """Another attempt would be changed again: the cluster is out for this attempt. `what`: the field."""
         message = f"the cluster changes the {kind} ({what})"
         self._remember(seen, lambda memory: memory.refused(cluster, "Changed", message))
 

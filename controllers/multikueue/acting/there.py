@@ -15,7 +15,7 @@ from api.times import rfc3339
 from api.workloads import DEACTIVATION_TARGET, Workload
 from controllers.multikueue.acting.groups import Groups
 from controllers.multikueue.acting.identity import Identity
-from controllers.multikueue.acting.keeping import is_kept, lost_mark, lost_spec
+from controllers.multikueue.acting.keeping import lost_mark, lost_spec, lost_write
 from controllers.multikueue.acting.originals import JOB_PATH, WORKLOAD_PATH, Originals
 from controllers.multikueue.acting.refusing import Refusing, Remember
 from controllers.multikueue.acting.telling import Telling
@@ -153,8 +153,8 @@ class ActsThere:
             content_type=MERGE_PATCH,
         )
         cluster.apply_copy(answer)
-        if not is_kept(act, seen, answer, self._identity.term):
-            self._refusing.changed(what, seen, cluster.name, "Workload")
+        if lost := lost_write(act, seen, answer, self._identity.term):
+            self._refusing.changed(lost, seen, cluster.name, "Workload")
         await failpoint(f"multikueue.after_{what}")
 
     def _change(self, act: There, seen: Seen) -> tuple[str, str, Json]:
@@ -206,7 +206,7 @@ class ActsThere:
             content_type=APPLY_PATCH,
         )
         cluster.apply_copy(answer)
-        if not is_kept(act, seen, answer, self._identity.term):
+        if lost_write(act, seen, answer, self._identity.term):
             raise ApiError(0, "Changed", "the cluster takes the condition off again")  # less and less often
 
     # ---- Jobs

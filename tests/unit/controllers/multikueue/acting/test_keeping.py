@@ -139,18 +139,22 @@ async def test_a_job_without_its_marks_puts_the_cluster_out_and_does_not_stay(
 @pytest.mark.parametrize(
     ("act", "change", "what"),
     [
-        (SetPriority, lambda body: body[SPEC].update(priority=7), "priority"),
+        (SetPriority, lambda body: body[SPEC].update(priority=7), "spec.priority"),
         (
             lambda uid, version: OpenGate(uid, version, until=0),
             lambda body: body["status"]["preemptionGates"][0].update(position="Closed"),
-            "gate",
+            "status.preemptionGates",
         ),
         (
             lambda uid, version: CloseGate(uid, version, why=""),
             lambda body: body["status"]["preemptionGates"][0].update(position="Open"),
-            "closing",
+            "status.preemptionGates",
         ),
-        (FenceCopy, lambda body: body[META]["annotations"].pop(FENCED_BY), "fence"),
+        (
+            FenceCopy,
+            lambda body: body[META]["annotations"].pop(FENCED_BY),
+            f"metadata.annotations[{FENCED_BY}]",
+        ),
     ],
 )
 @pytest.mark.parametrize("changes", [True, False])
