@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 import msgspec
+import pytest
 
+from api.checks import AdmissionCheck, MultiKueueCluster, MultiKueueConfig
 from api.clock import SYSTEM_CLOCK
+from api.multikueue import CONTROLLER_NAME
 from api.plans import PREEMPTOR_KIND
+from controllers.multikueue.clusters.sources import KubeconfigSecret
 from controllers.multikueue.leading import Leading
 from controllers.multikueue.metrics import OF_CLUSTERS
 from kube.errors import ApiError
-from runtime.mirror.resources import PLANS
+from runtime.mirror.resources import ADMISSION_CHECKS, PLANS
+from tests.kit.apiserver import Api
 from tests.kit.held import entries
 from tests.kit.waiting import until
+from tests.unit.controllers.multikueue.connections_stage import Here, quick, workers
 from tests.unit.controllers.multikueue.dispatching_stage import (
     JOBS,
     TURNS,
@@ -27,6 +33,8 @@ from tests.unit.controllers.multikueue.dispatching_stage import (
     workload,
 )
 from tests.unit.controllers.multikueue.test_leading import BLOCKED, GATED, SETTINGS, Manager
+
+__all__ = ["quick", "workers"]  # fixtures
 
 ROUNDS: Final = 4
 PATIENCE_SECONDS: Final = 10.0
@@ -134,7 +142,10 @@ def _cost(name: str, queue: str) -> Json:
 
 
 def held(stage: Manager) -> Counter[str]:
-    found = entries(stage.leading, stage.reports, stage.mirrors, stage.hooks, but=(Followed, Manager))
+    return growing(entries(stage.leading, stage.reports, stage.mirrors, stage.hooks, but=(Followed, Manager)))
+
+
+def growing(found: Counter[str]) -> Counter[str]:
     return Counter({path: count for path, count in found.items() if path not in BOUNDED and count})
 
 
@@ -164,3 +175,34 @@ async def test_nothing_is_left_of_workloads_queues_and_clusters_that_have_gone()
             await until(lambda: not held(stage) - before, PATIENCE_SECONDS)
         assert not held(stage) - before, "entries that have come"
     assert not series() & {f"{side}{number}" for side in "ab" for number in range(ROUNDS)}
+
+
+@pytest.mark.usefixtures("quick")
+async def test_nothing_is_left_of_connections_checks_and_configs_that_have_gone(workers: Any) -> None:
+    """Some never had a kubeconfig, some had a bad one, and some were connected."""
+    worker, here = await workers("worker"), Here()
+    names = [f"cluster-{number}" for number in range(ROUNDS * 2)]
+
+    def now() -> Counter[str]:
+        return growing(entries(here.clusters, here.known, here.hooks, but=(Api, Here)))
+
+    async with here.running():
+        before = now()
+        for number, name in enumerate(names):
+            parameters = {"apiGroup": "kueue.x-k8s.io", "kind": "MultiKueueConfig", "name": name}
+            spec = {"controllerName": CONTROLLER_NAME, "parameters": parameters}
+            here.put(AdmissionCheck, {"metadata": {"name": name}, "spec": spec}, ADMISSION_CHECKS.path)
+            here.put(MultiKueueConfig, {"metadata": {"name": name}, "spec": {"clusters": [name]}})
+            if number % 4 == 0:
+                here.join(name, worker)
+                await here.says(name, "Active")
+            else:
+                here.secret(name, b"no kubeconfig")
+                here.cluster(name, **({} if number % 2 else {"kubeConfig": {"location": "missing"}}))
+                await here.says(name, "BadKubeConfig")
+            for kind in (MultiKueueCluster, KubeconfigSecret, MultiKueueConfig, AdmissionCheck):
+                here.remove(kind, name)
+        with suppress(TimeoutError):
+            await until(lambda: not now() - before, PATIENCE_SECONDS)
+        assert not now() - before, "entries that have come"
+    assert not series() & set(names)
