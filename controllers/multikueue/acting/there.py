@@ -49,6 +49,8 @@ __all__ = ["ActsThere"]
 Json = dict[str, Any]
 FIELD_MANAGER: Final = "reprieve-multikueue"
 MESSAGE: Final = 32_000
+GONE: Final = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
+"""Answers to a deletion: 409, if another object has the name by now."""
 
 
 class ActsThere:
@@ -311,7 +313,7 @@ class ActsThere:
         try:
             answer = await _remove(path.format(thing.namespace, thing.name), act.uid, cluster)
         except ApiError as error:
-            if error.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
+            if error.status not in GONE:
                 raise
             answer = b"{}"
         await failpoint("multikueue.after_deletion")
@@ -320,7 +322,11 @@ class ActsThere:
     async def _take_back(self, path: str, answer: bytes, cluster: Connection) -> None:
         """Delete what was made just now: without its marks it would not be seen again."""
         meta = metadata_in(answer)
-        await _remove(path.format(meta.namespace, meta.name), meta.uid, cluster)
+        try:
+            await _remove(path.format(meta.namespace, meta.name), meta.uid, cluster)
+        except ApiError as error:
+            if error.status not in GONE:
+                raise
 
     # ---- common
 

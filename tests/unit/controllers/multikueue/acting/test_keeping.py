@@ -178,3 +178,10 @@ async def test_a_deactivation_that_is_taken_back_is_a_failure(stage: Acting) -> 
     policy(stage.api, lambda body: body["status"].pop("conditions"))
     with pytest.raises(ApiError, match="takes the condition off"):
         await stage.act(Deactivate(*stage.version(), message="Preempted"))
+
+
+async def test_what_has_no_marks_and_is_gone_already_is_not_made_again(stage: Acting) -> None:
+    policy(stage.api, lambda body: body[META]["labels"].pop(ORIGIN_LABEL))
+    stage.refuse("DELETE", ApiError(404, "NotFound", ""))
+    await stage.act(CreateCopy(has_gate=True))
+    assert stage.memory.out["a"].reason == "Changed"
