@@ -1,7 +1,7 @@
 """PodGroups of other projects, as far as reprieve reads them. Nothing is written to them.
 
 Sources: `scheduling.x-k8s.io/v1alpha1` of kubernetes-sigs/scheduler-plugins, `scheduling.volcano.sh/v1beta1` of
-Volcano, and `scheduling.k8s.io/v1beta1` of Kubernetes (KEP-4671, KEP-5710).
+Volcano, and `scheduling.k8s.io` of Kubernetes (KEP-4671, KEP-5710).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from api.meta import Condition, ObjectMeta, Struct
 __all__ = [
     "COSCHEDULING",
     "NATIVE",
+    "NATIVE_VERSIONS",
     "VOLCANO",
     "CoschedulingPodGroup",
     "NativePodGroup",
@@ -25,6 +26,8 @@ __all__ = [
 COSCHEDULING: Final = "scheduling.x-k8s.io/v1alpha1"
 VOLCANO: Final = "scheduling.volcano.sh/v1beta1"
 NATIVE: Final = "scheduling.k8s.io/v1beta1"
+NATIVE_VERSIONS: Final = ("scheduling.k8s.io/v1", NATIVE)
+"""The newest first. What is read of them is the same."""
 
 
 class Phase(Struct):
@@ -69,9 +72,16 @@ class NativeStatus(Struct):
     conditions: list[Condition] | None = None
 
 
+class NativeSpec(PodGroupSpec, kw_only=True):
+    """The spec of a PodGroup of Kubernetes. Ours has its shape: see `api.groups`."""
+
+    parent_composite_pod_group_name: str | None = None
+    """The CompositePodGroup that the group is a part of, if it is of any (gate CompositePodGroup)."""
+
+
 class NativePodGroup(Struct, kw_only=True):
-    """PodGroup of Kubernetes. Ours has the shape of its spec: see `api.groups`."""
+    """PodGroup of Kubernetes."""
 
     metadata: ObjectMeta
-    spec: PodGroupSpec
+    spec: NativeSpec
     status: NativeStatus | None = None

@@ -18,6 +18,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
+from http import HTTPStatus
 from typing import Final, Generic, Protocol, TypeVar
 
 import msgspec
@@ -106,6 +107,8 @@ class Resource(Generic[T]):
     optional: bool = False
     """Nobody waits for it: a cluster may not serve it, and an older role may not allow to read it."""
     label_selector: str = ""
+    older: tuple[str, ...] = ()
+    """The paths of older versions of the API, the newest first: the first one that is served counts."""
 
     def query(self, **parameters: str) -> dict[str, str]:
         """The URL parameters of a request, without empty parameters."""
@@ -155,6 +158,8 @@ class Reflector(Generic[T]):
         self._cluster = client.cluster
         self._timing = timing or Timing()
         self._clock = clock
+        self._path = resource.path
+        """The path that the last list came from."""
         self._retry = Retry(self._timing.backoff)
         self._decoding = Decoding(resource.type)
         self._heard = clock.monotonic()
@@ -264,7 +269,7 @@ class Reflector(Generic[T]):
         token, began = "", self._clock.monotonic()
         while True:
             query = self._resource.query(**{"limit": str(self._resource.page), "continue": token})
-            body = await self._client.request("GET", self._resource.path, query=query, seconds=LIST_SECONDS)
+            body = await (self._get(self._path, query) if token else self._first_page(query))
             meta, items = self._decoding.page(body, partial(self._unreadable, keys))
             breath = Breath()
             for item in items:
@@ -288,6 +293,21 @@ class Reflector(Generic[T]):
             objects=len(keys),
             resource_version=meta.resource_version,
         )
+
+    async def _first_page(self, query: Mapping[str, str]) -> bytes:
+        """The first page, in the newest version of the API that is served."""
+        *newer, oldest = self._resource.path, *self._resource.older
+        for self._path in newer:
+            try:
+                return await self._get(self._path, query)
+            except ApiError as error:
+                if error.status != HTTPStatus.NOT_FOUND:
+                    raise
+        self._path = oldest
+        return await self._get(oldest, query)
+
+    async def _get(self, path: str, query: Mapping[str, str]) -> bytes:
+        return await self._client.request("GET", path, query=query, seconds=LIST_SECONDS)
 
     def _unreadable(self, keys: set[Key], raw: msgspec.Raw, error: Exception) -> None:
         """The object is in the list, so its key is added to `keys`."""
@@ -326,9 +346,7 @@ class Reflector(Generic[T]):
 
     async def _read(self, query: Mapping[str, str]) -> None:
         """Apply the events of one stream."""
-        async with self._client.stream(
-            self._resource.path, query=query, read_seconds=self._timing.silent
-        ) as stream:
+        async with self._client.stream(self._path, query=query, read_seconds=self._timing.silent) as stream:
             self._heard, self._interrupted = self._clock.monotonic(), None
             batches = lines(stream.iter_any())
             if wait := self._timing.delay():

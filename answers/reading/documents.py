@@ -67,6 +67,8 @@ class Kind(NamedTuple):
     """What messages call it, if a kind of another API group has the same name. By default its kind."""
     one: One | None = None
     """The only object of the kind that matters. By default all do."""
+    newer: tuple[str, ...] = ()
+    """Newer versions of the kind. A live cluster is asked for this one only if it serves none of them."""
 
 
 class Name(Struct):

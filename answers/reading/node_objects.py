@@ -21,7 +21,7 @@ from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.devices import DeviceClass
 from api.foreign_groups import (
     COSCHEDULING,
-    NATIVE,
+    NATIVE_VERSIONS,
     VOLCANO,
     CoschedulingPodGroup,
     NativePodGroup,
@@ -86,6 +86,12 @@ GROUPING_KINDS: Final[Mapping[tuple[str, str], Kind]] = {
     ("apps/v1", "StatefulSet"): Kind(OwningStatefulSet, True),
 }
 """Kinds that say whether pods belong together. Pods tell most of it without them."""
+NATIVE_KINDS: Final[Mapping[tuple[str, str], Kind]] = {
+    (version, "PodGroup"): Kind(
+        NativePodGroup, True, check_native_group, "PodGroup.scheduling.k8s.io", newer=NATIVE_VERSIONS[:place]
+    )
+    for place, version in enumerate(NATIVE_VERSIONS)
+}
 PLAN: Final = (API_VERSION, "PreemptionPlan")
 HELPFUL: Final = frozenset([*GROUPING_KINDS, *SCALED_KINDS, LEASE, PLAN])
 """Kinds without which there is an answer, too."""
@@ -100,7 +106,7 @@ class NodeObjects(Reader):
         ("v1", "Namespace"): Kind(Namespace, False),
         ("v1", "Pod"): Kind(Pod, True, check_pod),
         (API_VERSION, "PodGroup"): Kind(PodGroup, True, check_group),
-        (NATIVE, "PodGroup"): Kind(NativePodGroup, True, check_native_group, "PodGroup.scheduling.k8s.io"),
+        **NATIVE_KINDS,
         (COSCHEDULING, "PodGroup"): Kind(
             CoschedulingPodGroup, True, check_created, "PodGroup.scheduling.x-k8s.io"
         ),

@@ -16,7 +16,7 @@ from answers.reading.node_objects import NodeObjects
 from answers.reading.planes import Planes
 from answers.reading.strangers import misspelled, other_version
 from answers.submission import Submission, Submitted
-from api.foreign_groups import COSCHEDULING, NATIVE, VOLCANO
+from api.foreign_groups import COSCHEDULING, NATIVE_VERSIONS, VOLCANO
 from api.foreign_owners import OwnerObject
 from api.groups import PodGroup
 from api.kueue import API_VERSION as QUOTA_VERSION
@@ -46,7 +46,7 @@ __all__ = ["ClusterObjects", "SubmissionReader", "complete"]
 
 LABELLED_AS_PODS = ("Job", "ReplicationController")
 """Kinds that get the labels of their template if they have none themselves: see `schema.defaults.rows`."""
-GROUPS_OF_OTHERS = ((NATIVE, "PodGroup"), (COSCHEDULING, "PodGroup"), (VOLCANO, "PodGroup"))
+GROUPS_OF_OTHERS = tuple((version, "PodGroup") for version in (*NATIVE_VERSIONS, COSCHEDULING, VOLCANO))
 UIDS = UUID("abe7076f-9e27-4a98-89cc-e905f81f36fb")
 """Objects that are submitted have UIDs that come from their names, so that answers are the same each time."""
 

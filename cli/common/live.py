@@ -69,6 +69,8 @@ async def _read(files: str, connection: Connection, reader: Reader) -> dict[tupl
         pages = _Pages(client, reader)
 
         async def read(version: str, kind: str) -> None:
+            if any(kind in found[newer] for newer in kinds[version, kind].newer):
+                return
             if kind not in found[version]:
                 if version == QUOTA and (other := await other_version(client, version, kind)):
                     said = f"the API server has {kind} of {other} only, and {version} is read"

@@ -10,7 +10,7 @@ from api.devices import DeviceClass
 from api.dispatch import DispatchPlan
 from api.foreign_groups import (
     COSCHEDULING,
-    NATIVE,
+    NATIVE_VERSIONS,
     VOLCANO,
     CoschedulingPodGroup,
     NativePodGroup,
@@ -98,8 +98,9 @@ COSCHEDULING_GROUPS: Final = Resource(
 VOLCANO_GROUPS: Final = Resource(
     "podgroups.scheduling.volcano.sh", f"/apis/{VOLCANO}/podgroups", VolcanoPodGroup, optional=True
 )
+NATIVE_PATHS: Final = tuple(f"/apis/{each}/podgroups" for each in NATIVE_VERSIONS)
 NATIVE_GROUPS: Final = Resource(
-    "podgroups.scheduling.k8s.io", f"/apis/{NATIVE}/podgroups", NativePodGroup, optional=True
+    "podgroups.scheduling.k8s.io", NATIVE_PATHS[0], NativePodGroup, optional=True, older=NATIVE_PATHS[1:]
 )
 
 

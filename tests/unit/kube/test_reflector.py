@@ -472,3 +472,45 @@ async def test_views_follow_what_is_served_and_share_reflectors() -> None:
             assert late.fault() is None
     assert [len(store) for store in stores] == [1, 1, 1]
     assert not answers[PODS.path]
+
+
+@pytest.mark.parametrize("newest_is_served", [True, False])
+async def test_the_newest_version_that_is_served_is_listed_and_watched(newest_is_served: bool) -> None:
+    script, asked = Script(), list[tuple[str, bool]]()
+    newest, older = "/apis/example.com/v1/things", "/apis/example.com/v1beta1/things"
+
+    async def route(request: web.Request) -> web.StreamResponse:
+        is_watch = request.query.get("watch") == "true"
+        asked.append((request.path, is_watch))
+        if request.path == newest and not newest_is_served:
+            return await script.json(status(404, "NotFound"), code=404)(request)
+        if is_watch:
+            return await script.stream(event("ADDED", pod_json("b", 11)))(request)
+        return await script.json(page([pod_json("a", 1)], 10))(request)
+
+    script.lists, script.watches = [route] * 2, [route]
+    store = Store()
+    async with faulty_server(script) as client:
+        things = Resource("things", newest, Pod, optional=True, older=(older,))
+        async with beside(Reflector(client, things, store, timing=QUICK).run()):
+            await until(lambda: versions(store) == {"a": "1", "b": "11"})
+    there = newest if newest_is_served else older
+    tried = [] if newest_is_served else [(newest, False)]
+    assert asked == [*tried, (there, False), (there, True)]
+    assert "refused 1" not in store.log
+
+
+async def test_a_resource_is_absent_if_no_version_is_served() -> None:
+    script = Script()
+    missing = script.json(status(404, "NotFound"), code=404)
+    script.lists = [missing, missing, missing, script.json(page([pod_json("a", 1)], 10))]
+    store = Store()
+    async with faulty_server(script) as client:
+        things = Resource(
+            "things", "/apis/example.com/v1/things", Pod, older=("/apis/example.com/v1beta1/things",)
+        )
+        reflector = Reflector(client, things, store, timing=QUICK)
+        async with beside(reflector.run()):
+            await until(lambda: store.log[:1] == ["refused 1"])
+            await until(lambda: bool(store.held))
+            assert reflector.refusal is None

@@ -333,3 +333,10 @@ def test_any_value_anywhere_is_read_or_refused(value: object, path: str) -> None
         objects.picture()
     except InputError as caught:
         assert str(caught).startswith("line")  # noqa: PT017 - both ways out are right
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+def test_a_group_of_kubernetes_is_read_in_either_version(version: str) -> None:
+    group = GROUP | {"apiVersion": f"scheduling.k8s.io/{version}"}
+    _, snapshot = load(json.dumps(group))
+    assert snapshot.group_keys == [("default", "podgroups.scheduling.k8s.io:g")]

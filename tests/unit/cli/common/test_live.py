@@ -145,3 +145,33 @@ def test_an_older_version_of_queues_is_named(
         f"Not read: the API server has ClusterQueue of {OLD} only, and kueue.x-k8s.io/v1beta2 is read"
     ]
     assert OLD in planes.picture().without_quota
+
+
+@pytest.mark.parametrize(
+    ("versions", "read"),
+    [(["v1", "v1beta1"], ["v1"]), (["v1beta1"], ["v1beta1"]), (["v1"], ["v1"]), ([], [])],
+)
+def test_groups_of_kubernetes_are_read_once_in_the_newest_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, versions: list[str], read: list[str]
+) -> None:
+    server, config = OldKueue(), tmp_path / "config"
+    config.touch()
+    server.paths.clear()
+    for each in versions:
+        version = f"scheduling.k8s.io/{each}"
+        group = {
+            "metadata": {"name": each, "namespace": "a"},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}},
+        }
+        server.paths[f"/apis/{version}"] = {"resources": [{"name": "podgroups", "kind": "PodGroup"}]}
+        server.paths[f"/apis/{version}/podgroups"] = {
+            "metadata": {},
+            "kind": "PodGroupList",
+            "apiVersion": version,
+            "items": [group],
+        }
+    monkeypatch.setattr(ApiClient, "connect", lambda *_, **__: server)
+    objects = NodeObjects()
+    read_cluster(objects, Connection(str(config)))
+    found = [name for _, name in objects.picture().snapshot.group_keys]
+    assert found == [f"podgroups.scheduling.k8s.io:{each}" for each in read]
