@@ -11,9 +11,17 @@ from api.backoff import Backoff
 from api.disruption import COST_MOST, BudgetPolicy, DaemonSetPods, ScoreTerm, check_terms
 from api.owner_annotations import ByOwner
 from api.validation import FieldError
-from controllers.gangs.lifecycle.settings import Confirmation, GatesMode, PartialGangs, PiecesRule, Settings
+from controllers.gangs.lifecycle.settings import (
+    Confirmation,
+    GatesMode,
+    NativeGroups,
+    PartialGangs,
+    PiecesRule,
+    Settings,
+)
 from controllers.gangs.planning.exclusions import EXCLUSION_SECONDS
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration
+from nodes.groups.forms import ALL_PREEMPTING, PREEMPTING, Sources
 from nodes.search.decision import BUDGET, EFFORT_PER_MILLISECOND, MILLISECONDS, Limits
 from nodes.state.costs import CostRules
 from runtime.plans.plan_retention import Retention
@@ -92,6 +100,9 @@ class PlanningConfiguration(Section):
     gates: when the scheduling gate reprieve.dev/gang is removed from a gang's members. Gathering: when minCount members
     exist. UntilPlanned: when our model has found a place for the gang. Off: at once, and the webhook adds no gate. The
     webhooks read this setting from their own Configuration file.
+    nativeGroups: what is done for gangs whose PodGroup is of Kubernetes' own kind (scheduling.k8s.io). Drive: pods are
+    evicted and room is reserved for them as for ours, and kube-scheduler finds the room free. Off: kube-scheduler alone
+    plans for them. The webhooks read this setting from their own Configuration file, too.
     partialGangs: what becomes of a gang that never ran whole and has members bound. Release: they are evicted, so that
     their room serves others; their controllers create them again, and the gang waits as a whole. docs/nodes.md says
     when this is not done. Keep: they stay, and an event says so.
@@ -119,6 +130,7 @@ class PlanningConfiguration(Section):
     in_vain_seconds: Seconds = 1800
     exclusion_seconds: Seconds = EXCLUSION_SECONDS
     gates: GatesMode = "Gathering"
+    native_groups: NativeGroups = "Off"
     partial_gangs: PartialGangs = "Release"
     partial_gang_seconds: Seconds = 120
     scheduler_configuration: FilePath | None = None
@@ -134,6 +146,10 @@ class PlanningConfiguration(Section):
             untried_seconds=self.confirmation_seconds,
             partial_seconds=self.partial_gang_seconds,
         )
+
+    def preempting(self) -> Sources:
+        """Sources of other programs whose gangs ask for room as one."""
+        return PREEMPTING if self.native_groups == "Off" else ALL_PREEMPTING
 
     def pieces(self) -> PiecesRule:
         """What becomes of gangs in pieces."""

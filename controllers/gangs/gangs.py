@@ -319,4 +319,5 @@ def _members_seen(roster: Roster, key: GroupKey) -> MembersSeen | None:
         domain=domain.value if domain is not None else "",
         astray=domain.astray if domain is not None else "",
         has_run=group is not None and has_run(group),
+        not_tried=roster.why_not_tried(key),
     )

@@ -35,7 +35,13 @@ class Known:
         self.scheduler: Final = load(path) if path is not None else SchedulerConfiguration()
         check_scheduler(configuration, self.scheduler)
         self.clock: Final = clock
-        watched = WatchedTables(views, configuration.costs(), self.scheduler.profiles, groups.by_owner)
+        watched = WatchedTables(
+            views,
+            configuration.costs(),
+            self.scheduler.profiles,
+            groups.by_owner,
+            configuration.preempting(),
+        )
         roster = Roster(watched.tables)
         self.promises: Final = Promises(watched.tables, roster, clock)
         self.plans: Final[View[PreemptionPlan]] = views.watch(PLANS, self.promises.stored)

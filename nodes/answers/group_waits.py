@@ -122,7 +122,7 @@ def why_group_waits(
             tried_again="When it is created.",
         )  # fmt: skip
     gang = group.spec.scheduling_policy.gang
-    if is_foreign(key[1]) and (gang is None or not may_ask(key[1])):
+    if is_foreign(key[1]) and (gang is None or not may_ask(key[1], snapshot.preempting)):
         return _foreign(name, members, pods)
     if gang is None:
         return _basic(name, members, pods)

@@ -26,12 +26,15 @@ from api.groups import (
 )
 from api.meta import Condition, ObjectMeta, OwnerReference
 from api.priority import group_priority
-from nodes.groups.keys import COSCHEDULING, SEPARATOR, VOLCANO, is_foreign, is_owned, source_of
+from nodes.groups.keys import COSCHEDULING, NATIVE, SEPARATOR, VOLCANO, is_foreign, is_owned, source_of
 from nodes.groups.owners import is_its_owners, owner_name
 
 __all__ = [
+    "ALL_PREEMPTING",
     "HIGHEST",
+    "PREEMPTING",
     "ObjectName",
+    "Sources",
     "asking",
     "by_its_pods",
     "comes_from_elsewhere",
@@ -52,9 +55,13 @@ RAN: Final = PodGroupStatus(
     conditions=[Condition(type=INITIALLY_SCHEDULED, status="True", reason="Scheduled", message="")]
 )
 """What our own PodGroup says once it has run whole."""
-PREEMPTING: Final = frozenset({COSCHEDULING, VOLCANO})
-"""Sources whose gangs ask for room as one. Kubernetes' scheduler plans for native gangs itself."""
-OFTEN_ELSEWHERE: Final = frozenset({VOLCANO})
+Sources = frozenset[str]
+"""See `nodes.groups.keys.source_of`."""
+PREEMPTING: Final[Sources] = frozenset({COSCHEDULING, VOLCANO})
+"""Sources whose gangs ask for room as one, whatever the configuration says."""
+ALL_PREEMPTING: Final[Sources] = PREEMPTING | {NATIVE}
+"""The same if native gangs ask, too. Otherwise Kubernetes' scheduler alone plans for them."""
+OFTEN_ELSEWHERE: Final = frozenset({VOLCANO, NATIVE})
 """Those of them that have a scheduler of their own. A gang counts once the one that its pods name has called us."""
 
 
@@ -113,15 +120,15 @@ def of_owner(owner: OwnerReference, meta: ObjectMeta, name: str, minimum: int) -
     return form_of(its, name, owner.api_version, minimum=minimum)
 
 
-def asking(group: PodGroup | None) -> PodGroup | None:
+def asking(group: PodGroup | None, sources: Sources = PREEMPTING) -> PodGroup | None:
     """The group, if its priority and policies replace those of its pods when they preempt.
 
-    So it is with ours, and with a gang of another kind that we plan for.
+    So it is with ours, and with a gang of another kind that we plan for. `sources`: of these.
     """
     if group is None or not is_foreign(group.metadata.name):
         return group
     is_gang = group.spec.scheduling_policy.gang is not None
-    return group if is_gang and may_ask(group.metadata.name) else None
+    return group if is_gang and may_ask(group.metadata.name, sources) else None
 
 
 def by_its_pods(group: PodGroup) -> bool:
@@ -139,9 +146,9 @@ def victim_priority(group: PodGroup, lowest: int | None, classes: Mapping[str, P
     return min(own, lowest) if counts and lowest is not None else own
 
 
-def may_ask(name: str) -> bool:
-    """Whether a group of this name may ask for room as one, if it is a gang."""
-    return not is_foreign(name) or is_owned(name) or source_of(name) in PREEMPTING
+def may_ask(name: str, sources: Sources = PREEMPTING) -> bool:
+    """Whether a group of this name may ask for room as one, if it is a gang. `sources`: those whose gangs may."""
+    return not is_foreign(name) or is_owned(name) or source_of(name) in sources
 
 
 def comes_from_elsewhere(name: str) -> bool:

@@ -16,6 +16,7 @@ __all__ = [
     "VOLCANO",
     "foreign_name",
     "is_foreign",
+    "is_native",
     "is_owned",
     "named_by",
     "short_name",
@@ -49,6 +50,11 @@ def named_by(name: str, uid: str) -> str:
 def is_foreign(name: str) -> bool:
     """Whether the name is that of a group of another kind."""
     return SEPARATOR in name
+
+
+def is_native(name: str) -> bool:
+    """Whether the name is that of a group of kube-scheduler's own kind."""
+    return source_of(name) == NATIVE
 
 
 def is_owned(name: str) -> bool:

@@ -7,13 +7,20 @@ from typing import Final
 from msgspec.structs import replace
 
 from api.core import Pod
-from api.foreign_groups import NATIVE, NativePodGroup
-from api.groups import DisruptionMode, Empty, PodGroup, PodGroupSpec, PodGroupStatus
+from api.foreign_groups import NATIVE, NativePodGroup, NativeSpec
+from api.groups import (
+    INITIALLY_SCHEDULED,
+    DisruptionMode,
+    Empty,
+    PodGroup,
+    PodGroupSpec,
+    PodGroupStatus,
+)
 from nodes.groups import keys
 from nodes.groups.forms import HIGHEST
 from nodes.groups.keys import foreign_name
 
-__all__ = ["SOURCE", "form", "name_of"]
+__all__ = ["SOURCE", "form", "name_of", "part_of"]
 
 SOURCE: Final = keys.NATIVE
 
@@ -29,14 +36,26 @@ def form(group: NativePodGroup) -> PodGroup:
 
     Without the gate of KEP-5710 the API server drops disruptionMode and the priority. A group without the first goes
     whole: nobody has said that it may be broken. Without a priority or a class, its pods say the priority.
+
+    No form says that the gang has run: the scheduler writes that before the bindings. Bound pods tell it.
     """
-    conditions = group.status.conditions if group.status is not None else None
+    conditions = [
+        each
+        for each in (group.status.conditions if group.status is not None else None) or ()
+        if (each.type, each.status) != (INITIALLY_SCHEDULED, "True")
+    ]
     return PodGroup(
         api_version=NATIVE,
         metadata=replace(group.metadata, name=foreign_name(SOURCE, group.metadata.name)),
         spec=_completed(group.spec),
         status=PodGroupStatus(conditions=conditions) if conditions else None,
     )
+
+
+def part_of(group: PodGroup) -> str:
+    """The name of the CompositePodGroup that the group is a part of; empty if it is of none."""
+    spec = group.spec
+    return (spec.parent_composite_pod_group_name or "") if isinstance(spec, NativeSpec) else ""
 
 
 def _completed(spec: PodGroupSpec) -> PodGroupSpec:

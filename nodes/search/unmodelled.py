@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 
 from api import unmodelled
 from api.plans import PreemptionPlanSpec
+from nodes.filters.gang_scheduling import NATIVE
 from nodes.filters.inter_pod_affinity import AFFINITY
 from nodes.filters.node_volume_limits import LIMITS
 from nodes.filters.registry import FILTERS, LOCAL, POD_FILTERS, STRICTER
 from nodes.filters.taint_toleration import REASON as TAINTED
 from nodes.filters.taint_toleration import TaintToleration
+from nodes.groups.forms import asking
+from nodes.groups.keys import is_native
 from nodes.search.cluster import Cluster
 from nodes.search.devices import Devices
 from nodes.search.neighbours.kinds import Kinds, on_nodes
@@ -70,6 +73,8 @@ def not_modelled(
     snapshot = cluster.snapshot
     classes = {int(row) for row in snapshot.pod_class[list(members)]}
     names = {name for row in classes if (each := snapshot.classes[row]) for name in each.unmodelled}
+    if _is_driven(cluster):
+        names.discard(NATIVE)
     if placed is not None:
         names -= STRICTER
     names.update(_between(cluster, members, gone, placed))
@@ -83,6 +88,16 @@ def not_modelled(
     names.update(_in_unknown_namespaces(snapshot, members))
     names.update(_unknown_budgets(cluster, gone))
     return sorted(names)
+
+
+def _is_driven(cluster: Cluster) -> bool:
+    """Whether the preemptor is a gang of the scheduler's own kind, and we plan for it: then filter offers its members
+    their nodes, and the scheduler finds free room there."""
+    snapshot, row = cluster.snapshot, cluster.preemptor.group
+    group = snapshot.groups[row] if row >= 0 else None
+    return (
+        group is not None and is_native(group.metadata.name) and asking(group, snapshot.preempting) is group
+    )
 
 
 def _meet_taints(cluster: Cluster, members: Collection[int]) -> bool:

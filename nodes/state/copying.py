@@ -58,6 +58,7 @@ def copy_columns(tables: Tables) -> Snapshot:
         label_budget=tables.label_sets.only.array[: len(tables.label_sets.sets)].copy(),
         budgets=tables.budgets.rows.copy(),
         profiles=tables.profiles,
+        preempting=groups.preempting,
         backed_by_devices=frozenset(tables.backed.values()),
         priority_classes=MappingProxyType(tables.priority_classes.copy()),
         costs=tables.costs,

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from nodes.groups.forms import PREEMPTING
 from nodes.state.columns.paged import Pages
 from nodes.state.costs import CostRules
 
@@ -138,6 +139,9 @@ class Snapshot:
 
     profiles: Profiles = field(default_factory=dict)
     """What the filters of schedulers do, if it is not the default."""
+
+    preempting: frozenset[str] = PREEMPTING
+    """Sources whose gangs ask for room as one: see `nodes.groups.forms`."""
 
     backed_by_devices: frozenset[str] = frozenset()
     """Extended resources that a DeviceClass backs. A node without them in its allocatable may have devices for them."""

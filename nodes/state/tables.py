@@ -15,6 +15,7 @@ from api.owner_annotations import ByOwner
 from api.storage import CSINode
 from nodes.filters.pod_volumes import PodVolumes, claims_of
 from nodes.filters.profile import Profiles
+from nodes.groups.forms import PREEMPTING, Sources
 from nodes.groups.keys import foreign_name
 from nodes.groups.registry import OBJECTS, ForeignGroup
 from nodes.state.columns.class_table import ClassTable
@@ -55,9 +56,10 @@ class Tables:
         by_owner: ByOwner = "Victims",
         *,
         is_complete: bool = False,
+        preempting: Sources = PREEMPTING,
     ) -> None:
         """`profiles`: what the schedulers' filters do, if it is not the default. `by_owner`: see `nodes.groups`.
-        `is_complete`: storage that is not there does not exist.
+        `is_complete`: storage that is not there does not exist. `preempting`: sources whose gangs ask for room as one.
         """
         self.costs = costs or CostRules()
         self.profiles: Final = profiles
@@ -65,8 +67,8 @@ class Tables:
         """Grows with every change that could change a decision: see `Snapshot.version`."""
         self.resources = Resources()
         self.nodes = NodeTable(self.resources)
-        self.owners = OwnerGroups(by_owner, lambda uid: self.pods.controller_of(uid))
-        self.groups = GroupTable(self.owners.form)
+        self.owners = OwnerGroups(by_owner, lambda uid: self.pods.controller_of(uid), preempting)
+        self.groups = GroupTable(self.owners.form, preempting)
         self.budgets = BudgetTable()
         self.label_sets = LabelSets(self.budgets)
         self.classes = ClassTable(self.resources)

@@ -12,6 +12,7 @@ from api.meta import ObjectMeta
 from api.owner_annotations import ByOwner
 from kube.reflector import HasMetadata, Resource
 from nodes.filters.profile import Profiles
+from nodes.groups.forms import PREEMPTING, Sources
 from nodes.groups.kinds.kind import Kind
 from nodes.groups.kinds.table import OWNERS
 from nodes.groups.registry import OBJECTS
@@ -71,9 +72,10 @@ class WatchedTables:
         costs: CostRules | None = None,
         profiles: Profiles = NO_PROFILES,
         by_owner: ByOwner = "Victims",
+        preempting: Sources = PREEMPTING,
     ) -> None:
-        """`costs`, `profiles` and `by_owner`: see `Tables`."""
-        self.tables = tables = Tables(costs, profiles, by_owner, is_complete=True)
+        """`costs`, `profiles`, `by_owner` and `preempting`: see `Tables`."""
+        self.tables = tables = Tables(costs, profiles, by_owner, is_complete=True, preempting=preempting)
         self.nodes = views.watch(NODES, _Kept(tables.upsert_node, lambda _, name: tables.delete_node(name)))
         self.pods = views.watch(PODS, _Kept(tables.upsert_pod, tables.delete_pod))
         self.budgets = views.watch(BUDGETS, _Kept(tables.upsert_budget, tables.delete_budget))

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from controllers.gangs.lifecycle.effects import Effect, SayAstray, SayScheduled, Wake
+from controllers.gangs.lifecycle.effects import CannotSchedule, Effect, SayAstray, SayScheduled, Wake
 from controllers.gangs.lifecycle.judging import after_bound
 from controllers.gangs.lifecycle.life import Life
 from controllers.gangs.lifecycle.observations import MembersSeen
 from controllers.gangs.lifecycle.settings import REGATHER_SECONDS
+from nodes.search.preemptors.trying import NotTried
 
 __all__ = ["at_rest", "members_seen"]
 
@@ -31,9 +32,19 @@ def members_seen(life: Life, seen: MembersSeen, now: float) -> tuple[Life, tuple
         life, judged = after_bound(life) if seen.bound >= seen.left else (life, ())
         effects = () if life.phase == "Bound" else (SayScheduled(), Wake("Bound", "the pod group runs"))
         return at_rest(replace(life, phase="Bound")), (*judged, *effects, *told)
+    if seen.not_tried is not None:
+        life, left = _left_alone(life, seen.not_tried)
+        return life, (left, *told)
     if gathering:
         return at_rest(replace(life, phase="Gathering")), told
     return (replace(life, phase="Gathering") if life.phase == "Bound" else life), told
+
+
+def _left_alone(life: Life, why: NotTried) -> tuple[Life, CannotSchedule]:
+    """Nothing is planned for a gang that no scheduler tries. A change of the gang or a member ends that."""
+    repeated = (life.phase, life.reason, life.message) == why
+    life = replace(at_rest(life), phase=why.phase, reason=why.reason, message=why.message, complete=False)
+    return life, CannotSchedule(*why, repeated)
 
 
 def _in_pieces(life: Life, seen: MembersSeen, now: float) -> Life:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.lifecycle.life import ActivePhase, ActivePlan, Former, GroupKey, PlannedPod, RoomMade
 from controllers.gangs.scheduler.proofs import Doubt, Proof
+from nodes.search.preemptors.trying import NotTried
 
 __all__ = [
     "Asked",
@@ -56,6 +57,8 @@ class MembersSeen:
     """Which of them are elsewhere."""
     has_run: bool = False
     """Its PodGroup says that it ran whole at some time."""
+    not_tried: NotTried | None = None
+    """Why no scheduler tries it as it is."""
 
 
 @dataclass(frozen=True, slots=True)

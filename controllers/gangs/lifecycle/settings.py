@@ -19,6 +19,7 @@ __all__ = [
     "TURNED_DOWN_SECONDS",
     "Confirmation",
     "GatesMode",
+    "NativeGroups",
     "PartialGangs",
     "PiecesRule",
     "Settings",
@@ -31,6 +32,10 @@ Require evicts nothing, Off believes the model at once."""
 GatesMode = Literal["Gathering", "UntilPlanned", "Off"]
 """When the scheduling gate of a gang's members is removed. Gathering: as soon as minCount members exist. UntilPlanned:
 as soon as our model finds a place for the gang. Off: at once, and the webhook adds none."""
+
+NativeGroups = Literal["Drive", "Off"]
+"""What is done for gangs of kube-scheduler's own kind. Drive: we evict and reserve, and the scheduler finds free room.
+Off: they are no preemptors of ours."""
 
 PartialGangs = Literal["Release", "Keep"]
 """What becomes of a gang that never ran whole and has members bound. Release: they are evicted, so that it waits as a

@@ -115,6 +115,8 @@ def strayed(plan: ActivePlan, roster: Roster, parts: Parts) -> str:
 def _group_changed(plan: ActivePlan, roster: Roster) -> str:
     if roster.group_priority(plan.group) != plan.spec.preemptor.priority:
         return f"the {plan.spec.preemptor.kind} has another priority now"
+    if (why := roster.why_not_tried(plan.group)) is not None:
+        return f"the scheduler does not try the {plan.spec.preemptor.kind} any longer: {why.message}"
     if plan.spec.victims and not roster.evicts(plan.group):
         return f"nothing may be evicted for the {plan.spec.preemptor.kind} any longer"
     if (needed := roster.needed(plan.group, but=plan.members)) != len(plan.members):

@@ -84,6 +84,11 @@ class Members:
         return list(self._asking)
 
     @property
+    def everybody(self) -> list[Asking]:
+        """What each member says of itself, bound or not."""
+        return [member.asking for member in self.ordered]
+
+    @property
     def asking(self) -> list[Asking]:
         """What each unbound member says of itself."""
         return [member.asking for member in self.ordered if member.node is None]

@@ -8,7 +8,6 @@ from api.priority import preemption_policy
 from api.times import rfc3339
 from controllers.gangs.keys import GroupKey, LonePod
 from controllers.gangs.mirror.group_members import Members, member_of
-from nodes.groups.forms import asking
 from nodes.search.preemptors.demand import Count, Demand
 from nodes.search.preemptors.mismatch import mismatch
 from nodes.state.columns.flags import GATED, NEVER, TERMINATING
@@ -37,7 +36,7 @@ class LonePods:
         view = self.find(pod)
         if view is None:
             return None
-        is_member = view.group is not None and asking(self._tables.groups.find(*view.group)) is not None
+        is_member = view.group is not None and self._tables.groups.asking(view.group) is not None
         return self._group_priority(view.group) if view.group is not None and is_member else view.priority
 
     def created(self, pod: LonePod) -> str:
@@ -71,7 +70,7 @@ class LonePods:
             return "it has no known priority"
         if view.flags & NEVER:
             return "its preemptionPolicy is Never"
-        group = asking(self._tables.groups.find(*view.group)) if view.group is not None else None
+        group = self._tables.groups.asking(view.group) if view.group is not None else None
         if group is None:
             return ""
         if preemption_policy(group, self._tables.priority_classes) == "Never":

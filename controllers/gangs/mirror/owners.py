@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Set
 
 from controllers.gangs.keys import GroupKey
-from nodes.groups.forms import asking, object_name
+from nodes.groups.forms import object_name
 from nodes.state.pod_view import PodView
 from nodes.state.tables import Tables
 from runtime.exchange.owner_stops import PodOwner
@@ -26,7 +26,7 @@ class Owners:
         if row is None:
             return None
         view = self._tables.view(row)
-        group = asking(self._tables.groups.find(*view.group)) if view.group is not None else None
+        group = self._tables.groups.asking(view.group) if view.group is not None else None
         if group is not None:
             meta, named = group.metadata, object_name(group)
             return PodOwner(named.api_version, named.kind, meta.namespace, named.name, meta.uid)
@@ -53,7 +53,7 @@ class Owners:
 
     def _is_owned(self, view: PodView) -> bool:
         """Whether the pod's controller is its owner: a group that exists comes before it."""
-        return view.group is None or asking(self._tables.groups.find(*view.group)) is None
+        return view.group is None or self._tables.groups.asking(view.group) is None
 
 
 def _controller(view: PodView) -> PodOwner | None:

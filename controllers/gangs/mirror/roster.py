@@ -30,9 +30,11 @@ from controllers.gangs.mirror.group_members import (
 from controllers.gangs.mirror.lone_pods import LonePods
 from controllers.gangs.mirror.owners import Owners
 from controllers.gangs.mirror.table_changes import TableChanges
-from nodes.groups.forms import asking, by_its_pods, victim_priority
+from nodes.groups.forms import by_its_pods, victim_priority
+from nodes.groups.keys import is_native
 from nodes.search.preemptors.demand import Count, Demand, count_members, demand_of
 from nodes.search.preemptors.mismatch import mismatch
+from nodes.search.preemptors.trying import NotTried, why_not_tried
 from nodes.state.columns.classes import admits, counted_requests
 from nodes.state.columns.flags import KEPT, STAYING, TERMINATING
 from nodes.state.pod_view import PodView
@@ -97,7 +99,7 @@ class Roster:
         """The preemptor's priority; None if there is no such group or pod, or the group's class does not exist."""
         if (alone := lone_pod(key)) is not None:
             return self._alone.priority(alone)
-        group = asking(self.group(key))
+        group = self._tables.groups.asking(key)
         if group is None:
             return None
         return self._tables.groups.lowest_priority(key) if by_its_pods(group) else self._own_priority(group)
@@ -166,6 +168,18 @@ class Roster:
             return ""
         differs = mismatch(group, priority, members.asking)
         return differs.text if differs is not None else ""
+
+    def why_not_tried(self, key: GroupKey) -> NotTried | None:
+        """Why kube-scheduler does not try a gang of its own kind; None if it does, and for any other gang."""
+        if not is_native(key[1]):
+            return None
+        group, priority = self.group(key), self.group_priority(key)
+        if group is None or priority is None:
+            return None
+        members, gated = self.gang_members(key), self.count(key).gated
+        if not members.bound and why_not_tried(group, priority, members.kinds, gated) is None:
+            return None
+        return why_not_tried(group, priority, members.everybody, gated)
 
     def forget(self, key: GroupKey) -> None:
         """The group is gone: do not keep its members."""

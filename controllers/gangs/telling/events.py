@@ -29,7 +29,6 @@ from controllers.gangs.mirror.waiting import WaitingPods, held_condition
 from controllers.gangs.writing.writer import Reference, Writer, reference_of
 from kube.errors import ApiError
 from kube.recorder import SERIES_SECONDS
-from nodes.groups.forms import asking
 from nodes.groups.keys import is_foreign, short_name
 from nodes.groups.registry import groups_of
 from runtime.exchange.owner_stops import PodOwner
@@ -175,7 +174,7 @@ class Reporter:
     async def write_stopped(self, victim: Victim, message: str) -> bool:
         """Have the unit's PodGroup say which pods remain. Returns false if that could not be written."""
         group = self._roster.group((victim.namespace, victim.name))
-        if group is None or asking(group) is None or group.metadata.uid != victim.uid:
+        if group is None or is_foreign(victim.name) or group.metadata.uid != victim.uid:
             return True  # the group is gone, or its own controller says what is with it
         return await self._write(group, DISRUPTION_TARGET, "False", "PreemptionStopped", message)
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nodes.groups.forms import asking
 from nodes.search.preemptors.gangs import main_domain, minimum_of, topology_key_of
 from nodes.state.columns.classes import PodClass
 from nodes.state.domains import Domain
@@ -43,7 +42,7 @@ def count_members(tables: Tables, key: GroupKey) -> Count:
     counts, succeeded, group = (
         tables.member_counts(key),
         tables.count_succeeded(key),
-        asking(tables.groups.find(*key)),
+        tables.groups.asking(key),
     )
     members = counts.waiting + counts.bound
     minimum = minimum_of(group, members, succeeded) if group is not None else None
@@ -90,7 +89,7 @@ class Demand:
 
 def demand_of(tables: Tables, key: GroupKey) -> Demand | None:
     """What the gang needs now; None if there is no such gang, or it needs no member that waits."""
-    row, group = tables.groups.keys.get(key), asking(tables.groups.find(*key))
+    row, group = tables.groups.keys.get(key), tables.groups.asking(key)
     count = count_members(tables, key)
     if row is None or group is None or count.minimum is None:
         return None

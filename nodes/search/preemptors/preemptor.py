@@ -149,7 +149,7 @@ def preemptor_of_pod(snapshot: Snapshot, row: int) -> Preemptor:
     if flags & GATED:
         raise DecisionError(subject, "spec.schedulingGates", "the pod is not to be scheduled yet")
     unit = snapshot.groups[snapshot.pod_group[row]] if snapshot.pod_group[row] >= 0 else None
-    group = asking(unit)
+    group = asking(unit, snapshot.preempting)
     bound = bool(snapshot.pod_node[row] >= 0)
     priority, evicts, differs = int(snapshot.pod_priority[row]), not flags & NEVER, None
     if group is not None:

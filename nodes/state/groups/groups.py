@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from api.disruption import budget_policy, disruption_cost
 from api.groups import PodGroup, goes_whole, has_run
-from nodes.groups.forms import asking, implied, may_ask
+from nodes.groups.forms import PREEMPTING, Sources, asking, implied, may_ask
 from nodes.groups.keys import is_foreign, is_owned, source_of
 from nodes.groups.registry import GroupKey
 from nodes.state.columns.change_log import ChangeLog
@@ -31,9 +31,14 @@ def add_count(counts: Counter[int], key: int, amount: int) -> None:
 class GroupTable:
     """Groups by row, and the rows of the pods that belong to them."""
 
-    def __init__(self, form: Callable[[str, str], PodGroup] = implied) -> None:
-        """`form`: the internal form of a group of another kind (namespace, name) that has no object of its own."""
-        self._form = form
+    def __init__(
+        self, form: Callable[[str, str], PodGroup] = implied, preempting: Sources = PREEMPTING
+    ) -> None:
+        """`form`: the internal form of a group of another kind (namespace, name) that has no object of its own.
+
+        `preempting`: sources whose gangs ask for room as one.
+        """
+        self._form, self.preempting = form, preempting
         self.keys: Register[GroupKey] = Register()
         self.objects: list[PodGroup | None] = []
         self._read: set[int] = set()
@@ -63,12 +68,16 @@ class GroupTable:
     @property
     def live(self) -> list[PodGroup]:
         """Groups that exist and ask for room as one: ours, and gangs of other kinds that we plan for."""
-        return [group for group in self.objects if group is not None and asking(group) is group]
+        return [group for each in self.objects if (group := asking(each, self.preempting)) is not None]
 
     def find(self, namespace: str, name: str) -> PodGroup | None:
         """The group, if it exists."""
         row = self.keys.get((namespace, name))
         return self.objects[row] if row is not None else None
+
+    def asking(self, key: GroupKey) -> PodGroup | None:
+        """The group, if it exists and asks for room as one: see `nodes.groups.forms.asking`."""
+        return asking(self.find(*key), self.preempting)
 
     def awaits_object(self, key: GroupKey) -> str:
         """The source of the object that may make this group of another kind a gang; empty if the object is known.
@@ -77,7 +86,8 @@ class GroupTable:
         """
         name, row = key[1], self.keys.get(key)
         is_known = row is not None and row in self._read
-        return "" if is_known or is_owned(name) or not may_ask(name) else source_of(name)
+        may = may_ask(name, self.preempting) and not is_owned(name)
+        return source_of(name) if may and not is_known else ""
 
     def hold(self, key: GroupKey) -> int:
         """Count one more reference to the group, which need not exist. Returns its row."""

@@ -14,7 +14,7 @@ from api.core import Pod
 from api.foreign_owners import OwnerObject, OwningJob, OwningStatefulSet
 from api.groups import PodGroup
 from api.owner_annotations import ByOwner
-from nodes.groups.forms import implied, may_ask, of_owner
+from nodes.groups.forms import PREEMPTING, Sources, implied, may_ask, of_owner
 from nodes.groups.keys import is_owned, named_by, source_of
 from nodes.groups.kinds.table import OWNERS
 from nodes.groups.owner_objects import OwnerFacts, by_owner_of, facts_of
@@ -59,9 +59,17 @@ NO_MOVES: Final = Moves()
 class OwnerGroups:
     """What owners and namespaces say, and the pods (rows) that may belong to groups of owners."""
 
-    def __init__(self, by_owner: ByOwner, controller_of: ControllerOf = lambda _: None) -> None:
-        """`by_owner`: what the configuration says. `controller_of`: what controls the pods that are known."""
-        self._by_owner = by_owner
+    def __init__(
+        self,
+        by_owner: ByOwner,
+        controller_of: ControllerOf = lambda _: None,
+        preempting: Sources = PREEMPTING,
+    ) -> None:
+        """`by_owner`: what the configuration says. `controller_of`: what controls the pods that are known.
+
+        `preempting`: sources whose gangs ask for room as one.
+        """
+        self._by_owner, self._preempting = by_owner, preempting
         self._chains = Chains(controller_of)
         self._facts: dict[Owner, OwnerFacts] = {}
         self._namespaces: dict[str, ByOwner] = {}
@@ -74,7 +82,7 @@ class OwnerGroups:
 
     def sayings(self) -> OwnerGroups:
         """What owners and namespaces say now, without the pods. Later events of one do not change the other."""
-        other = OwnerGroups(self._by_owner)
+        other = OwnerGroups(self._by_owner, preempting=self._preempting)
         other._chains = self._chains.copied()
         other._facts, other._namespaces = dict(self._facts), dict(self._namespaces)
         return other
@@ -105,12 +113,16 @@ class OwnerGroups:
         Whether it is a gang, its object says.
         """
         key = self.unit_of(pod)
-        return key if key is not None and may_ask(key[1]) else None
+        return key if key is not None and may_ask(key[1], self._preempting) else None
 
     def succeeded(self, told: Told) -> GroupKey | None:
         """The gang for which such a pod counts once it has Succeeded. The number of a Job leaves it out already."""
         key = self.unit(told)
-        return key if key is not None and may_ask(key[1]) and source_of(key[1]) != JOB else None
+        return (
+            key
+            if key is not None and may_ask(key[1], self._preempting) and source_of(key[1]) != JOB
+            else None
+        )
 
     def note(self, row: int, told: Told) -> GroupKey | None:
         """The pod in this row tells this. Returns the group of its owner that is new because of it."""
