@@ -11,6 +11,8 @@ from msgspec.structs import replace
 from prometheus_client import Counter
 
 from api.core import Pod
+from api.foreign_groups import CoschedulingPodGroup, CoschedulingSpec
+from api.meta import ObjectMeta
 from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
 from kube.errors import ApiError
 from runtime.exchange.owner_stops import NotStoppedError, PodOwner
@@ -311,6 +313,26 @@ async def test_a_group_of_others_that_is_stopped_is_told_by_one_of_its_pods() ->
         assert (said["regarding"]["kind"], said["regarding"]["name"]) == ("Pod", remain[0])
         assert said["note"].endswith(f"still there: {', '.join(remain)}")
         assert set(stage.api.group_said) <= {"gang"}
+
+
+async def test_nothing_is_written_to_a_gang_of_others_that_is_stopped() -> None:
+    """It preempts as ours do, but its object is its own controller's."""
+    labels = {"scheduling.x-k8s.io/pod-group": "mpi"}
+    workers = [pod(f"u{i}", node=f"n{i}", requests=BIG, priority=1, labels=labels) for i in range(4)]
+    mpi = CoschedulingPodGroup(metadata=ObjectMeta("mpi", "default", "uid-mpi"), spec=CoschedulingSpec(4))
+    async with staged(*(node(f"n{i}") for i in range(4)), mpi, *workers, *hero()) as stage:
+        refuse(stage, "DELETE", denied, "u1", "u2", "u3", times=1)
+        real, asked = stage.api.request, list[str]()
+
+        async def request(method: str, path: str, **options: Any) -> bytes:
+            asked.append(path)
+            return await real(method, path, **options)
+
+        stage.api.request = request  # type: ignore[method-assign]
+        await stage.settle()
+        assert stage.api.deleted[0] == "u0"
+        assert len(events(stage, "PreemptionStopped")) == 1
+        assert [path for path in asked if "/podgroups/" in path and "mpi" in path] == []
 
 
 class Notices:
