@@ -14,6 +14,7 @@ from controllers.gangs.answering import (
     VICTIM_LEAVES,
     AnyOf,
     BoundPod,
+    FreeRoom,
     Hold,
     Offer,
     Within,
@@ -35,6 +36,8 @@ __all__ = ["Face", "Verbs"]
 
 OUTSIDE = HOLD_MARK + "the pod group runs in another domain"
 NOT_PLANNED = HOLD_MARK + "another node is planned for this pod"
+
+NO_FREE_ROOM = HOLD_MARK + "nothing is evicted for this pod, and no node has free room for it"
 
 EVICTED_WHOLE = "a victim's group is evicted whole or not at all"
 STAYS = "a victim is a static pod, or a pod of a DaemonSet"
@@ -65,8 +68,14 @@ class Face(Protocol):
     def answered_in_vain(self, pod: Pod) -> None:
         """The pod was answered by a process that does not decide: it must be brought back later."""
 
-    def verdict(self, pod: Pod) -> Hold | Offer | AnyOf | Within | None:
+    def verdict(self, pod: Pod) -> Hold | Offer | AnyOf | Within | FreeRoom | None:
         """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
+
+    def free_node(self, pod: Pod, names: Iterable[str]) -> str | None:
+        """One of these nodes that has free room for the pod, which is promised to nobody else; None if there is none.
+
+        The pod counts as on its way there from now on.
+        """
 
     def offered(self, pod: Pod, *, among: bool) -> None:
         """The pod's room is ready; `among`: the scheduler had its node to offer, and may use it now."""
@@ -132,6 +141,8 @@ class Verbs:
             return self._filter_ordinary(args) if within is None else self._filter_within(args, within)
         if isinstance(verdict, Within):
             return self._filter_within(args, verdict)
+        if isinstance(verdict, FreeRoom):
+            return self._filter_free(args, verdict)
         names = names_decoder.decode(args.node_names) or []
         self._face.filter_called(args.pod, names)
         if isinstance(verdict, Hold):
@@ -151,6 +162,12 @@ class Verbs:
         first = next(name for name in names if name not in verdict.nodes)
         rejected = {first: OUTSIDE, **dict.fromkeys(self._barred(args.pod, inside), RESERVED)}
         return filter_only([name for name in inside if name not in rejected], rejected)
+
+    def _filter_free(self, args: ExtenderArgs, verdict: FreeRoom) -> bytes:
+        names, nodes = names_decoder.decode(args.node_names) or [], verdict.nodes
+        inside = names if nodes is None else [name for name in names if name in nodes]
+        node = self._face.free_node(args.pod, inside)
+        return filter_none(names, NO_FREE_ROOM) if node is None else filter_only([node], {})
 
     def _filter_ordinary(self, args: ExtenderArgs) -> bytes:
         if not self._face.promises_room:

@@ -19,9 +19,10 @@ from controllers.gangs.lifecycle.life import ActivePlan, GroupKey, PlannedPod, h
 from controllers.gangs.lifecycle.observations import NotOffered, Observation, Offered, PreemptCalled
 from controllers.gangs.metrics import PARKED
 from controllers.gangs.promised.account import pod_asks_with
+from controllers.gangs.promised.free_room import FreeRoom as Finder
 from controllers.gangs.scheduler.rejections import HOLD_MARK, RESERVED
 from controllers.gangs.waking.parked import TurnedDown
-from nodes.groups.keys import is_foreign, is_owned, short_name
+from nodes.groups.keys import is_foreign, is_native, is_owned, short_name
 
 __all__ = [
     "HOLD_MARK",
@@ -32,6 +33,7 @@ __all__ = [
     "Answering",
     "AnyOf",
     "BoundPod",
+    "FreeRoom",
     "Hold",
     "Offer",
     "Within",
@@ -70,6 +72,14 @@ class Within:
 
 
 @dataclass(frozen=True, slots=True)
+class FreeRoom:
+    """Only free room, and one node: nothing is evicted for this pod, and its scheduler would evict."""
+
+    nodes: Collection[str] | None
+    """On these nodes only; None: on all nodes."""
+
+
+@dataclass(frozen=True, slots=True)
 class AnyOf:
     """The scheduler chooses one of these nodes. The pod's devices are not modelled, and nothing is evicted for it."""
 
@@ -103,6 +113,7 @@ class Answering:
         self._controller, self._in_touch = controller, in_touch
         self._mirror, self._roster = controller.known.mirror, controller.known.mirror.roster
         self._promises, self._waiters = controller.known.promises, controller.known.waiters
+        self._free = Finder(self._roster, self._promises)
 
     # ---- who answers
 
@@ -123,7 +134,7 @@ class Answering:
 
     # ---- filter
 
-    def verdict(self, pod: Pod) -> Hold | Offer | AnyOf | Within | None:
+    def verdict(self, pod: Pod) -> Hold | Offer | AnyOf | Within | FreeRoom | None:
         """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
         key, deciding = self._roster.gang_of(pod), self._controller.deciding
         if deciding is not None:
@@ -216,9 +227,15 @@ class Answering:
             domains.outside(key, {each.value for each in plan.spec.domains if each.outcome != "Fits"})
         )
 
-    def _beside_the_gang(self, key: GroupKey) -> Within | None:
+    def _beside_the_gang(self, key: GroupKey) -> Within | FreeRoom | None:
         nodes = self._roster.domains.nodes(key)
+        if is_native(key[1]):
+            return FreeRoom(nodes)
         return Within(nodes) if nodes is not None else None
+
+    def free_node(self, pod: Pod, names: Iterable[str]) -> str | None:
+        """One of these nodes that has free room for the pod; None if there is none."""
+        return self._free.find(pod, self._roster.asks_for(pod), self.priority(pod), names)
 
     def filter_called(self, pod: Pod, nodes: list[str]) -> None:
         """Remember what the scheduler offers, whether or not there is a plan yet."""
@@ -294,6 +311,8 @@ class Answering:
 
     def answered_in_vain(self, pod: Pod) -> None:
         """Remember a pod that called in vain. That is no promise: it only says which pods to bring back."""
+        if self._roster.comes_by_backoff(pod):
+            return
         self._waiters.await_leader(pod)
 
     def why_no_evictions(self, pod: Pod) -> str:

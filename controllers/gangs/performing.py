@@ -21,6 +21,7 @@ from controllers.gangs.lifecycle.effects import (
     GiveBack,
     Judge,
     Nominate,
+    NominateFirst,
     Record,
     Rehearse,
     Remind,
@@ -96,6 +97,8 @@ class Performer:
                 return partial(self._reporter.cannot_schedule, gang.key, effect)
             case Nominate(plan) | Remind(plan):
                 self._waking.bring_back(plan, nominate=isinstance(effect, Nominate))
+            case NominateFirst(plan):
+                self._waking.nominate_first(plan)
             case SayAstray(message):
                 self._reporter.astray(gang.key, message)
             case SayKept(reason):

@@ -23,6 +23,7 @@ from api.plans import PreemptionPlan
 from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration
 from controllers.gangs.controller import GangController
 from controllers.gangs.leading import Leading
+from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.lifecycle.settings import GatesMode
 from extender.configuration import ExtenderConfiguration
 from extender.service import ExtenderService
@@ -317,6 +318,9 @@ class Stage:
             plan = gang.life.plan
             if plan is None or plan.phase != "Planned":
                 continue
+            if plan.is_native:
+                self._agree_at_once(plan, pods)
+                continue
             for member in plan.members.values():
                 if member.uid not in pods:
                     continue
@@ -326,6 +330,13 @@ class Stage:
                     evidence.preempt_called(pod, {member.node: frozenset(gone)})
                 else:
                     evidence.filter_called(pod, [member.node])
+
+    def _agree_at_once(self, plan: ActivePlan, pods: dict[str, Any]) -> None:
+        """Of a gang of its own kind the scheduler presents one member, with all pods of lower priority gone."""
+        first = next((uid for uid in plan.members if uid in pods), None)
+        if first is not None:
+            nodes = sorted({each.node for each in plan.members.values()})
+            self.leading.evidence.filter_called(msgspec.convert(pods[first], Pod), nodes)
 
     async def close(self) -> None:
         """The process ends."""

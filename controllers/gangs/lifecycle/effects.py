@@ -21,6 +21,7 @@ __all__ = [
     "GiveBack",
     "Judge",
     "Nominate",
+    "NominateFirst",
     "Record",
     "Rehearse",
     "Remind",
@@ -114,6 +115,13 @@ class Nominate:
 
 
 @dataclass(frozen=True, slots=True)
+class NominateFirst:
+    """Give each unbound member its nomination before the first eviction. Answered by Nominated."""
+
+    plan: ActivePlan
+
+
+@dataclass(frozen=True, slots=True)
 class Remind:
     """Bring each unbound member whose turn it is back to the scheduler once more."""
 
@@ -202,6 +210,7 @@ Effect = (
     | Rehearse
     | Evict
     | Nominate
+    | NominateFirst
     | Remind
     | End
     | Judge

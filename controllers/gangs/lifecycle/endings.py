@@ -102,6 +102,10 @@ def _contradicted(plan: ActivePlan, seen: PlanSeen, _: float) -> Ending | None:
 
 
 def _turned_down(plan: ActivePlan, seen: PlanSeen, now: float) -> Ending | None:
+    if plan.is_native:
+        return (
+            None  # an attempt may fail because of another member, or of what the scheduler has not seen yet
+        )
     found = plan.turned_down or _rejected(plan, seen, now)
     return Ending("Aborted", "TurnedDown", found.seen, (found,)) if found is not None else None
 

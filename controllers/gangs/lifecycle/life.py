@@ -12,7 +12,7 @@ from typing import Literal
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.keys import GroupKey, key_of, lone_pod
 from controllers.gangs.scheduler.rejections import HOLD_MARK
-from nodes.groups.keys import is_foreign, short_name
+from nodes.groups.keys import is_foreign, is_native, short_name
 
 __all__ = [
     "ActivePhase",
@@ -107,7 +107,7 @@ class ActivePlan:
     writing: ActivePhase | None = None
     """The phase that is being written."""
     write_again: float = 0.0
-    """A phase that could not be written is not written again before this time."""
+    """What could not be written is not written again before this time: a phase, or nominations."""
     rehearsing: bool = False
     """The API server is being asked whether it would delete the victims."""
     rehearsed: bool = False
@@ -118,6 +118,10 @@ class ActivePlan:
     """When it was asked, or tried the last member if it need not be asked."""
     asked_again: bool = False
     """It is asked for the second and last time."""
+    nominating: bool = False
+    """The nominations of the members are being written. See `nominates_first`."""
+    nominated: bool = False
+    """They are written."""
     begun: bool = False
     """The plan was compared with the cluster right before its first eviction. From then on it is carried through."""
     resumed: bool = False
@@ -159,9 +163,26 @@ class ActivePlan:
         """When the plan expires: each wave has as much time as a plan has."""
         return max(self.deadline, self.wave_deadline)
 
+    @property
+    def is_native(self) -> bool:
+        """Whether the preemptor is a gang of kube-scheduler's own kind.
+
+        The scheduler tries all of its members in one attempt, a few of them are shown to us, and nothing brings the
+        next attempt forward.
+        """
+        return is_native(self.group[1])
+
+    @property
+    def nominates_first(self) -> bool:
+        """Whether the members are nominated to their nodes before the first eviction.
+
+        The scheduler evicts nobody for its own gangs while a victim terminates on a node of a nominated member.
+        """
+        return self.is_native and not self.releases
+
     def has_turn(self, member: PlannedPod) -> bool:
-        """Whether all members of earlier waves are bound."""
-        return member.wave <= self.wave
+        """Whether all members of earlier waves are bound. Those of a native gang come together."""
+        return member.wave <= self.wave or self.is_native
 
     @property
     def victims(self) -> frozenset[str]:

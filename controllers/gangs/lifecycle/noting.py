@@ -12,13 +12,14 @@ from controllers.gangs.lifecycle.observations import (
     Compared,
     DeletionRefused,
     EvictorStopped,
+    Nominated,
     NotOffered,
     Observation,
     Offered,
     PreemptCalled,
     Rehearsed,
 )
-from controllers.gangs.lifecycle.settings import TURNED_DOWN_SECONDS
+from controllers.gangs.lifecycle.settings import REWRITE_SECONDS, TURNED_DOWN_SECONDS
 
 __all__ = ["noted"]
 
@@ -39,6 +40,9 @@ def noted(plan: ActivePlan, observation: Observation, now: float) -> ActivePlan:
             return plan
         case PreemptCalled(uid, name) if uid in plan.offered:
             return _turned_down(plan, uid, f"the scheduler found no room for pod {name} on its node")
+        case Nominated(done):
+            again = plan.write_again if done else now + REWRITE_SECONDS
+            return replace(plan, nominating=False, nominated=plan.nominated or done, write_again=again)
         case Compared(changed):
             return replace(plan, changed=changed)
         case Rehearsed(None):

@@ -22,6 +22,7 @@ __all__ = [
     "MembersSeen",
     "NotDecided",
     "NotOffered",
+    "Nominated",
     "NotStored",
     "Observation",
     "Offered",
@@ -159,6 +160,13 @@ class Relented:
 
 
 @dataclass(frozen=True, slots=True)
+class Nominated:
+    """The nominations of the plan's members are written. `done`: all of them; otherwise the API server was away."""
+
+    done: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """The members of the plan were brought back to the scheduler."""
 
@@ -279,6 +287,7 @@ Observation = (
     | GatesRemoved
     | NotDecided
     | Stored
+    | Nominated
     | NotStored
     | Remembered
     | Relented

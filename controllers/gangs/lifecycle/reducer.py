@@ -25,6 +25,7 @@ from controllers.gangs.lifecycle.effects import (
     Evict,
     GiveBack,
     Nominate,
+    NominateFirst,
     Record,
     Rehearse,
     Remind,
@@ -80,6 +81,7 @@ from controllers.gangs.lifecycle.settings import (
     REPLANS_AT_ONCE,
     REWRITE_SECONDS,
     Settings,
+    attempt_seconds,
 )
 
 __all__ = ["Step", "reduce"]
@@ -244,7 +246,7 @@ def _plan_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, setting
     if plan.phase == "Planned" and plan.spec.victims:
         return _confirmed(life, plan, seen, now, settings)
     if plan.phase == "Confirmed":
-        return _advanced(life, plan, "Evicting", now)
+        return _after_confirmed(life, plan, now)
     if plan.phase == "Ready":
         return _ready(life, plan, seen, now, settings)
     if (plan.phase == "Planned" or plan.evicted) and seen.is_free and not seen.gated:
@@ -274,6 +276,15 @@ def _confirmed(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, setting
             return _ended(life, plan, ending, now, settings)
         case _:
             return life, effects
+
+
+def _after_confirmed(life: Life, plan: ActivePlan, now: float) -> Step:
+    if plan.nominated or not plan.nominates_first:
+        return _advanced(life, plan, "Evicting", now)
+    if plan.nominating or now < plan.write_again:
+        return life, ()
+    plan = replace(plan, nominating=True)
+    return replace(life, plan=plan), (NominateFirst(plan),)
 
 
 def _advanced(
@@ -321,6 +332,9 @@ def _stored(life: Life, plan: ActivePlan, now: float) -> Step:
             plan = replace(
                 plan, phase="Ready", resumed=False, writing=None, next_wake=now + REMIND_SECONDS, wakes=0
             )
+            if plan.is_native:  # it gets its room by the attempt after the next one at the latest
+                until = now + 2 * attempt_seconds(len(plan.members))
+                plan = replace(plan, wave_deadline=max(plan.wave_deadline, until))
             since = None if plan.makes_room else life.partial_since
             return replace(life, phase="Ready", plan=plan, partial_since=since), (Nominate(plan),)
         case _:

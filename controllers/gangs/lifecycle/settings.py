@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
@@ -15,6 +16,7 @@ __all__ = [
     "RELEASE_SECONDS",
     "REMIND_SECONDS",
     "REWRITE_SECONDS",
+    "attempt_seconds",
     "VAIN_AT_MOST",
     "TURNED_DOWN_SECONDS",
     "Confirmation",
@@ -80,6 +82,18 @@ RELEASE_SECONDS: Final = 1800.0
 
 REWRITE_SECONDS: Final = 1.0
 """How long a phase that could not be written waits."""
+
+
+POD_BACKOFF_SECONDS: Final = 10.0
+"""podMaxBackoffSeconds of kube-scheduler, by default."""
+
+
+def attempt_seconds(members: int) -> float:
+    """How long kube-scheduler lets a gang of its own kind wait at most between two attempts.
+
+    Source: the backoff queue of kube-scheduler 1.37 multiplies a pod's longest backoff by the root of the members.
+    """
+    return POD_BACKOFF_SECONDS * math.sqrt(max(1, members))
 
 
 @dataclass(frozen=True, slots=True)

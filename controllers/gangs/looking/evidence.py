@@ -14,6 +14,7 @@ from api.core import Pod
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.lifecycle.life import ActivePlan, GroupKey, victim_uids
 from controllers.gangs.lifecycle.observations import MemberProof
+from controllers.gangs.looking.native_proofs import native_proofs
 from controllers.gangs.looking.plan_changes import PlanChanges
 from controllers.gangs.looking.plan_proofs import PlanProofs, gone_from, victims_on
 from controllers.gangs.mirror.roster import Roster
@@ -151,6 +152,8 @@ class Evidence:
 
     def proofs(self, plan: ActivePlan) -> dict[str, MemberProof]:
         """What is proven of each planned member that is not bound: by UID, in the plan's order."""
+        if plan.is_native:
+            return native_proofs(plan, self._roster, self._offers, self._scheduler)
         proven = self._proven.get(plan.group)
         if proven is None or not proven.is_about(plan):
             self.forget_plan(plan.group)

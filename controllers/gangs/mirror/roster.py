@@ -352,6 +352,12 @@ class Roster:
         """The group with which the pod is scheduled if it is a gang: see `OwnerGroups.gang_of`."""
         return self._tables.owners.gang_of(pod)
 
+    def comes_by_backoff(self, pod: Pod) -> bool:
+        """Whether nothing that we write brings the pod back to its scheduler: it is of a group of the scheduler's own
+        kind, and such groups are planned for."""
+        key = self.gang_of(pod)
+        return key is not None and is_native(key[1])
+
     def group_of_pod(self, uid: str) -> GroupKey | None:
         """The group that the pod's label names, whether or not it exists."""
         view = self.view(uid)

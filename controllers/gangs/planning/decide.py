@@ -127,7 +127,9 @@ def _decide(
                 barred=barred,
                 among=among,
             )
-        return group_decision(snapshot, namespace, name, limits=limits, strict=False, barred=barred)
+        return group_decision(
+            snapshot, namespace, name, limits=limits, strict=False, barred=barred, drive=True
+        )
     except DecisionError as error:
         return error
     except Exception as error:

@@ -24,6 +24,7 @@ from controllers.gangs.waking.parked import ParkedPods, TurnedDown, Why
 from controllers.gangs.waking.pulses import PulseBudget, PulseQueue, Rank, Wish, carry_out
 from controllers.gangs.waking.waker import Wake, Waker
 from controllers.gangs.writing.writer import Writer
+from nodes.groups.keys import is_native
 
 __all__ = ["AskedMember", "Asking", "Parking"]
 
@@ -130,10 +131,11 @@ class Asking:
     def ask_members(self, group: GroupKey, rank: Rank, members: Collection[str]) -> None:
         """As `ask`, for members (UIDs) as they wait now.
 
-        A member without the scheduler's verdict is in its queue, or nobody schedules it. Nothing brings it back sooner.
+        A member without the scheduler's verdict is in its queue, or nobody schedules it. Nothing brings it back sooner,
+        and nothing brings back members of the scheduler's own groups.
         """
         asked = []
-        for uid in members:
+        for uid in () if is_native(group[1]) else members:
             pod = self._waiting.find(uid)
             if pod is not None and pod.is_turned_down:
                 parking = Parking.HELD if self.waker.is_held(uid) else Parking.UNKNOWN

@@ -66,6 +66,8 @@ class Waker:
         self._kept: set[GroupKey | None] = set()
         self._missed: list[Wake] = []
         self._serial = 0
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        """For nominations that bring nobody back."""
 
     def hold(self, group: GroupKey | None, pod: Pod) -> None:
         """Filter turned the pod down."""
@@ -91,6 +93,8 @@ class Waker:
 
     def _note(self, group: GroupKey | None, pod: Pod) -> None:
         uid = pod.metadata.uid
+        if self._roster.comes_by_backoff(pod):
+            return
         if uid in self._under and self._under[uid] != group:
             self.forget(uid)
         self._under[uid] = group
@@ -154,6 +158,24 @@ class Waker:
         With a nomination, it finds its node first.
         """
         await self._write(self._members(plan, nominate=nominate))
+
+    async def nominate(self, plan: ActivePlan) -> bool:
+        """Nominate each planned member that waits to its node, and do not bring it back. Returns whether all of them
+        have their nomination, those aside that the API server does not give one."""
+        wakes = self._members(plan, nominate=True)
+        found = await asyncio.gather(*(self._nominate(wake) for wake in wakes if wake.node is not None))
+        return all(found)
+
+    async def _nominate(self, wake: Wake) -> bool:
+        try:
+            async with self._slots:
+                await self._writer.patch_pod_status(
+                    wake.namespace, wake.name, wake.uid, nominated_node_name=wake.node
+                )
+        except ApiError as error:
+            _tell(wake, error)
+            return not error.is_retriable
+        return True
 
     async def withdraw(self, pods: Iterable[WaitingPod]) -> None:
         """Withdraw the nominations that these pods have. One that the API server does not take is asked for again by

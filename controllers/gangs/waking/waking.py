@@ -14,6 +14,7 @@ from api.core import Pod
 from controllers.gangs.gangs import Gangs
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.lifecycle.life import ActivePlan
+from controllers.gangs.lifecycle.observations import Nominated
 from controllers.gangs.mirror.group_members import Requests
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.waking.asking import Asking
@@ -61,6 +62,8 @@ class Waking:
 
     def keep_out(self, pod: Pod, priority: int, requests: Requests, nodes: Collection[str]) -> None:
         """Filter kept the pod out of promised room on these nodes."""
+        if self._roster.comes_by_backoff(pod):
+            return
         if not self.waker.is_held(pod.metadata.uid):  # its gang may bring it back as well
             self.waker.hold(None, pod)
         self.kept_out.hold(pod, priority, requests, nodes)
@@ -95,9 +98,21 @@ class Waking:
         """The plan is Ready: every member that is not bound comes back. With a nomination, it finds its node first."""
         self._writes.put(plan.group, partial(self._bring_back, plan, nominate=nominate))
 
+    def nominate_first(self, plan: ActivePlan) -> None:
+        """Nominate every member before the first eviction. The answer comes as Nominated."""
+        self._writes.put(plan.group, partial(self._nominate_first, plan))
+
+    async def _nominate_first(self, plan: ActivePlan) -> None:
+        await self._nominations.withdraw_others(plan)
+        done = await self.waker.nominate(plan)
+        self._gangs.report(plan.group, Nominated(done))
+
     async def _bring_back(self, plan: ActivePlan, *, nominate: bool) -> None:
         await self._nominations.withdraw_others(plan)
-        await self.waker.bring_back(plan, nominate=nominate)
+        if plan.is_native:
+            await self.waker.nominate(plan)
+        else:
+            await self.waker.bring_back(plan, nominate=nominate)
 
     def forget_group(self, group: GroupKey) -> None:
         """The group is gone."""

@@ -18,8 +18,9 @@ from controllers.gangs.mirror.gated_pods import GatedPods
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.promised.account import Account, asks_with
 from controllers.gangs.promised.reservations import Reservations
-from controllers.gangs.scheduler.proofs import PlannedMember, prove
+from controllers.gangs.scheduler.proofs import PlannedMember, Proof, prove
 from controllers.gangs.scheduler.rejections import is_ours
+from nodes.groups.keys import is_native
 from nodes.state.columns.flags import NEVER, TERMINATING
 from nodes.state.tables import Tables
 from tests.twins.gangs.comparing import difference, strayed
@@ -135,11 +136,33 @@ def _needs(plan: ActivePlan, roster: Roster) -> Counter[tuple[str, str]]:
 def proofs(plan: ActivePlan, roster: Roster, evidence: Evidence) -> dict[str, MemberProof]:
     """What is proven of each planned member that is not bound, by UID."""
     waiting = roster.waiting(plan)
+    if is_native(plan.group[1]):
+        return {uid: _of_class(uid, plan, roster, evidence) for uid in waiting}
     gone = _gone(plan.spec, {member.node for member in waiting.values()}, roster)
     return {
         uid: _proof(member, gone.get(member.node, {}), plan.victims, roster, evidence)
         for uid, member in waiting.items()
     }
+
+
+def _of_class(uid: str, plan: ActivePlan, roster: Roster, evidence: Evidence) -> MemberProof:
+    """One member of a native gang speaks for all of its class, planned or not."""
+    offers, node, view = evidence._offers, plan.members[uid].node, roster.candidate(uid)
+    alike = [
+        each.uid
+        for each in roster.members(plan.group)
+        if each.node is None and roster.class_key(each.uid) == roster.class_key(uid)
+    ]
+    ends = [at for each in alike if (at := offers.attempted(each)) is not None]
+    is_offered = any(offers.shown(each, node).is_offered for each in alike)
+    return MemberProof(
+        Proof.CONFIRMED if is_offered else Proof.UNKNOWN,
+        f"filter was offered {node} for a member like it"
+        if is_offered
+        else f"the scheduler has not named {node} for a member like it",
+        max(ends, default=None),
+        cannot_tell=view is not None and evidence._scheduler.keeps_away(view.pod_class.requests.keys()),
+    )
 
 
 def _is_presented(group: GroupKey, roster: Roster, evidence: Evidence) -> bool:

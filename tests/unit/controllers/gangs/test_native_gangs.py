@@ -5,13 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from api.core import Pod
 from api.foreign_groups import NativePodGroup
+from api.plans import Preemptor
 from controllers.gangs.configuration import PlanningConfiguration
+from controllers.gangs.lifecycle.life import ActivePlan, Life, PlannedPod
+from controllers.gangs.lifecycle.observations import Stored
+from kube.errors import ApiError
 from tests.kit.native_gangs import native_pod
 from tests.kit.objects import make, node, pod
 from tests.kit.stage import Stage, staged
+from tests.unit.controllers.gangs.eviction_stage import impatient
+from tests.unit.controllers.gangs.lives import Gang, decided
+
+__all__ = ["impatient"]
 
 BIG = {"cpu": "4"}
 KEY = ("default", "podgroups.scheduling.k8s.io:gang")
@@ -73,6 +82,7 @@ async def test_it_is_planned_for_as_one() -> None:
             "uid": "uid-gang",
             "priority": 100,
         }
+        assert (plan["spec"]["evictedBy"], plan["spec"]["evictorReason"]) == ("Reprieve", "DriveMode")
         assert not any("/podgroups/" in each.path for each in stage.api.written), "its status is not ours"
         assert "Preempting" in said(stage)
 
@@ -147,3 +157,198 @@ async def test_its_condition_does_not_say_that_it_has_run() -> None:
         stage.add(member("m1"))
         await stage.settle()
         assert stage.api.deleted == ["v0"], "its second member is planned for"
+
+
+# ---- a driven plan
+
+
+def writes_to_pods(stage: Stage) -> list[tuple[str, str, Any]]:
+    """Method, pod and body of each write to a pod or its status, in order."""
+    written = [each for each in stage.api.written if "/pods/" in each.path]
+    return [
+        (each.method, each.path.removesuffix("/status").rpartition("/")[2], each.body) for each in written
+    ]
+
+
+def nominations(stage: Stage) -> list[str]:
+    found = [(name, body) for method, name, body in writes_to_pods(stage) if method == "PATCH"]
+    return [
+        name
+        for name, body in found
+        if isinstance(body, dict) and "nominatedNodeName" in body.get("status", {})
+    ]
+
+
+async def driven(stage: Stage) -> dict[str, str]:
+    """The gang's victims have gone, and its plan is Ready. Returns the planned node by member."""
+    await begun(stage)
+    [plan] = stage.api.plans.values()
+    for each in cluster():
+        if isinstance(each, Pod):
+            stage.delete(each)
+    await stage.settle()
+    assert stage.phases() == ["Ready"]
+    return {each["pod"]: each["node"] for each in plan["spec"]["placements"]}
+
+
+async def test_all_members_are_nominated_before_the_first_deletion() -> None:
+    async with staged(*cluster(), group(), member("m0"), member("m1"), configuration=DRIVE) as stage:
+        await begun(stage)
+        [plan] = stage.api.plans.values()
+        placed = {each["pod"]: each["node"] for each in plan["spec"]["placements"]}
+        assert stage.api.nominated == placed
+        order = [
+            (method, name)
+            for method, name, body in writes_to_pods(stage)
+            if method == "DELETE"
+            or (isinstance(body, dict) and "nominatedNodeName" in body.get("status", {}))
+        ]
+        assert sorted(order[:2]) == [("PATCH", "m0"), ("PATCH", "m1")]
+        assert sorted(order[2:4]) == [("DELETE", "v0"), ("DELETE", "v1")]
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_nobody_goes_before_a_nomination_that_could_not_be_written() -> None:
+    async with staged(*cluster(), group(), member("m0"), member("m1"), configuration=DRIVE) as stage:
+        away = True
+
+        def refuse(method: str, path: str) -> ApiError | None:
+            is_nomination = method == "PATCH" and path.endswith("/m1/status")
+            return ApiError(503, "ServiceUnavailable", "away") if away and is_nomination else None
+
+        stage.api.refuse = refuse
+        await begun(stage)
+        assert (stage.phases(), stage.api.deleted) == (["Confirmed"], [])
+        away = False
+        stage.clock += 1.0
+        stage.leading.planner._following.stir_plans()
+        await stage.settle()
+        assert sorted(stage.api.deleted) == ["v0", "v1"]
+
+
+async def test_its_members_are_held_until_the_room_is_free_and_then_offered_their_nodes() -> None:
+    async with staged(*cluster(), group(), member("m0"), member("m1"), configuration=DRIVE) as stage:
+        await begun(stage)
+        assert stage.phases() == ["Evicting"]
+        assert stage.filter(member("m0"), "n0", "n1") == []
+        placed = await driven(stage)
+        for name, where in placed.items():
+            assert stage.filter(member(name), "n0", "n1") == [where]
+            stage.add(member(name, node=where))
+        await stage.settle()
+        assert stage.phases() == ["Bound"]
+        assert stage.controller.known.promises.reservations.claims(KEY) == {}
+
+
+async def test_nothing_brings_its_members_back() -> None:
+    """The scheduler tries the group by its backoff alone, whatever is written to its pods."""
+    async with staged(*cluster(), group(), member("m0"), member("m1"), configuration=DRIVE) as stage:
+        await begun(stage)
+        for name in ("m0", "m1"):
+            assert stage.filter(member(name), "n0", "n1") == []
+        await driven(stage)
+        for _ in range(20):
+            stage.clock += 5.0
+            await stage.settle(2)
+        assert stage.phases() == ["Ready"]
+        assert (stage.api.woken, stage.api.pulsed) == ([], [])
+
+
+async def test_an_attempt_that_fails_does_not_end_a_plan_that_is_ready() -> None:
+    """The scheduler may not have seen yet that a victim has gone, and its next attempt may be far."""
+    async with staged(*cluster(), group(), member("m0"), member("m1"), configuration=DRIVE) as stage:
+        placed = await driven(stage)
+        for _ in range(3):
+            assert stage.filter(member("m0"), placed["m0"]) == [placed["m0"]]
+            assert stage.filter(member("m1"), placed["m0"]) == []
+            failed = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+            for name in placed:
+                stage.add(member(name, conditions=[failed | {"message": f"0/2 nodes at {stage.clock}"}]))
+            stage.clock += 20.0
+            await stage.settle()
+        assert stage.phases() == ["Ready"]
+        assert stage.api.nominated == placed, "a failed attempt clears them"
+
+
+@pytest.mark.parametrize(("members", "seconds"), [(2, 300.0), (1600, 800.0)])
+def test_a_plan_that_is_ready_lasts_for_two_attempts(members: int, seconds: float) -> None:
+    planned = {f"u{each}": PlannedPod(f"u{each}", f"m{each}", "n", {}) for each in range(members)}
+    preemptor = Preemptor("PodGroup", "scheduling.k8s.io/v1beta1", *KEY, "uid-gang", 100)
+    spec = replace(decided().spec, preemptor=preemptor)
+    plan = ActivePlan(
+        name="p", spec=spec, members=planned, deadline=300.0, phase="Evicting", stored=True, writing="Ready"
+    )
+    gang = Gang(Life(phase="Evicting", plan=plan))
+    gang(Stored("Ready"))
+    unbound = frozenset(planned)
+    assert gang.ending(after=seconds - 1.0, unbound=unbound) == ""
+    assert gang.ending(after=1.0, unbound=unbound) == "DeadlineExceeded"
+
+
+async def test_members_beyond_min_count_get_free_room_only() -> None:
+    """The scheduler presents them with all pods of lower priority gone: a node that it names need not be free."""
+    names = [f"m{number}" for number in range(5)]
+    objects = [*cluster(), node("n2"), pod("v2", node="n2", requests=BIG, priority=1), node("n3")]
+    async with staged(*objects, group(), *map(member, names), configuration=DRIVE) as stage:
+        await stage.settle()
+        stage.add(member("m0", node="n3"))
+        stage.filter(pod("other", priority=1), "n0")
+        await stage.settle()
+        [plan] = stage.api.plans.values()
+        [placement] = [each for each in plan["spec"]["placements"] if not each.get("beyondMinCount")]
+        assert stage.filter(member("m4"), "n0", "n1", "n2", "n4") == [], "held while there is a plan"
+        stage.delete(pod(f"v{placement['node'][1:]}"))
+        await stage.settle()
+        stage.add(member(placement["pod"], node=placement["node"]))
+        await stage.settle()
+        assert stage.phases() == ["Bound"]
+        third, fourth = [each for each in names[1:] if each != placement["pod"]][:2]
+        full = [each for each in ("n0", "n1", "n2") if each != placement["node"]]
+        assert stage.filter(member(third), *full) == []
+        stage.add(node("n4"))
+        await stage.settle()
+        assert stage.filter(member(third), *full, "n4") == ["n4"]
+        assert stage.filter(member(fourth), *full, "n4") == [], "what one was offered counts against the next"
+        assert stage.filter(member(third), *full, "n4") == ["n4"], "and not against itself"
+        assert len(stage.api.deleted) == 1
+
+
+async def test_a_new_process_nominates_again_before_it_evicts() -> None:
+    objects = [*cluster(), group(), member("m0"), member("m1")]
+    async with staged(*objects, configuration=DRIVE) as stage:
+        stage.agrees = False
+        await begun(stage)
+        assert (stage.phases(), stage.api.nominated) == (["Planned"], {})
+        again = stage.restart()
+        again.add(*objects)
+        await again.settle()
+        assert sorted(again.api.deleted) == ["v0", "v1"]
+        assert len(again.api.nominated) == 2
+        await again.close()
+
+
+async def test_one_member_speaks_for_its_class() -> None:
+    async with staged(*cluster(), group(), member("m0"), member("m1"), configuration=DRIVE) as stage:
+        stage.agrees = False
+        await begun(stage)
+        assert stage.phases() == ["Planned"]
+        assert stage.filter(member("m1"), "n0") == []
+        await stage.settle()
+        assert stage.phases() == ["Planned"], "one node has not been named"
+        assert stage.filter(member("m1"), "n0", "n1") == []
+        await stage.settle()
+        assert stage.phases() == ["Evicting"]
+
+
+async def test_a_node_that_an_attempt_does_not_name_contradicts_nothing() -> None:
+    """The first list of an attempt has free nodes only, and looks like a whole one."""
+    async with staged(*cluster(), group(), member("m0"), member("m1"), configuration=DRIVE) as stage:
+        stage.agrees = False
+        await begun(stage)
+        stage.clock += 2.0
+        stage.filter(member("m0"), "n7")
+        failed = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+        text = "0/2 nodes are available: preemption: 0/2 nodes are available: 2 No preemption victims found."
+        stage.add(member("m0", conditions=[failed | {"message": text}]))
+        await stage.settle()
+        assert stage.phases() == ["Planned"]
