@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from api.validation import FieldError
+from controllers.gangs.configuration import PlanningConfiguration
 from controllers.jobs.configuration import JobsConfiguration
 from serving.sections import Count, FilePath, GuardedListener, Poll, Port, Seconds, Section
 from webhooks.settings import QueueSettings, Settings
@@ -97,11 +98,13 @@ class WebhooksConfiguration(GuardedListener, kw_only=True):
 
 
 def settings_of(
-    configuration: WebhooksConfiguration, jobs: JobsConfiguration, *, gates_members: bool
+    configuration: WebhooksConfiguration, jobs: JobsConfiguration, planning: PlanningConfiguration
 ) -> Settings:
-    """The settings of the rules. `gates_members`: whether `planning.gates` is not Off."""
+    """The settings of the rules, which read of `planning` who gets a scheduling gate."""
+    gates_members = planning.gates != "Off"
     return Settings(
         gates_members=gates_members,
+        gates_native=gates_members and planning.native_groups != "Off",
         gate_openers={gate: tuple(users) for gate, users in configuration.gate_openers.items()},
         system_namespaces=tuple(configuration.system_namespaces),
         queues=_queue_settings(jobs) if configuration.queues else None,

@@ -8,6 +8,7 @@ from typing import Final, Literal, Protocol, TypeAlias, TypeVar
 
 from api.checks import AdmissionCheck
 from api.core import PriorityClass
+from api.foreign_groups import NativePodGroup
 from api.groups import PodGroup
 from api.kueue import ClusterQueue, LocalQueue
 from api.priority import SYSTEM_CLASSES, global_default
@@ -45,6 +46,9 @@ class Facts(Protocol):
     def pod_group(self, namespace: str, name: str) -> Answer[PodGroup]:
         """The PodGroup of that name."""
 
+    def native_group(self, namespace: str, name: str) -> Answer[NativePodGroup]:
+        """The PodGroup of kube-scheduler's own kind (`scheduling.k8s.io`) of that name."""
+
     def local_queue(self, namespace: str, name: str) -> Answer[LocalQueue]:
         """The LocalQueue of that name."""
 
@@ -67,8 +71,11 @@ class KnownFacts:
         namespaces: Mapping[str, Mapping[str, str]] | None = None,
         cluster_queues: Iterable[ClusterQueue] = (),
         checks: Iterable[AdmissionCheck] = (),
+        *,
+        natives: Iterable[NativePodGroup] = (),
     ) -> None:
-        """`namespaces`: labels by name."""
+        """`namespaces`: labels by name. `natives`: PodGroups of kube-scheduler's own kind."""
+        self._natives = {(each.metadata.namespace, each.metadata.name): each for each in natives}
         self._classes = {**SYSTEM_CLASSES, **{each.metadata.name: each for each in classes}}
         self._groups = {(each.metadata.namespace, each.metadata.name): each for each in groups}
         self._queues = {(each.metadata.namespace, each.metadata.name): each for each in queues}
@@ -87,6 +94,10 @@ class KnownFacts:
     def pod_group(self, namespace: str, name: str) -> PodGroup | None:
         """See `Facts`."""
         return self._groups.get((namespace, name))
+
+    def native_group(self, namespace: str, name: str) -> NativePodGroup | None:
+        """See `Facts`."""
+        return self._natives.get((namespace, name))
 
     def local_queue(self, namespace: str, name: str) -> LocalQueue | None:
         """See `Facts`."""
@@ -113,6 +124,10 @@ class _NoFacts:
         return UNKNOWN
 
     def pod_group(self, namespace: str, name: str) -> Answer[PodGroup]:
+        """Never known."""
+        return UNKNOWN
+
+    def native_group(self, namespace: str, name: str) -> Answer[NativePodGroup]:
         """Never known."""
         return UNKNOWN
 

@@ -62,6 +62,13 @@ NOT_READY_TO_WAIT: Final[Condition] = (
 """A Job that names a queue, is suspended, and is not run by Kubernetes needs nothing. Others may get the default
 queue, or be sent to another cluster."""
 
+MEMBER: Final[Condition] = (
+    "member-of-a-group",
+    f"object.?metadata.?labels[?'{POD_GROUP_LABEL}'].hasValue()"
+    " || object.?spec.?schedulingGroup.?podGroupName.orValue('') != ''",
+)
+"""Pods of our PodGroups, and of those of kube-scheduler's own kind. No selector finds the latter."""
+
 MEMBER_OR_SAYS_MORE: Final[Condition] = (
     "new-member-or-new-cost",
     f"(request.operation == 'CREATE' && object.?metadata.?labels[?'{POD_GROUP_LABEL}'].hasValue())"
@@ -167,7 +174,7 @@ REGISTRATIONS: Final = (
         "v1",
         namespaced=True,
         validating=(RuleWithOperations(conditions=(MEMBER_OR_SAYS_MORE,)),),
-        mutating=(RuleWithOperations(("CREATE",), selector=_with_label(POD_GROUP_LABEL)),),
+        mutating=(RuleWithOperations(("CREATE",), conditions=(MEMBER,)),),
         required=False,
     ),
     Registration(

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from api.clock import SYSTEM_CLOCK, Clock
+from controllers.gangs.configuration import PlanningConfiguration
 from controllers.jobs.configuration import JobsConfiguration
 from kube.client import ApiClient
 from runtime.mirror.views import Views
@@ -43,9 +44,9 @@ class WebhookService:
         views: Views,
         clock: Clock = SYSTEM_CLOCK,
         *,
-        gates_members: bool,
+        planning: PlanningConfiguration,
     ) -> None:
-        """`jobs`, `gates_members`: see `webhooks.configuration.settings_of`."""
+        """`jobs`, `planning`: see `webhooks.configuration.settings_of`."""
         self._configuration = configuration
         self._live = LiveContext(configuration.client_ca_file)
         files = configuration.certificates.files
@@ -55,7 +56,7 @@ class WebhookService:
             else _managed(configuration.certificates.managed, client, self._live, clock)
         )
         self._facts = WatchedFacts(views, queues=configuration.queues)
-        settings = settings_of(configuration, jobs, gates_members=gates_members)
+        settings = settings_of(configuration, jobs, planning)
         self._reviewer = Reviewer(self._facts, settings, max_depth=configuration.max_depth, clock=clock)
         self.rechecker = rechecker(
             client, self._facts, settings, self._facts.fault, configuration.recheck_seconds, clock

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from api.checks import AdmissionCheck
 from api.core import Namespace, PriorityClass
+from api.foreign_groups import NativePodGroup
 from api.groups import PodGroup
 from api.kueue import ClusterQueue, LocalQueue
 from api.priority import SYSTEM_CLASSES, global_default
@@ -18,6 +19,7 @@ from runtime.mirror.resources import (
     GROUPS,
     LOCAL_QUEUES,
     NAMESPACES,
+    NATIVE_GROUPS,
     PRIORITY_CLASSES,
 )
 from runtime.mirror.views import View, Views
@@ -36,6 +38,9 @@ class WatchedFacts:
         self._groups: Objects[PodGroup] = Objects()
         self._classes_view = views.watch(PRIORITY_CLASSES, self._classes)
         self._groups_view = views.watch(GROUPS, self._groups)
+        self._natives: Objects[NativePodGroup] = Objects()
+        self._natives_view = views.watch(NATIVE_GROUPS, self._natives)
+        """Nobody waits for them: a cluster may not serve them, and an older role may not allow to read them."""
         self._queues: Objects[LocalQueue] = Objects()
         self._namespaces: Objects[Namespace] = Objects()
         self._queues_view = views.watch(LOCAL_QUEUES, self._queues) if queues else None
@@ -80,6 +85,10 @@ class WatchedFacts:
     def pod_group(self, namespace: str, name: str) -> Answer[PodGroup]:
         """See `Facts`."""
         return self._groups.get(namespace, name) if self._groups_view.synced else UNKNOWN
+
+    def native_group(self, namespace: str, name: str) -> Answer[NativePodGroup]:
+        """See `Facts`. Where they are not served, no pod names one."""
+        return self._natives.get(namespace, name) if self._natives_view.synced else UNKNOWN
 
     def local_queue(self, namespace: str, name: str) -> Answer[LocalQueue]:
         """See `Facts`."""

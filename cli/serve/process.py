@@ -119,7 +119,7 @@ class _Services:
             self._client,
             self._views,
             self._clock,
-            gates_members=self._configuration.planning.gates != "Off",
+            planning=self._configuration.planning,
         )
         self.parts.append(webhooks)
         self.controllers.append(webhooks.rechecker)

@@ -78,9 +78,7 @@ class Objects(Reader):
             case PriorityClass():
                 self._classes[thing.metadata.name] = thing
             case Configuration() if thing.webhooks is not None:
-                self.settings = settings_of(
-                    thing.webhooks, thing.jobs, gates_members=thing.planning.gates != "Off"
-                )
+                self.settings = settings_of(thing.webhooks, thing.jobs, thing.planning)
             case LocatedObject():
                 self.found.append(thing)
             case _:

@@ -154,7 +154,7 @@ async def webhooks_of(plane: ControlPlane, clock: ManualClock) -> AsyncIterator[
     async with connected(configuration.kubeconfig) as client:
         views, loop = Views(client), asyncio.get_running_loop()
         service = WebhookService(
-            configuration.webhooks, configuration.jobs, client, views, clock, gates_members=True
+            configuration.webhooks, configuration.jobs, client, views, clock, planning=configuration.planning
         )
         await service._certificates.look()
         following = asyncio.create_task(views.run())

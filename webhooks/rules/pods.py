@@ -42,9 +42,16 @@ def _may_be_of_a_gang(request: Request) -> bool:
     """A group that does not exist yet may be created just after its pods."""
     if not request.settings.gates_members:
         return False
+    if native := _native_name(request):
+        return request.settings.gates_native and _may_be_a_native_gang(request, native)
     name = _group_name(request)
     group = _group(request, name) if name else None
     return bool(name) and (group is None or group is UNKNOWN or group.spec.scheduling_policy.gang is not None)
+
+
+def _may_be_a_native_gang(request: Request, name: str) -> bool:
+    group = request.facts.native_group(_namespace(request), name)
+    return group is None or group is UNKNOWN or group.spec.scheduling_policy.gang is not None
 
 
 def _may_need_quota(request: Request) -> bool:
@@ -99,14 +106,22 @@ def _group_warnings(request: Request) -> list[str]:
 def _group_name(request: Request) -> str:
     """The PodGroup that the label names; "" without the label, and for a pod of a native PodGroup, which comes first
     (`nodes.groups.registry`)."""
-    if text(child(request.new, "spec", "schedulingGroup"), "podGroupName"):
+    if _native_name(request):
         return ""
     return entries(child(request.new, "metadata"), "labels").get(POD_GROUP_LABEL, "")
 
 
+def _native_name(request: Request) -> str:
+    """The PodGroup of kube-scheduler's own kind that the pod names; "" if it names none."""
+    return text(child(request.new, "spec", "schedulingGroup"), "podGroupName")
+
+
+def _namespace(request: Request) -> str:
+    return text(child(request.new, "metadata"), "namespace") or "default"
+
+
 def _group(request: Request, name: str) -> Answer[PodGroup]:
-    namespace = text(child(request.new, "metadata"), "namespace") or "default"
-    return request.facts.pod_group(namespace, name)
+    return request.facts.pod_group(_namespace(request), name)
 
 
 def _differences(spec: Object, group: PodGroup, facts: Facts) -> Iterator[str]:

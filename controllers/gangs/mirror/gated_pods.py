@@ -9,7 +9,8 @@ from api.clock import Clock
 from api.core import Pod
 from api.groups import SCHEDULING_GATE
 from controllers.gangs.keys import GroupKey
-from nodes.groups.registry import group_of
+from nodes.groups.keys import is_foreign, is_native
+from nodes.groups.registry import named_group
 
 __all__ = ["GatedPod", "GatedPods"]
 
@@ -20,7 +21,7 @@ class GatedPod(NamedTuple):
     uid: str
     name: str
     group: GroupKey
-    """(namespace, name) of the PodGroup that its label names. Without the label the name is empty."""
+    """(namespace, name) of its PodGroup, ours or of kube-scheduler's own kind. Without one the name is empty."""
     since: float
     """When this process first saw it, in monotonic seconds."""
 
@@ -64,7 +65,7 @@ class GatedPods:
         if before is not None:
             del self._groups[before.group][uid]
         if pod is not None and _is_gated(pod):
-            group = group_of(pod) or (pod.metadata.namespace, "")
+            group = _group_of(pod) or (pod.metadata.namespace, "")
             since = before.since if before is not None else self._clock.monotonic()
             self._pods[uid] = GatedPod(uid, pod.metadata.name, group, since)
             self._groups.setdefault(group, {})[uid] = self._pods[uid]
@@ -75,6 +76,12 @@ class GatedPods:
     def ungated_by(self, uid: str) -> GroupKey | None:
         """The group whose last gated pod lost its gate with the last event, if that was about this pod (UID)."""
         return self._ungated[1] if self._ungated is not None and self._ungated[0] == uid else None
+
+
+def _group_of(pod: Pod) -> GroupKey | None:
+    """Whose member the webhook took it for."""
+    key = named_group(pod)
+    return key if key is not None and (not is_foreign(key[1]) or is_native(key[1])) else None
 
 
 def _is_gated(pod: Pod) -> bool:

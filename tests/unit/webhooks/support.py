@@ -8,6 +8,7 @@ import aiohttp
 
 from api.checks import AdmissionCheck
 from api.core import Namespace, PriorityClass
+from api.foreign_groups import NativePodGroup
 from api.groups import PodGroup
 from api.kueue import ClusterQueue, LocalQueue
 from hack.controlplane.objects import pod_group
@@ -32,6 +33,7 @@ Watched = PriorityClass | PodGroup | LocalQueue | ClusterQueue | AdmissionCheck 
 PLURALS: Final[dict[type, str]] = {
     PriorityClass: "priorityclasses",
     PodGroup: "podgroups",
+    NativePodGroup: "podgroups.scheduling.k8s.io",
     LocalQueue: "localqueues",
     ClusterQueue: "clusterqueues",
     AdmissionCheck: "admissionchecks",

@@ -87,9 +87,9 @@ def test_members_are_gated_when_they_are_created_and_nothing_waits_for_that() ->
     (webhook,) = [each for each in WEBHOOKS if each["name"] == mutating_webhook("Pod")]
     assert webhook["rules"][0]["operations"] == ["CREATE"]
     assert (webhook["failurePolicy"], webhook["timeoutSeconds"]) == ("Ignore", 2)
-    assert webhook["objectSelector"] == {
-        "matchExpressions": [{"key": "reprieve.dev/pod-group", "operator": "Exists"}]
-    }
+    (condition,) = webhook["matchConditions"]
+    for field in ("labels[?'reprieve.dev/pod-group']", "?schedulingGroup.?podGroupName"):
+        assert field in condition["expression"]
 
 
 def test_no_job_waits_for_the_webhook() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from api.checks import AdmissionCheck, AdmissionCheckSpec
 from api.core import Namespace, PriorityClass
+from api.foreign_groups import NativePodGroup, NativeSpec
 from api.groups import PodGroup, PodGroupSchedulingPolicy, PodGroupSpec
 from api.kueue import (
     AdmissionChecksStrategy,
@@ -23,6 +24,11 @@ from webhooks.facts import UNKNOWN
 GROUP = PodGroup(
     metadata=ObjectMeta(name="gang", namespace="default"),
     spec=PodGroupSpec(scheduling_policy=PodGroupSchedulingPolicy()),
+)
+
+NATIVE = NativePodGroup(
+    metadata=ObjectMeta(name="gang", namespace="default"),
+    spec=NativeSpec(scheduling_policy=PodGroupSchedulingPolicy()),
 )
 
 
@@ -56,12 +62,24 @@ async def test_what_is_listed_is_known() -> None:
 
 async def test_without_the_crd_of_groups_other_kinds_are_judged() -> None:
     facts, views = followed()
-    classes, groups = views
+    classes, groups, _ = views
     classes.replaced(set(), "1")
     assert facts.fault() == "podgroups: not listed yet"
     groups._reflector.refusal = ApiError(404, "NotFound", "the server could not find the requested resource")
     assert facts.fault() is None
     assert facts.pod_group("default", "gang") is UNKNOWN
+
+
+async def test_nobody_waits_for_groups_of_kubernetes() -> None:
+    facts, views = followed()
+    classes, groups, natives = views
+    for each in (classes, groups):
+        each.replaced(set(), "1")
+    assert (facts.fault(), facts.native_group("default", "gang")) == (None, UNKNOWN)
+    natives.refused(1)
+    assert facts.native_group("default", "gang") is None
+    learn(views, NATIVE)
+    assert facts.native_group("default", "gang") == NATIVE
 
 
 QUEUE = LocalQueue(

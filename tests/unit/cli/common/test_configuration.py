@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from cli.common.configuration import Configuration, ConfigurationError, dump, load, parse
+from controllers.gangs.configuration import PlanningConfiguration
 from extender.configuration import TLSConfiguration, own_address
 from webhooks.configuration import settings_of
 
@@ -22,9 +23,14 @@ def test_the_webhooks_alone() -> None:
     assert configuration.extender is None
     assert configuration.webhooks is not None
     assert configuration.webhooks.port == 9444
-    settings = settings_of(configuration.webhooks, configuration.jobs, gates_members=False)
+    off = PlanningConfiguration(gates="Off", native_groups="Drive")
+    settings = settings_of(configuration.webhooks, configuration.jobs, off)
     assert settings.gate_openers == {"example.com/gate": ("jane",)}
-    assert not settings.gates_members
+    assert (settings.gates_members, settings.gates_native) == (False, False)
+    for native_groups, gated in (("Drive", True), ("Off", False)):
+        planning = PlanningConfiguration(native_groups=native_groups)
+        settings = settings_of(configuration.webhooks, configuration.jobs, planning)
+        assert (settings.gates_members, settings.gates_native) == (True, gated)
     assert "authoritySeconds: 31536000" in dump(configuration)
 
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from api.core import Pod
 from api.foreign_groups import NativePodGroup
+from api.groups import SCHEDULING_GATE
 from api.plans import Preemptor
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.lifecycle.life import ActivePlan, Life, PlannedPod
@@ -352,3 +353,38 @@ async def test_a_node_that_an_attempt_does_not_name_contradicts_nothing() -> Non
         stage.add(member("m0", conditions=[failed | {"message": text}]))
         await stage.settle()
         assert stage.phases() == ["Planned"]
+
+
+# ---- our scheduling gate
+
+
+def gated(name: str) -> Pod:
+    return member(name, schedulingGates=[{"name": SCHEDULING_GATE}])
+
+
+async def test_gates_go_from_all_members_once_enough_exist() -> None:
+    async with staged(*cluster(), group(), gated("m0"), configuration=DRIVE) as stage:
+        await begun(stage)
+        assert stage.api.ungated == []
+        stage.add(gated("m1"))
+        await stage.settle()
+        assert sorted(stage.api.ungated) == ["m0", "m1"]
+        assert sorted(stage.api.deleted) == ["v0", "v1"]
+
+
+@pytest.mark.parametrize("fits", [True, False])
+async def test_until_planned_gates_stay_on_a_gang_that_fits_nowhere(fits: bool) -> None:
+    until_planned = PlanningConfiguration(native_groups="Drive", gates="UntilPlanned")
+    objects = [*cluster(2 if fits else 1), group(), gated("m0"), gated("m1")]
+    async with staged(*objects, configuration=until_planned) as stage:
+        await begun(stage)
+        assert sorted(stage.api.ungated) == (["m0", "m1"] if fits else [])
+        assert sorted(stage.api.deleted) == (["v0", "v1"] if fits else [])
+
+
+async def test_gates_go_from_pods_that_are_not_planned_for() -> None:
+    async with staged(*cluster(), group(), gated("m0")) as stage:
+        await stage.settle()
+        stage.clock += 3.0
+        await stage.settle()
+        assert stage.api.ungated == ["m0"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from api.foreign_groups import NativePodGroup
 from api.groups import POD_GROUP_LABEL, SCHEDULING_GATE, PodGroup
 from api.integration import ADMISSION_GATE, QUEUE_NAME_LABEL, WORKLOAD_ANNOTATION
 from api.validation import convert
@@ -73,6 +74,33 @@ def test_a_member_gets_the_gate_after_its_others(facts: Facts, gates: Any) -> No
 )
 def test_other_pods_stay_as_they_are(new: Object) -> None:
     assert defaulted(new) is new
+
+
+def native_group(policy: dict[str, Any]) -> KnownFacts:
+    metadata = {"name": "native", "namespace": "default"}
+    return KnownFacts(
+        natives=[convert({"metadata": metadata, "spec": {"schedulingPolicy": policy}}, NativePodGroup)]
+    )
+
+
+NATIVE_GANG, NATIVE_BASIC = native_group({"gang": {"minCount": 2}}), native_group({"basic": {}})
+
+
+@pytest.mark.parametrize(
+    ("facts", "gated"),
+    [(NATIVE_GANG, True), (NO_FACTS, True), (KnownFacts(), True), (NATIVE_BASIC, False), (GANG, True)],
+)
+@pytest.mark.parametrize("label", ["", "gang"])
+def test_a_pod_of_a_native_gang_gets_the_gate_if_such_gangs_are_planned_for(
+    facts: Facts, gated: bool, label: str
+) -> None:
+    """Also if it has our label: it belongs to the native group. One that does not exist yet may come."""
+    new = pod(label, schedulingGroup={"podGroupName": "native"})
+    expected = (
+        pod(label, schedulingGroup={"podGroupName": "native"}, schedulingGates=[OURS]) if gated else new
+    )
+    assert defaulted(new, facts, settings=Settings(gates_native=True)) == expected
+    assert defaulted(new, facts, settings=Settings(gates_native=True, gates_members=False)) is new
 
 
 def test_a_pod_of_a_group_that_is_no_gang_stays_as_it_is() -> None:
