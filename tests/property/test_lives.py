@@ -30,6 +30,7 @@ from controllers.gangs.lifecycle.effects import (
     GiveBack,
     Judge,
     Nominate,
+    NominateFirst,
     Record,
     Rehearse,
     Remind,
@@ -52,6 +53,7 @@ from controllers.gangs.lifecycle.observations import (
     GroupGone,
     MemberProof,
     MembersSeen,
+    Nominated,
     NotDecided,
     NotOffered,
     NotStored,
@@ -94,12 +96,15 @@ ACTIVE = ("Planned", "Confirmed", "Evicting", "Ready")
 CONFIRMED = {uid: MemberProof(Proof.CONFIRMED, "offered", 0.0) for uid in MEMBERS}
 
 
+NATIVE = "podgroups.scheduling.k8s.io:gang"
+
+
 def spec(
-    number: int, victims: Sequence[str], outcome: Any, not_modelled: Sequence[str]
+    number: int, victims: Sequence[str], outcome: Any, not_modelled: Sequence[str], name: str = "gang"
 ) -> PreemptionPlanSpec:
     pods = [VictimPod("team", uid, uid, "n0") for uid in victims]
     return PreemptionPlanSpec(
-        preemptor=Preemptor("PodGroup", "reprieve.dev/v1alpha1", "team", "gang", "uid", 100),
+        preemptor=Preemptor("PodGroup", "reprieve.dev/v1alpha1", "team", name, "uid", 100),
         outcome=outcome,
         reason=f"decision {number}",
         placements=[Placement(uid, "n0", uid) for uid in MEMBERS],
@@ -139,6 +144,10 @@ class Lives(RuleBasedStateMachine):
         """Plans that were confirmed."""
         self.in_a_row = 0
         """Contradicted plans."""
+        self.name = "gang"
+        """Of the PodGroup: ours, or of the scheduler's own kind."""
+        self.nominated: set[str] = set()
+        """Plans whose members have their nominations."""
         self.setting = Settings(BACKOFF, plan_seconds=300.0)
         self.specs: dict[str, PreemptionPlanSpec] = {}
         self.ended: dict[str, tuple[PreemptionPlanSpec, str]] = {}
@@ -271,8 +280,10 @@ class Lives(RuleBasedStateMachine):
         members=st.integers(0, 3),
         bound=st.integers(0, 2),
         confirmation=st.sampled_from(["Prefer", "Prefer", "Require", "Off"]),
+        native=st.booleans(),
     )
-    def begin(self, members: int, bound: int, confirmation: Confirmation) -> None:
+    def begin(self, members: int, bound: int, confirmation: Confirmation, native: bool) -> None:
+        self.name = NATIVE if native else "gang"
         self.setting = replace(self.setting, confirmation=confirmation)
         self.observe(MembersSeen(2, max(members, bound), bound))
 
@@ -331,7 +342,7 @@ class Lives(RuleBasedStateMachine):
     def _release(self, count: int) -> None:
         self.numbers += 1
         name = f"release-{self.numbers}"
-        decision = spec(self.numbers, [f"b{number}" for number in range(count)], "Releases", ())
+        decision = spec(self.numbers, [f"b{number}" for number in range(count)], "Releases", (), self.name)
         self.specs[name] = decision
         self.observe(ToRelease(name, decision))
         if self.plan is not None and self.plan.name == name:
@@ -395,7 +406,9 @@ class Lives(RuleBasedStateMachine):
         self.numbers += 1
         last = self.numbers % 2
         members = {uid: PlannedPod(uid, uid, "n0", {"cpu": 1}, wave=last * (uid == "m1")) for uid in MEMBERS}
-        decision = self.specs[f"plan-{self.numbers}"] = spec(self.numbers, victims, outcome, modelled)
+        decision = self.specs[f"plan-{self.numbers}"] = spec(
+            self.numbers, victims, outcome, modelled, self.name
+        )
         untried = self.numbers % 4 == 0
         decided = Decided(
             f"plan-{self.numbers}",
@@ -580,6 +593,15 @@ class Lives(RuleBasedStateMachine):
                 )
                 assert plan.name in self.rehearsed | self.resumed_evicting
                 self.evicting = (plan, sorted(plan.victims))
+            case NominateFirst(plan):
+                assert self.phases.get(plan.name) == "Confirmed"
+                assert self.name == NATIVE
+                if fails == "fault":
+                    self.observe(Failed())
+                    return
+                if not fails:
+                    self.nominated.add(plan.name)
+                self.observe(Nominated(not fails))
             case Nominate(plan) | Remind(plan):
                 assert self.phases.get(plan.name) in ("Ready", "Bound", "Aborted", "Expired")
                 self.held -= plan.members.keys()
@@ -745,6 +767,9 @@ class Lives(RuleBasedStateMachine):
             return
         assert self.phases[plan.name] == "Evicting"
         assert plan.name in self.reserved, "nothing is evicted for room that is not held"
+        assert plan.name in self.nominated or plan.releases or self.name != NATIVE, (
+            "the scheduler keeps still because of the nominations"
+        )
         self.deletions[plan.name, left[0]] += 1
         self.evicting = (plan, left[1:])
 

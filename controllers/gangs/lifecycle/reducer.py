@@ -65,6 +65,7 @@ from controllers.gangs.lifecycle.observations import (
     GatesRemoved,
     GroupGone,
     MembersSeen,
+    Nominated,
     NotDecided,
     NotStored,
     Observation,
@@ -190,6 +191,8 @@ def _failed(life: Life, now: float, settings: Settings, *, again: bool = False) 
 def _fault(life: Life, now: float, settings: Settings) -> Step:
     """A fault of ours. What was being written has not been written."""
     life = _failed(life, now, settings)
+    if life.plan is not None and life.plan.nominating:
+        life = replace(life, plan=noted(life.plan, Nominated(done=False), now))
     if life.plan is None or life.plan.writing is None:
         return life, ()
     return _not_stored(life, life.plan, NotStored(life.plan.writing, "internal error", False), now, settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -12,14 +13,15 @@ from api.foreign_groups import NativePodGroup
 from api.groups import SCHEDULING_GATE
 from api.plans import Preemptor
 from controllers.gangs.configuration import PlanningConfiguration
+from controllers.gangs.lifecycle.effects import Advance, NominateFirst
 from controllers.gangs.lifecycle.life import ActivePlan, Life, PlannedPod
-from controllers.gangs.lifecycle.observations import Stored
+from controllers.gangs.lifecycle.observations import Failed, Nominated, Stored
 from kube.errors import ApiError
 from tests.kit.native_gangs import native_pod
 from tests.kit.objects import make, node, pod
 from tests.kit.stage import Stage, staged
 from tests.unit.controllers.gangs.eviction_stage import impatient
-from tests.unit.controllers.gangs.lives import Gang, decided
+from tests.unit.controllers.gangs.lives import Gang, decided, in_phase, kinds
 
 __all__ = ["impatient"]
 
@@ -388,3 +390,17 @@ async def test_gates_go_from_pods_that_are_not_planned_for() -> None:
         stage.clock += 3.0
         await stage.settle()
         assert stage.api.ungated == ["m0"]
+
+
+def test_nominations_are_written_again_after_a_fault_of_ours() -> None:
+    preemptor = Preemptor("PodGroup", "scheduling.k8s.io/v1beta1", *KEY, "uid-gang", 100)
+    confirmed = in_phase("Confirmed")
+    plan = dataclasses.replace(confirmed.plan, spec=replace(confirmed.plan.spec, preemptor=preemptor))
+    gang = Gang(Life(phase="Confirmed", plan=plan))
+    assert kinds(gang.looks()) == [NominateFirst]
+    assert gang.looks() == []
+    gang(Failed())
+    assert gang.looks(after=0.5) == []
+    assert kinds(gang.looks(after=0.6)) == [NominateFirst]
+    gang(Nominated(done=True))
+    assert kinds(gang.looks()) == [Advance]

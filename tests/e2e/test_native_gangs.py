@@ -1,0 +1,127 @@
+"""Gangs of kube-scheduler's own kind with `planning.nativeGroups: Drive`, on a scheduler that places them as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import pytest
+
+from hack.controlplane.client import Client, Json
+from hack.controlplane.plane import ControlPlane, Options
+from hack.controlplane.versions import knows
+from tests.e2e.other_kinds import NATIVE, create, object_of
+from tests.e2e.support import Sandbox, condition, wait_for
+from tests.kit.versions import THERE, needs
+
+pytestmark = needs(NATIVE, "it has no groups that reprieve reads")
+
+HIGH: Final = 1000
+GATE: Final = "example.com/wait"
+SEVERAL_ATTEMPTS_SECONDS: Final = 3.0
+"""The scheduler's backoff begins at a second."""
+
+
+@pytest.fixture(scope="module")
+def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
+    """Its scheduler places Kubernetes' own PodGroups, and reprieve drives their preemption."""
+    gates, served = ({"GenericWorkload": True}, {NATIVE: True}) if knows(THERE, NATIVE) else ({}, {})
+    settings = {"planning": {"nativeGroups": "Drive"}}
+    return start_plane(
+        Options(reprieve=True, feature_gates=gates, runtime_config=served, reprieve_settings=settings)
+    )
+
+
+@pytest.fixture
+def sandbox(plane: ControlPlane, sandboxes: Callable[[ControlPlane | Client], Sandbox]) -> Iterator[Sandbox]:
+    made = sandboxes(plane)
+    yield made
+    made.remove()
+
+
+def native_gang(
+    sandbox: Sandbox, name: str, members: int, minimum: int | None = None, **pod: Any
+) -> list[str]:
+    """A PodGroup of Kubernetes' own kind, and its pods NAME-0, NAME-1 and so on. Returns the pods' names."""
+    policy = {"gang": {"minCount": minimum or members}}
+    spec = {"schedulingPolicy": policy, "priorityClassName": sandbox.priority(HIGH)}
+    create(sandbox, NATIVE, "PodGroup", name, spec)
+    return sandbox.pods(name, members, priority=HIGH, schedulingGroup={"podGroupName": name}, **pod)
+
+
+def plan_of(sandbox: Sandbox, name: str, phase: str) -> Json:
+    """The gang's newest plan, once it has this phase."""
+    return sandbox.wait_plan(f"podgroups.scheduling.k8s.io:{name}", phase)
+
+
+def tried(sandbox: Sandbox, name: str) -> bool:
+    """Whether the scheduler has said of the group that it cannot be scheduled."""
+    said = condition(object_of(sandbox, NATIVE, "PodGroup", name), "PodGroupInitiallyScheduled")
+    return said is not None and said["status"] == "False"
+
+
+def remove_gate(sandbox: Sandbox, pod: str) -> None:
+    """As the program whose gate it is would do."""
+    body = {"spec": {"schedulingGates": None}}
+    sandbox.client.patch("v1", "Pod", pod, body, sandbox.namespace)
+
+
+def test_it_preempts_and_is_bound_where_it_was_planned(sandbox: Sandbox) -> None:
+    sandbox.full_nodes(3)
+    pods = native_gang(sandbox, "gang", 3)
+    where = sandbox.wait_bound(*pods)
+    plan = plan_of(sandbox, "gang", "Bound")
+    assert {each["pod"]: each["node"] for each in plan["spec"]["placements"]} == where
+    assert (plan["spec"]["evictedBy"], plan["spec"]["evictorReason"]) == ("Reprieve", "DriveMode")
+    assert sandbox.history.evictions() == {"low-0-0": 1, "low-1-0": 1, "low-2-0": 1}
+    for pod in pods:
+        assert where[pod] in sandbox.history.nominations(pod), "it was nominated"
+    written = object_of(sandbox, NATIVE, "PodGroup", "gang")["metadata"]["managedFields"]
+    assert not [each["manager"] for each in written if "reprieve" in each["manager"]]
+
+
+def test_it_takes_a_group_of_ours_whole(sandbox: Sandbox) -> None:
+    """The scheduler does not know that group, and would take one of its three pods."""
+    sandbox.nodes(3, cpu="1")
+    ours = sandbox.gang("ours", 3, priority=10, mode="all")
+    sandbox.wait_running(*ours)
+    sandbox.wait_bound(*native_gang(sandbox, "gang", 1))
+    assert sandbox.history.evictions() == dict.fromkeys(ours, 1)
+    [victim] = plan_of(sandbox, "gang", "Bound")["spec"]["victims"]
+    assert (victim["kind"], victim["name"]) == ("PodGroup", "ours")
+
+
+def test_nobody_goes_for_one_that_does_not_fit(sandbox: Sandbox) -> None:
+    sandbox.full_nodes(2)
+    pods = native_gang(sandbox, "gang", 3)
+    plan_of(sandbox, "gang", "Unschedulable")
+    wait_for(lambda: tried(sandbox, "gang"), what=sandbox.report)
+    sandbox.watch_quietly(SEVERAL_ATTEMPTS_SECONDS, *pods)
+
+
+def test_a_pod_with_a_gate_of_another_program_keeps_its_gang_from_reserving(sandbox: Sandbox) -> None:
+    """Also a pod beyond minCount: the scheduler tries none of them meanwhile."""
+    sandbox.full_nodes(2)
+    pods = native_gang(sandbox, "gang", 3, 2, schedulingGates=[{"name": GATE}])
+    for pod in pods[:2]:
+        remove_gate(sandbox, pod)
+    wait_for(lambda: sandbox.events("SchedulingGated", "gang"), what=sandbox.report)
+    sandbox.watch_quietly(SEVERAL_ATTEMPTS_SECONDS, *pods)
+    assert sandbox.plans() == []
+    remove_gate(sandbox, pods[2])
+    plan_of(sandbox, "gang", "Bound")
+    assert sandbox.history.evictions() == {"low-0-0": 1, "low-1-0": 1}
+
+
+def test_nobody_goes_for_members_beyond_min_count(sandbox: Sandbox) -> None:
+    """The scheduler alone evicts two pods for them, 50 ms after the first two are bound."""
+    sandbox.full_nodes(2)
+    free = [sandbox.node(f"free-{number}", cpu="1") for number in range(2)]
+    pods = native_gang(sandbox, "gang", 4, 2)
+    wait_for(lambda: len(sandbox.bound().keys() & {*pods}) == 2, what=sandbox.report)
+    sandbox.watch_quietly(SEVERAL_ATTEMPTS_SECONDS)
+    there = sandbox.bound()
+    assert sorted(there[each] for each in pods if each in there) == sorted(free)
+    more = sandbox.node("free-2", cpu="1")
+    wait_for(lambda: more in sandbox.bound().values(), what=sandbox.report)
+    assert sandbox.history.evictions() == {}
