@@ -6,7 +6,16 @@ from typing import Final
 
 from api.owner_annotations import BY_OWNER_ANNOTATION
 
-__all__ = ["BY_OWNER", "GATES", "NAMESPACE", "PROCESS", "QUOTA_MODE", "SCHEDULERS", "VERSION"]
+__all__ = [
+    "BY_OWNER",
+    "GATES",
+    "NAMESPACE",
+    "NATIVE_GROUPS",
+    "PROCESS",
+    "QUOTA_MODE",
+    "SCHEDULERS",
+    "VERSION",
+]
 
 NAMESPACE: Final = "reprieve-system"
 PROCESS: Final = "reprieve"
@@ -20,5 +29,7 @@ GATES: Final = "reprieve.dev/feature-gates"
 """Annotation: its feature gates, as kube-scheduler's option writes them (A=true,B=false)."""
 QUOTA_MODE: Final = "reprieve.dev/quota-mode"
 """Annotation: its `quota.mode`."""
+NATIVE_GROUPS: Final = "reprieve.dev/native-groups"
+"""Annotation: its `planning.nativeGroups`."""
 BY_OWNER: Final = BY_OWNER_ANNOTATION
 """Annotation: its `groups.byOwner`. On an owner or a namespace, the same annotation comes before it."""

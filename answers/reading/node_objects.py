@@ -15,7 +15,13 @@ from answers.reading.field_checks import (
     check_node,
     check_pod,
 )
-from answers.reading.published import LEASE, LEASE_KIND, PublishedLease, by_owner_said
+from answers.reading.published import (
+    LEASE,
+    LEASE_KIND,
+    PublishedLease,
+    by_owner_said,
+    plans_for_native,
+)
 from api.compression import expand
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from api.devices import DeviceClass
@@ -49,6 +55,7 @@ from api.storage import (
 from api.stored_plans import holds_room
 from api.validation import FieldError
 from nodes.answers.picture import NodesPicture
+from nodes.groups.forms import ALL_PREEMPTING
 from nodes.groups.kinds.table import OWNERS
 from nodes.groups.registry import OBJECTS
 from nodes.state.costs import CostRules
@@ -181,6 +188,8 @@ class NodeObjects(Reader):
 
     def _listen(self, lease: PublishedLease, place: str) -> None:
         """Do what the process does. An answer does not fail because it says something that cannot be read."""
+        if plans_for_native(lease):
+            self.tables.set_preempting(ALL_PREEMPTING)
         try:
             said = by_owner_said(lease)
         except FieldError as error:

@@ -7,10 +7,10 @@ from typing import Final
 from answers.reading.documents import Kind, One
 from api.meta import ObjectMeta, Struct
 from api.owner_annotations import ByOwner, parse_by_owner
-from api.published import BY_OWNER, NAMESPACE, PROCESS
+from api.published import BY_OWNER, NAMESPACE, NATIVE_GROUPS, PROCESS
 from api.validation import FieldError
 
-__all__ = ["LEASE", "LEASE_KIND", "PublishedLease", "by_owner_said"]
+__all__ = ["LEASE", "LEASE_KIND", "PublishedLease", "by_owner_said", "plans_for_native"]
 
 LEASE: Final = ("coordination.k8s.io/v1", "Lease")
 
@@ -33,3 +33,8 @@ def by_owner_said(lease: PublishedLease) -> ByOwner | None:
         return parse_by_owner(said)
     except ValueError as error:
         raise FieldError(f"metadata.annotations[{BY_OWNER}]", str(error)) from None
+
+
+def plans_for_native(lease: PublishedLease) -> bool:
+    """Whether the process plans for gangs of kube-scheduler's own kind. One that does not say it does not."""
+    return (lease.metadata.annotations or {}).get(NATIVE_GROUPS, "Off") != "Off"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 
-from api.published import BY_OWNER, GATES, QUOTA_MODE, SCHEDULERS, VERSION
+from api.published import BY_OWNER, GATES, NATIVE_GROUPS, QUOTA_MODE, SCHEDULERS, VERSION
 from cli.common.configuration import Configuration
 from extender.callers import Callers
 
@@ -21,6 +21,7 @@ def notes(configuration: Configuration, callers: Callers | None) -> Callable[[],
         ),
         QUOTA_MODE: configuration.quota.mode,
         BY_OWNER: configuration.groups.by_owner,
+        NATIVE_GROUPS: configuration.planning.native_groups,
     }
     return lambda: {**fixed, SCHEDULERS: callers.text()} if callers is not None else fixed
 

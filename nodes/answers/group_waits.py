@@ -22,7 +22,7 @@ from nodes.answers.verdicts import doubts, plain, verdict
 from nodes.groups.forms import may_ask
 from nodes.groups.keys import is_foreign, short_name
 from nodes.search.preemptors.gangs import minimum_of
-from nodes.search.preemptors.preemptor import DecisionError
+from nodes.search.preemptors.preemptor import DecisionError, not_tried
 from nodes.state.columns.flags import GATED, TERMINATING
 from nodes.state.snapshot import Snapshot
 
@@ -230,7 +230,7 @@ class Asking:
 
 def _waiting(asking: Asking, members: Members, numbers: dict[str, int | str]) -> Wait:
     group, snapshot = asking.group, asking.snapshot
-    found = _from_status(asking, members) or _from_plan(asking)
+    found = _from_status(asking, members) or _from_plan(asking) or _not_tried(asking)
     if found is None or (found.source == "Plan" and members.exist < members.required):
         found = _gathering(members) or _from_engine(asking)
     speaks = _scheduled(group) is not None or is_foreign(group.metadata.name)
@@ -286,6 +286,16 @@ def _from_plan(asking: Asking) -> Found | None:
         return None
     says = f"It waits: its plan {plan.metadata.name} is {phase_of(plan)}. {said_of(plan.spec, stored=True)}"
     return Found(FROM_PLAN[phase_of(plan)], says, "Plan", plan.spec, plan)
+
+
+def _not_tried(asking: Asking) -> Found | None:
+    """For a gang that its scheduler does not try: nothing is planned for it."""
+    meta = asking.group.metadata
+    try:
+        why = not_tried(asking.snapshot, meta.namespace, meta.name)
+    except DecisionError:
+        return None
+    return Found(why.reason, f"It waits: {_sentence(why.message)}", "Engine") if why is not None else None
 
 
 def _gathering(members: Members) -> Found | None:

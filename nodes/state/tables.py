@@ -138,6 +138,11 @@ class Tables:
         """Remove such an object. Its pods stay."""
         return self._regroup(self.owners.delete_owner(kind, namespace, name))
 
+    def set_preempting(self, sources: Sources) -> None:
+        """Sources whose gangs ask for room as one. Before anybody asks about them."""
+        self.groups.preempting = sources
+        self.owners.set_preempting(sources)
+
     def set_by_owner(self, by_owner: ByOwner) -> Change:
         """From now on this counts where neither an owner nor its namespace says something."""
         return self._regroup(self.owners.set_default(by_owner))

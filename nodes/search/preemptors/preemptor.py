@@ -12,8 +12,10 @@ from api.disruption import BudgetPolicy
 from api.groups import PodGroup
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
 from nodes.groups.forms import asking, by_its_pods
+from nodes.groups.keys import is_native
 from nodes.search.preemptors.gangs import minimum_of, topology_key_of
 from nodes.search.preemptors.mismatch import Asking, Mismatch, mismatch
+from nodes.search.preemptors.trying import NotTried, why_not_tried
 from nodes.state.columns.flags import GATED, NEVER, TERMINATING
 from nodes.state.snapshot import Snapshot
 
@@ -21,6 +23,7 @@ __all__ = [
     "DecisionError",
     "Preemptor",
     "group_preemptor",
+    "not_tried",
     "pod_preemptor",
     "preemptor_of_pod",
     "priority_of_group",
@@ -125,6 +128,22 @@ def group_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
         unbound=unbound,
         budgets=snapshot.costs.budget_policy(namespace, group),
     )
+
+
+def not_tried(snapshot: Snapshot, namespace: str, name: str) -> NotTried | None:
+    """Why kube-scheduler does not try a gang of its own kind; None if it does, and for any other gang.
+
+    Raises DecisionError if the PriorityClass of the PodGroup does not exist.
+    """
+    row = _row_of_group(snapshot, namespace, name)
+    group = asking(snapshot.groups[row], snapshot.preempting) if row is not None else None
+    if row is None or group is None or not is_native(name):
+        return None
+    members = _members(snapshot, row)
+    waiting = snapshot.pod_flags[snapshot.pod_live & (snapshot.pod_group == row)]
+    gated = int((waiting & (TERMINATING | GATED) == GATED).sum())
+    priority = _asks_with(snapshot, group, members)
+    return why_not_tried(group, priority, _asking(snapshot, members), gated)
 
 
 def pod_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:

@@ -14,7 +14,7 @@ from api.core import Pod
 from api.foreign_owners import OwnerObject, OwningJob, OwningStatefulSet
 from api.groups import PodGroup
 from api.owner_annotations import ByOwner
-from nodes.groups.forms import PREEMPTING, Sources, implied, may_ask, of_owner
+from nodes.groups.forms import ALL_PREEMPTING, PREEMPTING, Sources, implied, may_ask, of_owner
 from nodes.groups.keys import is_owned, named_by, source_of
 from nodes.groups.kinds.table import OWNERS
 from nodes.groups.owner_objects import OwnerFacts, by_owner_of, facts_of
@@ -80,6 +80,10 @@ class OwnerGroups:
         self._keys: dict[Owner, set[GroupKey]] = {}
         """The groups that pods tell, by owner."""
 
+    def set_preempting(self, sources: Sources) -> None:
+        """See `Tables.set_preempting`."""
+        self._preempting = sources
+
     def sayings(self) -> OwnerGroups:
         """What owners and namespaces say now, without the pods. Later events of one do not change the other."""
         other = OwnerGroups(self._by_owner, preempting=self._preempting)
@@ -118,11 +122,8 @@ class OwnerGroups:
     def succeeded(self, told: Told) -> GroupKey | None:
         """The gang for which such a pod counts once it has Succeeded. The number of a Job leaves it out already."""
         key = self.unit(told)
-        return (
-            key
-            if key is not None and may_ask(key[1], self._preempting) and source_of(key[1]) != JOB
-            else None
-        )
+        counts = key is not None and may_ask(key[1], ALL_PREEMPTING) and source_of(key[1]) != JOB
+        return key if counts else None
 
     def note(self, row: int, told: Told) -> GroupKey | None:
         """The pod in this row tells this. Returns the group of its owner that is new because of it."""

@@ -100,3 +100,41 @@ def test_rights_that_are_missing_are_named_and_done_without() -> None:
     assert objects.do_without((API_VERSION, "PreemptionPlan"), "plans is forbidden")
     picture, _ = objects.about()
     assert picture.without_nodes == "nodes is forbidden"
+
+
+def lease(native_groups: str) -> Any:
+    annotations = {"reprieve.dev/native-groups": native_groups}
+    meta = {"name": "reprieve", "namespace": "reprieve-system", "annotations": annotations}
+    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": meta, "spec": {}}
+
+
+def native_member(name: str, **spec: Any) -> Any:
+    body = member(name)
+    body["spec"] |= {"schedulingGroup": {"podGroupName": "train"}, "priority": 7, **spec}
+    return body
+
+
+@pytest.mark.parametrize("lease_is_first", [True, False])
+@pytest.mark.parametrize(
+    ("mode", "spec", "state", "says"),
+    [
+        ("Off", {}, "OfAnotherKind", "It is no gang of reprieve"),
+        ("Drive", {}, "Unschedulable", "0/0 nodes are available"),
+        ("Drive", {"priority": 5}, "PriorityMismatch", "pod w-1 has priority 5, and its PodGroup has 7"),
+        ("Drive", {"schedulingGates": [{"name": "other"}]}, "SchedulingGated", "1 pod has a scheduling gate"),
+    ],
+)
+def test_a_gang_of_kubernetes_own_kind_is_planned_for_if_the_process_says_so(
+    tmp_path: Path, lease_is_first: bool, mode: str, spec: dict[str, Any], state: str, says: str
+) -> None:
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "train", "namespace": "a"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, "priority": 7},
+    }
+    pods = [native_member("w-0"), native_member("w-1", **spec), native_member("w-2")]
+    things = [lease(mode), group, *pods] if lease_is_first else [*pods, group, lease(mode)]
+    answer = json.loads(ask(tmp_path, "podgroups.scheduling.k8s.io:train", *things).stdout)
+    assert answer["state"] == state
+    assert says in answer["sentence"]
