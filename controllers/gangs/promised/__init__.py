@@ -1,4 +1,5 @@
 """The one account of promised room: claims, victims, grants, and what is left.
 
-Tests: claim_index in test_claims.py; promises and promising in tests/unit/controllers/gangs/test_planner.py.
+Tests: claim_index in test_claims.py; promises and promising in tests/unit/controllers/gangs/test_planner.py;
+free_room in tests/property/test_free_room.py.
 """
