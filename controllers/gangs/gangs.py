@@ -241,6 +241,12 @@ class Gangs:
         waiting = self._roster.gang_members(key).asking
         return bool(waiting) and all(self._has_called(each.scheduler) for each in waiting)
 
+    def awaits_caller(self, key: GroupKey) -> bool:
+        """Whether it is a complete gang that nobody plans for, because its scheduler has not called us yet."""
+        count = self._roster.count(key)
+        is_complete = count.minimum is not None and count.members >= count.minimum
+        return is_complete and key not in self._gangs and not self._may_be_ours(key)
+
     def _forget(self, gang: Gang) -> None:
         self.observe(gang, GroupGone())
         del self._gangs[gang.key]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from controllers.gangs.gangs import Gangs
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.known import Known
+from controllers.gangs.lifecycle.life import Life
 from controllers.gangs.lifecycle.observations import Asked
 from controllers.gangs.lifecycle.settings import GatesMode
 from controllers.gangs.looking.evidence import Evidence
@@ -55,10 +56,15 @@ def waking(known: Known, gangs: Gangs, asking: Asking, evidence: Evidence, write
 
 
 def gates(known: Known, mode: GatesMode, writer: Writer, gangs: Gangs) -> Gates:
-    """They are looked at whenever a gang's life changes."""
+    """They are looked at whenever a gang's life changes.
+
+    A scheduler that is to call us first gets the members of a complete gang without a plan.
+    """
     mirror = known.mirror
-    made = Gates(
-        mode, known.waiters.gated, mirror.roster, gangs.life_of, writer, mirror.is_trusted, known.clock
-    )
+
+    def life_of(group: GroupKey) -> Life:
+        return Life(placed=True) if gangs.awaits_caller(group) else gangs.life_of(group)
+
+    made = Gates(mode, known.waiters.gated, mirror.roster, life_of, writer, mirror.is_trusted, known.clock)
     gangs.on_change(made.gang_changed)
     return made

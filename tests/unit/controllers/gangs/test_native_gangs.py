@@ -377,11 +377,23 @@ async def test_gates_go_from_all_members_once_enough_exist() -> None:
 @pytest.mark.parametrize("fits", [True, False])
 async def test_until_planned_gates_stay_on_a_gang_that_fits_nowhere(fits: bool) -> None:
     until_planned = PlanningConfiguration(native_groups="Drive", gates="UntilPlanned")
-    objects = [*cluster(2 if fits else 1), group(), gated("m0"), gated("m1")]
-    async with staged(*objects, configuration=until_planned) as stage:
+    async with staged(*cluster(2 if fits else 1), group(), configuration=until_planned) as stage:
         await begun(stage)
+        stage.add(gated("m0"), gated("m1"))
+        await stage.settle()
         assert sorted(stage.api.ungated) == (["m0", "m1"] if fits else [])
         assert sorted(stage.api.deleted) == (["v0", "v1"] if fits else [])
+
+
+async def test_until_planned_a_scheduler_that_has_not_called_yet_gets_the_members() -> None:
+    """Nothing is planned for them before it calls, and it calls for nobody else."""
+    until_planned = PlanningConfiguration(native_groups="Drive", gates="UntilPlanned")
+    async with staged(*cluster(), group(), gated("m0"), configuration=until_planned) as stage:
+        await stage.settle()
+        assert stage.api.ungated == []
+        stage.add(gated("m1"))
+        await stage.settle()
+        assert sorted(stage.api.ungated) == ["m0", "m1"]
 
 
 async def test_gates_go_from_pods_that_are_not_planned_for() -> None:
