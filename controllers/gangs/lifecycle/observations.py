@@ -19,6 +19,7 @@ __all__ = [
     "Failed",
     "GatesRemoved",
     "GroupGone",
+    "HandedOver",
     "MembersSeen",
     "NotDecided",
     "NotOffered",
@@ -26,6 +27,7 @@ __all__ = [
     "NotStored",
     "Observation",
     "Offered",
+    "PassBegan",
     "PlanSeen",
     "PreemptCalled",
     "Rehearsed",
@@ -237,6 +239,26 @@ class NotOffered:
 
 
 @dataclass(frozen=True, slots=True)
+class HandedOver:
+    """In what may be one pass of the scheduler, a steered plan has offered the members that the gang still needs.
+
+    The scheduler may evict by this plan from now on. Until PassBegan, only the end of its group ends it. It may be
+    observed several times in one pass.
+    """
+
+    plan: str
+    """The name of its PreemptionPlan."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassBegan:
+    """The pass in which the plan was handed over has ended, and the next one has not offered enough members yet."""
+
+    plan: str
+    """The name of its PreemptionPlan."""
+
+
+@dataclass(frozen=True, slots=True)
 class PreemptCalled:
     """The scheduler found no node for a member. It asks which pods to evict."""
 
@@ -295,6 +317,8 @@ Observation = (
     | PlanSeen
     | Offered
     | NotOffered
+    | HandedOver
+    | PassBegan
     | PreemptCalled
     | Rehearsed
     | Compared
