@@ -16,6 +16,7 @@ from controllers.gangs.answering import (
     BoundPod,
     FreeRoom,
     Hold,
+    InPass,
     Offer,
     Within,
 )
@@ -68,13 +69,19 @@ class Face(Protocol):
     def answered_in_vain(self, pod: Pod) -> None:
         """The pod was answered by a process that does not decide: it must be brought back later."""
 
-    def verdict(self, pod: Pod) -> Hold | Offer | AnyOf | Within | FreeRoom | None:
+    def verdict(self, pod: Pod) -> Hold | Offer | AnyOf | InPass | Within | FreeRoom | None:
         """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
 
     def free_node(self, pod: Pod, names: Iterable[str]) -> str | None:
         """One of these nodes that has free room for the pod, which is promised to nobody else; None if there is none.
 
         The pod counts as on its way there from now on.
+        """
+
+    def in_pass(self, pod: Pod, tried: InPass, nodes: list[str]) -> Hold | Offer:
+        """What a pod gets in the pass that goes on, if `verdict` leaves it to that. `nodes`: the names in the call.
+
+        The call counts as one of this pass.
         """
 
     def offered(self, pod: Pod, *, among: bool) -> None:
@@ -145,6 +152,8 @@ class Verbs:
             return self._filter_free(args, verdict)
         names = names_decoder.decode(args.node_names) or []
         self._face.filter_called(args.pod, names)
+        if isinstance(verdict, InPass):
+            verdict = self._face.in_pass(args.pod, verdict, names)
         if isinstance(verdict, Hold):
             self._face.held(args.pod)
             return filter_none(names, verdict.text)

@@ -7,13 +7,14 @@ somebody outside of the room reach into it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 
 from api.core import Pod
 from controllers.gangs.controller import GangController
+from controllers.gangs.filter_answers import AnyOf, BoundPod, FreeRoom, Hold, InPass, Offer, Within
 from controllers.gangs.keys import lone_pod
 from controllers.gangs.lifecycle.life import ActivePlan, GroupKey, PlannedPod, hold_text
 from controllers.gangs.lifecycle.observations import NotOffered, Observation, Offered, PreemptCalled
@@ -35,6 +36,7 @@ __all__ = [
     "BoundPod",
     "FreeRoom",
     "Hold",
+    "InPass",
     "Offer",
     "Within",
 ]
@@ -48,61 +50,6 @@ PASSING: Final = frozenset({ROOM_IS_RESERVED, VICTIM_LEAVES})
 """Reasons against a node that pass when a plan ends."""
 FIRST_TURN: Final = 2
 """After this number of reminders, another member may find the domain. The first one is hardly being bound then."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hold:
-    """No node for this pod now; the text is constant within a phase, for it lands in the pod's status."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """This node and no other."""
-
-    node: str
-
-
-@dataclass(frozen=True, slots=True)
-class Within:
-    """These nodes only; there the pod is treated as an ordinary one."""
-
-    nodes: Collection[str]
-
-
-@dataclass(frozen=True, slots=True)
-class FreeRoom:
-    """Only free room, and one node: nothing is evicted for this pod, and its scheduler would evict."""
-
-    nodes: Collection[str] | None
-    """On these nodes only; None: on all nodes."""
-
-
-@dataclass(frozen=True, slots=True)
-class AnyOf:
-    """The scheduler chooses one of these nodes. The pod's devices are not modelled, and nothing is evicted for it."""
-
-    nodes: Collection[str] | None
-    """None: of all nodes."""
-
-
-@dataclass(frozen=True, slots=True)
-class BoundPod:
-    """A bound pod as the preempt verb must judge it: may the scheduler evict it alone?"""
-
-    node: str | None
-    """None: the scheduler has put it on a node, and its binding has not reached us yet."""
-    priority: int
-    """See `Roster.unit_priority`."""
-    unit_is_group: bool
-    """It is part of a group in `all` mode, which is evicted whole or not at all."""
-    leaving: bool = False
-    """It terminates already: evicting it once more harms nobody."""
-    in_group: bool = False
-    """It belongs to a group, whatever group that is."""
-    kept: bool = False
-    """Nobody may evict it: see `Roster.is_kept`."""
 
 
 class Answering:
@@ -134,7 +81,7 @@ class Answering:
 
     # ---- filter
 
-    def verdict(self, pod: Pod) -> Hold | Offer | AnyOf | Within | FreeRoom | None:
+    def verdict(self, pod: Pod) -> Hold | Offer | AnyOf | InPass | Within | FreeRoom | None:
         """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
         key, deciding = self._roster.gang_of(pod), self._controller.deciding
         if deciding is not None:
@@ -157,9 +104,12 @@ class Answering:
             return None
         life = deciding.gangs.gather(key).life
         if life.plan is not None:
-            return self._by_plan(life.plan, pod)
-        runs = self._roster.count(key).runs
-        return self._beside_the_gang(key) if runs else Hold(hold_text(key, life.phase))
+            return self._as_in_pass(key, life.plan, self._by_plan(life.plan, pod))
+        if self._roster.count(key).runs:
+            deciding.passing.forget(key)
+            return self._beside_the_gang(key)
+        hold = Hold(hold_text(key, life.phase))
+        return InPass(key, None, hold, None) if deciding.passing.knows(key) else hold
 
     def _verdict_without_leader(self, pod: Pod, key: GroupKey | None) -> Hold | None:
         """Pods with a stored plan wait, and so do pods of groups, unless the group is known not to be a gang."""
@@ -186,9 +136,29 @@ class Answering:
         """What to do with a pod of a gang that has this plan."""
         uid = pod.metadata.uid
         member = plan.members.get(uid)
+        if plan.spec.evicted_by == "Scheduler":
+            return Offer(member.node) if plan.stored and member else Hold(hold_text(plan.group, plan.phase))
         if plan.phase != "Ready" or not self._passes(plan, uid, member):
             return Hold(hold_text(plan.group, "Gathering" if plan.releases else plan.phase))
         return Offer(member.node) if member and not member.any_node else self._by_scheduler(plan, uid)
+
+    def _as_in_pass(
+        self, key: GroupKey, plan: ActivePlan, given: Hold | Offer | AnyOf
+    ) -> Hold | Offer | AnyOf | InPass:
+        """The same, if kube-scheduler tries the gang in passes. `given`: what the plan alone gives the pod."""
+        if plan.spec.evicted_by is UNSET or isinstance(given, AnyOf):
+            return given
+        if isinstance(given, Hold):
+            return InPass(key, plan, given, None)
+        return InPass(key, plan, Hold(hold_text(key, plan.phase)), given.node)
+
+    def in_pass(self, pod: Pod, tried: InPass, nodes: list[str]) -> Hold | Offer:
+        """What a pod gets in the pass that goes on. `nodes`: the names in the call."""
+        deciding = self._controller.deciding
+        if deciding is None:
+            return Hold(STARTING)
+        node = deciding.passing.answer(tried.group, tried.plan, pod.metadata.uid, nodes, tried.node)
+        return Offer(node) if node is not None else tried.otherwise
 
     def _passes(self, plan: ActivePlan, uid: str, member: PlannedPod | None) -> bool:
         """Whether the pod may be bound now by a plan that is Ready. `member`: as it is planned, if it is."""

@@ -14,6 +14,7 @@ from controllers.gangs.keys import key_of_pod
 from controllers.gangs.known import Known
 from controllers.gangs.lifecycle.life import GroupKey
 from controllers.gangs.lifecycle.observations import Failed, GatesRemoved, Observation
+from controllers.gangs.looking.passing import Passing
 from controllers.gangs.mirror.marked_pods import Signature
 from controllers.gangs.mirror.misread import Fault
 from controllers.gangs.planner import Planner
@@ -65,6 +66,7 @@ class Leading:
 
         asking = waking.asking(known, writer, gangs)
         self.lone = planning.lone_preemptors(known, gangs, asking, settings.backoff)
+        self.passing = Passing(roster, gangs, clock)
         self.evidence = waking.evidence(known, gangs, asking, self.lone)
         self.waking = waking.waking(known, gangs, asking, self.evidence, self.writes)
         self.unknown = UnknownPods(roster.is_known, self._forget_pod, clock)
@@ -130,6 +132,7 @@ class Leading:
         `faults`: annotations that cannot be read. They are reported to users again.
         """
         self._resuming.resume()
+        self.passing.take_over(self._known.promises.stored)
         self.unanswered.take_over()
         self.strays.begin()
         self._has_taken_over = True
@@ -173,6 +176,8 @@ class Leading:
         """The group has changed, or a member of it has."""
         self.gangs.touch(group)
         self.gates.group_touched(group)
+        if self._known.mirror.roster.group(group) is None:
+            self.passing.forget(group)
 
     def called(self, pod: Pod) -> None:
         """A scheduler asked us about a pod of any kind."""

@@ -1,9 +1,9 @@
 """What filter offers the members of a gang of kube-scheduler's own kind: one pass, one plan.
 
 Such a gang is tried in passes. In each, filter is called for one member after the other, with those before it assumed
-where they were offered room. Nothing in a call says to which pass it belongs, which pass that is, or who is assumed. But
-no member comes twice in a pass. So the pass that goes on is a part of the *window*: the longest run of calls, up to the
-last one, in which no member comes twice. All offers of a window come from one plan. See docs/decisions/0105.
+where they were offered room. A call says neither which pass it is of nor who is assumed. But no member comes twice in a
+pass. So the pass that goes on is a part of the *window*: the longest run of calls, up to the last one, in which no
+member comes twice. All offers of a window come from one plan. See docs/decisions/0105.
 
 A pure function.
 """
@@ -44,7 +44,7 @@ class Offering:
     is_steered: bool = True
     """The scheduler evicts by it."""
     given_up: bool = False
-    """It is to end as soon as it is not handed over any longer. It makes no more offers."""
+    """Its time is over. It makes no more offers, so that it can end when it is not handed over any longer."""
 
 
 @dataclass(frozen=True, slots=True)

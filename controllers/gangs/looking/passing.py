@@ -1,0 +1,86 @@
+"""In which pass of kube-scheduler each of its own gangs is, in one term: see `controllers.gangs.lifecycle.passes`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from api.clock import Clock
+from controllers.gangs.gangs import Gangs
+from controllers.gangs.keys import GroupKey
+from controllers.gangs.lifecycle.life import ActivePlan
+from controllers.gangs.lifecycle.passes import Call, Offering, Pass, answer, resumed
+from controllers.gangs.lifecycle.stored_plan import StoredPlan
+from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.writing.stored import StoredPlans
+from nodes.groups.keys import NATIVE, source_of
+
+__all__ = ["LONGEST_PASS_SECONDS", "Passing"]
+
+LONGEST_PASS_SECONDS: Final = 120.0
+"""No pass takes longer. What was stored before the last so many seconds was not stored in the pass that goes on."""
+
+
+class Passing:
+    """It gets every filter call for a gang that has, or had, a plan, and reports to the gang's life."""
+
+    def __init__(self, roster: Roster, gangs: Gangs, clock: Clock) -> None:
+        self._roster, self._gangs, self._clock = roster, gangs, clock
+        self._passes: dict[GroupKey, Pass] = {}
+
+    def __len__(self) -> int:
+        return len(self._passes)
+
+    def knows(self, group: GroupKey) -> bool:
+        """Whether a plan may have made offers in the pass that goes on."""
+        return group in self._passes
+
+    def take_over(self, stored: StoredPlans) -> None:
+        """Former processes may have made offers by these plans in passes that go on."""
+        for owner in stored.owners():
+            plans, current = stored.of(owner), stored.to_carry_out(owner)
+            if passing := self._resumed(plans, current):
+                self._passes[plans[-1].group] = passing
+
+    def _resumed(self, plans: list[StoredPlan], current: StoredPlan | None) -> Pass | None:
+        if not any(_is_native(each) for each in plans):
+            return None
+        since = self._clock.wall() - LONGEST_PASS_SECONDS
+        is_new = current is None or current.committed >= since
+        others = is_new and any(each is not current and each.touched >= since for each in plans)
+        if current is None and not others:
+            return None
+        return resumed(current.meta.name if current is not None else None, others=others)
+
+    def answer(
+        self, group: GroupKey, plan: ActivePlan | None, uid: str, nodes: list[str], offered: str | None
+    ) -> str | None:
+        """The node that filter offers the member (UID) now; None: it is held.
+
+        `nodes`: the names in the call. `offered`: what the gang's plan offers the member.
+        """
+        offering = self._offering(group, plan, offered) if plan is not None else None
+        passing, node, seen = answer(self._passes.get(group, Pass()), Call(uid, nodes), offering)
+        self._passes[group] = passing
+        for each in seen:
+            self._gangs.report(group, each)
+        return node
+
+    def _offering(self, group: GroupKey, plan: ActivePlan, offered: str | None) -> Offering:
+        return Offering(
+            plan.name,
+            offered,
+            self._roster.needed(group, but=()),
+            is_steered=plan.spec.evicted_by == "Scheduler",
+            given_up=self._clock.monotonic() >= plan.ends_at,
+        )
+
+    def forget(self, group: GroupKey) -> None:
+        """No offers count any longer: the gang has reached minCount, or is gone."""
+        self._passes.pop(group, None)
+
+
+def _is_native(plan: StoredPlan) -> bool:
+    """Whether the plan's preemptor is a gang of kube-scheduler's own kind."""
+    if source_of(plan.group[1]) == NATIVE:
+        return True
+    return plan.active is not None and plan.active.evicted_by in ("Scheduler", "Reprieve")
