@@ -302,7 +302,7 @@ class Passes(RuleBasedStateMachine):
             self._attempt_ends()
 
     @precondition(lambda self: self.plans)
-    @rule(really=SELDOM, calls=st.sampled_from([0, 0, 0, 1]), knows=st.booleans())
+    @rule(really=st.booleans(), calls=st.sampled_from([0, 0, 0, 1]), knows=st.booleans())
     def process_restarts(self, really: bool, calls: int, knows: bool) -> None:
         """Nobody answers the next calls. Then a process finds the plan, if there is one.
 

@@ -49,7 +49,7 @@ class Offering:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """The window, and what came of it."""
+    """The window, and the plan by which the scheduler may evict."""
 
     calls: Mapping[str, bool] = field(default_factory=dict)
     """The members (UIDs) in the order of their calls, and whether each was offered its node."""

@@ -17,7 +17,7 @@ from nodes.groups.keys import NATIVE, source_of
 __all__ = ["LONGEST_PASS_SECONDS", "Passing"]
 
 LONGEST_PASS_SECONDS: Final = 120.0
-"""No pass takes longer. What was stored before the last so many seconds was not stored in the pass that goes on."""
+"""No pass takes longer. What was stored before was not stored in the pass that goes on."""
 
 
 class Passing:

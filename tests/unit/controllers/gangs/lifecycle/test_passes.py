@@ -98,6 +98,13 @@ def test_a_third_call_in_a_row_is_of_another_pass() -> None:
     assert tried.call("m0") == "other-n0"
 
 
+def test_two_calls_with_several_names_are_of_two_passes() -> None:
+    tried = Filter()
+    tried.call("m0")
+    tried.plan = "p2"
+    assert tried.call("m0") == "other-n0"
+
+
 def test_when_another_plan_takes_its_place_the_rest_of_the_pass_is_held() -> None:
     tried = Filter(planned=("m0", "m1", "m2"), needed=3)
     tried.call("m0")

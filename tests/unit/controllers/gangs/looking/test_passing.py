@@ -1,4 +1,4 @@
-"""What filter answers the members of a gang that is tried in passes, and what its life is told."""
+"""What filter answers the members of a gang that is tried in passes, and what its life observes."""
 
 from __future__ import annotations
 
