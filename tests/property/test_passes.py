@@ -34,6 +34,8 @@ class Plan:
     """The number of the pass in which it was stored."""
     given_up: bool = False
     handed_over: bool = False
+    offered: set[str] = field(default_factory=set)
+    """The members that were offered their nodes, whether or not the scheduler took them."""
 
 
 @dataclass
@@ -121,22 +123,21 @@ class Passes(RuleBasedStateMachine):
             if self.attempt is not None:
                 self._turn(presented=self.attempt.kind == "simulated")
 
-    @precondition(
-        lambda self: self.attempt is None and self.plan and not (self.plan.given_up or self.is_down)
-    )
+    @precondition(lambda self: self.attempt is None and self.plan and not self.is_down)
     @rule(real=st.booleans())
     def two_quiet_attempts_follow_the_plan(self, real: bool) -> None:
-        """`real`: nodes pass in-tree without the evictions. Somewhere all planned members must get their offers."""
+        """`real`: nodes pass in-tree without the evictions.
+
+        In one of the passes all planned members get their offers. If the time of the plan is over, it ends.
+        """
         assert self.plan is not None
-        if self.plan.given_up:
-            return
-        seen = list[set[str]]()
+        is_over, waiting, seen = self.plan.given_up, set(self.plan.nodes) - self.bound, list[set[str]]()
         for _ in range(2):
             self._begin(list(MEMBERS))
             while (attempt := self.attempt) is not None:
                 self._turn(presented=real or attempt.kind == "simulated", refused=attempt.kind == "real")
                 seen.append({uid for uid, node in attempt.placed.items() if node is not None})
-        assert set(self.plan.nodes) - self.bound in seen
+        assert self.plan is None if is_over else waiting in seen
 
     def _begin(self, order: list[str]) -> None:
         self.attempt = Attempt([uid for uid in order if uid not in self.bound])
@@ -190,6 +191,7 @@ class Passes(RuleBasedStateMachine):
         assert node == plan.nodes[uid], "a member is offered its planned node"
         assert not plan.given_up
         attempt.offers.append(plan.name)
+        plan.offered.add(uid)
         assert set(attempt.offers) == {plan.name}, "no pass mixes two plans"
         self._observe(observations)
         return None if refused and not lost else node
@@ -325,6 +327,8 @@ class Passes(RuleBasedStateMachine):
             if plan is None or each.plan != plan.name:
                 continue
             plan.handed_over = isinstance(each, HandedOver)
+            if plan.handed_over and not self.state.is_open:
+                assert len(plan.offered) >= self.needed, "it is handed over too early"
             if plan.given_up and not plan.handed_over:
                 self._end()
 

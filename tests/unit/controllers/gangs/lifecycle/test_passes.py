@@ -98,6 +98,13 @@ def test_a_third_call_in_a_row_is_of_another_pass() -> None:
     assert tried.call("m0") == "other-n0"
 
 
+def test_a_member_that_another_extender_keeps_off_its_node_counts_once() -> None:
+    tried = Filter()
+    tried.call("m0", "n0")
+    assert tried.call("m0") == "n0"
+    assert tried.seen == []
+
+
 def test_two_calls_with_several_names_are_of_two_passes() -> None:
     tried = Filter()
     tried.call("m0")
@@ -186,7 +193,9 @@ def test_a_new_term_answers_by_the_stored_plan_which_may_be_handed_over() -> Non
 
 def test_a_plan_that_takes_its_place_in_a_new_term_waits_for_the_next_pass() -> None:
     tried = Filter(passing=resumed("p1", others=False), plan="p2")
-    assert [tried.call(uid) for uid in ("m0", "m1", "m0")] == [None, None, "other-n0"]
+    assert tried.call("m0") is None
+    assert tried.seen == []
+    assert [tried.call(uid) for uid in ("m1", "m0")] == [None, "other-n0"]
 
 
 def test_a_new_term_holds_the_pass_in_which_the_plan_may_have_followed_another_one() -> None:
