@@ -15,7 +15,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from controllers.gangs.lifecycle.observations import HandedOver, PassBegan
-from controllers.gangs.lifecycle.passes import Call, Offering, Pass, answer, resumed
+from controllers.gangs.lifecycle.passes import Call, Offering, Pass, answer, closed, resumed
 from tests.kit.examples import examples
 
 STORIES = int(os.environ.get("REPRIEVE_PASSES", examples(1000)))
@@ -319,6 +319,12 @@ class Passes(RuleBasedStateMachine):
         others = self.plans > 1 and (plan.stored_in == self.number or not knows)
         self.state = resumed(plan.name, others=others)
         plan.handed_over, plan.given_up = True, False
+
+    @precondition(lambda self: self.attempt is None and self.state.is_open)
+    @rule()
+    def two_minutes_pass(self) -> None:
+        """The pass in which the process took over is over."""
+        self.state = closed(self.state)
 
     def _observe(self, observations: tuple[HandedOver | PassBegan, ...]) -> None:
         """What the gang's life makes of it."""

@@ -16,7 +16,7 @@ from typing import Final
 
 from controllers.gangs.lifecycle.observations import HandedOver, PassBegan
 
-__all__ = ["Answered", "Call", "Offering", "Pass", "answer", "resumed"]
+__all__ = ["Answered", "Call", "Offering", "Pass", "answer", "closed", "resumed"]
 
 UNKNOWN: Final = "?"
 """Stands for a plan by which others may have made offers. It is no name of an object."""
@@ -78,6 +78,11 @@ def resumed(plan: str | None, *, others: bool) -> Pass:
     if plan is None and not others:
         return Pass()
     return Pass(plan=UNKNOWN if others else plan or "", is_open=True, handed_over=plan or "")
+
+
+def closed(passing: Pass) -> Pass:
+    """The same, when the pass that went on as the term began is over for certain."""
+    return replace(passing, plan=passing.plan if passing.offers else "", is_open=False)
 
 
 def answer(passing: Pass, call: Call, offering: Offering | None) -> Answered:

@@ -8,7 +8,7 @@ from api.clock import Clock
 from controllers.gangs.gangs import Gangs
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.lifecycle.life import ActivePlan
-from controllers.gangs.lifecycle.passes import Call, Offering, Pass, answer, resumed
+from controllers.gangs.lifecycle.passes import Call, Offering, Pass, answer, closed, resumed
 from controllers.gangs.lifecycle.stored_plan import StoredPlan
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.writing.stored import StoredPlans
@@ -26,6 +26,7 @@ class Passing:
     def __init__(self, roster: Roster, gangs: Gangs, clock: Clock) -> None:
         self._roster, self._gangs, self._clock = roster, gangs, clock
         self._passes: dict[GroupKey, Pass] = {}
+        self._taken_over = clock.monotonic()
 
     def __len__(self) -> int:
         return len(self._passes)
@@ -36,6 +37,7 @@ class Passing:
 
     def take_over(self, stored: StoredPlans) -> None:
         """Former processes may have made offers by these plans in passes that go on."""
+        self._taken_over = self._clock.monotonic()
         for owner in stored.owners():
             plans, current = stored.of(owner), stored.to_carry_out(owner)
             if passing := self._resumed(plans, current):
@@ -58,8 +60,11 @@ class Passing:
 
         `nodes`: the names in the call. `offered`: what the gang's plan offers the member.
         """
+        passing = self._passes.get(group, Pass())
+        if passing.is_open and self._clock.monotonic() >= self._taken_over + LONGEST_PASS_SECONDS:
+            passing = closed(passing)
         offering = self._offering(group, plan, offered) if plan is not None else None
-        passing, node, seen = answer(self._passes.get(group, Pass()), Call(uid, nodes), offering)
+        passing, node, seen = answer(passing, Call(uid, nodes), offering)
         self._passes[group] = passing
         for each in seen:
             self._gangs.report(group, each)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from controllers.gangs.lifecycle.observations import HandedOver, PassBegan
-from controllers.gangs.lifecycle.passes import Call, Offering, Pass, answer, resumed
+from controllers.gangs.lifecycle.passes import Call, Offering, Pass, answer, closed, resumed
 
 HANDED = HandedOver("p1")
 BEGAN = PassBegan("p1")
@@ -209,6 +209,19 @@ def test_a_new_term_holds_the_pass_in_which_a_plan_has_ended() -> None:
     tried = Filter(passing=resumed(None, others=True))
     assert [tried.call(uid) for uid in ("m1", "m0")] == [None, None]
     assert [tried.call(uid) for uid in ("m1", "m0")] == ["n1", "n0"]
+
+
+def test_a_new_term_waits_for_no_pass_that_is_over_for_certain() -> None:
+    tried = Filter(passing=closed(resumed("p1", others=True)))
+    assert tried.call("m1") == "n1"
+    assert tried.seen == [BEGAN], "nothing has come of what the former process offered"
+
+
+def test_a_pass_that_is_over_for_certain_takes_no_offers_of_this_term_with_it() -> None:
+    tried = Filter(passing=resumed("p1", others=False))
+    tried.call("m0")
+    tried.passing, tried.plan = closed(tried.passing), "p2"
+    assert tried.call("m1") is None
 
 
 def test_a_new_term_knows_if_there_was_no_plan() -> None:

@@ -69,6 +69,16 @@ def others(stage: Stage) -> ActivePlan:
     return replace(plan, name="another", members=swapped)
 
 
+async def restarted(stage: Stage) -> Stage:
+    """Another process, which has just taken over."""
+    again = stage.restart()
+    again.agrees = False
+    again.add(*(node(name) for name in NAMES), gang(minimum=2))
+    again.add(*(member(f"m{number}") for number in range(3)), *map(in_the_way, range(3)))
+    await again.settle(0)
+    return again
+
+
 def told(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> list[Observation]:
     """What the gang's life gets to know of passes from now on."""
     seen, report = list[Observation](), stage.leading.gangs.report
@@ -158,35 +168,31 @@ async def test_a_process_that_does_not_decide_holds_them() -> None:
 async def test_a_restarted_process_answers_by_the_stored_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     async with planned() as stage:
         first = next(iter(plan_of(stage).members.values()))
-        again = stage.restart()
-        again.agrees = False
-        again.add(*(node(name) for name in NAMES), gang(minimum=2))
-        again.add(*(member(f"m{number}") for number in range(3)), *map(in_the_way, range(3)))
-        await again.settle(0)
+        again = await restarted(stage)
         seen = told(again, monkeypatch)
         assert again.filter(member(first.name), *NAMES) == [first.node]
         assert seen == [HandedOver(plan_of(again).name)], "the former process may have offered the other node"
         await again.close()
 
 
-@pytest.mark.parametrize("seconds", [0.0, LONGEST_PASS_SECONDS + 2.0])
+@pytest.mark.parametrize(
+    ("before", "after"), [(0.0, 0.0), (LONGEST_PASS_SECONDS + 2.0, 0.0), (0.0, LONGEST_PASS_SECONDS)]
+)
 async def test_a_restarted_process_waits_for_the_next_pass_if_the_plan_may_be_new_in_this_one(
-    seconds: float,
+    before: float, after: float
 ) -> None:
+    """Seconds from the plan to the restart, and from there to the call."""
     async with planned() as stage:
         first = next(iter(plan_of(stage).members.values()))
         former = msgspec.to_builtins(stage.api.plans[plan_of(stage).name])
         former["metadata"] |= {"name": "former", "uid": "uid-former"}
         former["status"] = {**former["status"], "phase": "Aborted", "lastDecisionTime": None}
         stage.api.plans["former"] = former
-        stage.clock += seconds
-        again = stage.restart()
-        again.agrees = False
-        again.add(*(node(name) for name in NAMES), gang(minimum=2))
-        again.add(*(member(f"m{number}") for number in range(3)), *map(in_the_way, range(3)))
-        await again.settle(0)
+        stage.clock += before
+        again = await restarted(stage)
+        again.clock += after
         assert plan_of(again).name != "former"
-        assert bool(again.filter(member(first.name), *NAMES)) == (seconds > 0.0)
+        assert bool(again.filter(member(first.name), *NAMES)) == (before + after > 0.0)
         assert again.filter(member(first.name), *NAMES) == [first.node]
         await again.close()
 
