@@ -19,6 +19,7 @@ from msgspec import Meta
 from api.meta import Defaulting, OrDefault, Struct
 from api.validation import FieldError, convert, join
 from api.yaml import YamlError, documents
+from controllers.gangs.scheduler.attempts import Backoffs
 from controllers.gangs.scheduler.profiles import PluginConfig, Plugins, plugin_args, profile_of
 from nodes.filters.profile import DEFAULT_SCHEDULER, Profiles
 
@@ -65,6 +66,8 @@ class SchedulerConfiguration:
     """The managedResources of our entries that have some. A pod comes to us if it asks for one of each set."""
     profiles: Profiles = field(default_factory=dict)
     """What the filters of each profile do, by schedulerName."""
+    backoffs: Backoffs = field(default_factory=Backoffs)
+    """How long pods and groups wait that were turned down."""
 
     def limits_of(self, scheduler_name: str) -> Limits:
         """The limits of a pod's scheduler. A pod without a schedulerName has the default one."""
@@ -121,6 +124,8 @@ class File(Struct, kw_only=True):
     api_version: Literal["kubescheduler.config.k8s.io/v1"]
     kind: Literal["KubeSchedulerConfiguration"]
     percentage_of_nodes_to_score: Percentage | None = None
+    pod_initial_backoff_seconds: Annotated[int, Meta(ge=1)] | None = None
+    pod_max_backoff_seconds: Annotated[int, Meta(ge=1)] | None = None
     profiles: list[Profile] | None = None
     extenders: list[Extender] | None = None
 
@@ -145,6 +150,7 @@ def parse(text: str) -> SchedulerConfiguration:
         if resource.ignored_by_scheduler
     }
     profiles = list(_named(file))
+    backoffs = _backoffs(file)
     return SchedulerConfiguration(
         limits={
             name: _limits(file, profile, path, is_alone=(filters.is_alone, preempts.is_alone))
@@ -159,7 +165,17 @@ def parse(text: str) -> SchedulerConfiguration:
             for place in (*filters.places, *preempts.places)
             if extenders[place].managed_resources
         ),
+        backoffs=backoffs,
     )
+
+
+def _backoffs(file: File) -> Backoffs:
+    usual = Backoffs()
+    first, last = file.pod_initial_backoff_seconds, file.pod_max_backoff_seconds
+    found = Backoffs(usual.first if first is None else first, usual.last if last is None else last)
+    if found.last < found.first:
+        raise FieldError("podMaxBackoffSeconds", "is less than podInitialBackoffSeconds")
+    return found
 
 
 @dataclass(frozen=True, slots=True)

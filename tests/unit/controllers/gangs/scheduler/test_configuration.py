@@ -13,6 +13,7 @@ from api.validation import FieldError
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.controller import GangController
 from controllers.gangs.lifecycle.settings import Confirmation
+from controllers.gangs.scheduler.attempts import Backoffs
 from controllers.gangs.scheduler.configuration import Limits, SchedulerConfiguration, parse
 from controllers.gangs.scheduler.file import load
 from kube.client import ApiClient
@@ -172,6 +173,8 @@ def test_the_file_that_we_recommend() -> None:
         ({"extenders": [PREEMPT]}, "extenders: has no entry for reprieve: no filterVerb"),
         ({"extenders": [FILTER, OTHER]}, "extenders: has no entry for reprieve: no preemptVerb"),
         ({"extenders": [FILTER | {"managedResources": [{}]}]}, "extenders[0].managedResources[0].name: "),
+        ({"podInitialBackoffSeconds": 0}, "podInitialBackoffSeconds: "),
+        ({"podInitialBackoffSeconds": 11}, "podMaxBackoffSeconds: is less than podInitialBackoffSeconds"),
     ],
 )
 def test_an_error_names_the_field(fields: dict[str, Any], error: str) -> None:
@@ -183,7 +186,7 @@ def test_an_error_names_the_field(fields: dict[str, Any], error: str) -> None:
 def test_fields_of_no_matter_may_be_anything() -> None:
     scheduler = read(
         leaderElection=7,
-        podInitialBackoffSeconds="soon",
+        parallelism="much",
         profiles=[{"plugins": None, "pluginConfig": [{"name": "ImageLocality", "args": 7}]}],
         extenders=[
             FILTER | {"weight": "much", "nodeCacheCapable": None},
@@ -239,3 +242,9 @@ async def test_require_is_refused_where_pods_never_come_to_us(entry: int, tmp_pa
     start("Prefer", GPUS)
     start("Off", GPUS)
     start("Require", [])
+
+
+def test_backoffs() -> None:
+    assert read().backoffs == Backoffs(1.0, 10.0)
+    assert read(podInitialBackoffSeconds=2, podMaxBackoffSeconds=60).backoffs == Backoffs(2, 60)
+    assert read(podMaxBackoffSeconds=1).backoffs == Backoffs(1.0, 1)

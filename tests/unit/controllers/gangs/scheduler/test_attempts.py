@@ -1,0 +1,91 @@
+"""When kube-scheduler tries a group again. The times are those of a real 1.37.1."""
+
+from __future__ import annotations
+
+import pytest
+
+from controllers.gangs.scheduler.attempts import USUAL, Attempts, Backoffs
+
+
+@pytest.mark.parametrize(("members", "seconds"), [(1, 10.0), (3, 17.3), (100, 100.0), (1000, 316.2)])
+def test_the_longest_wait_grows_with_the_root_of_the_members(members: int, seconds: float) -> None:
+    assert USUAL.longest(members) == pytest.approx(seconds, abs=0.1)
+    assert USUAL.seconds(200, members) == USUAL.longest(members)
+
+
+def test_waits_double_up_to_the_longest_one() -> None:
+    waits = [USUAL.seconds(attempts, 3) for attempts in range(8)]
+    assert waits == pytest.approx([0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 17.32, 17.32], abs=0.01)
+
+
+def test_the_first_wait_may_be_the_longest_one() -> None:
+    assert [Backoffs(7.0, 7.0).seconds(attempts, 1) for attempts in (1, 2)] == [7.0, 7.0]
+
+
+@pytest.mark.parametrize(
+    ("members", "times"),
+    [(3, [0.0, 1.1, 4.1, 9.1, 18.1, 35.1, 53.1]), (100, [0.0, 2.8, 5.7, 10.8, 19.7, 35.8])],
+)
+def test_attempts_on_a_real_scheduler(members: int, times: list[float]) -> None:
+    """A gang that filter held all the time. An attempt of 100 members took up to 0.8 s after its first call."""
+    seen = Attempts(-1.0, all_seen=True)
+    for at in times:
+        due = seen.estimate(members, USUAL)
+        assert due.is_known
+        assert not seen.count or due.earliest - 0.05 <= at <= due.latest + 0.8
+        seen = seen.begin_pass(at, members, USUAL)
+    assert seen.count == len(times)
+
+
+def test_a_group_that_was_never_tried_is_tried_at_once() -> None:
+    due = Attempts(5.0, all_seen=True).estimate(100, USUAL)
+    assert (due.earliest, due.latest, due.is_known) == (5.0, 6.0, True)
+    assert due.seconds(5.5) == 0.5
+    assert due.seconds(9.0) == 0.0
+
+
+def test_a_process_that_has_just_started_knows_an_upper_bound() -> None:
+    seen = Attempts(5.0)
+    due = seen.estimate(100, USUAL)
+    assert (due.earliest, due.latest, due.is_known) == (5.0, 106.0, False)
+    due = seen.begin_pass(50.0, 100, USUAL).estimate(100, USUAL)
+    assert (due.earliest, due.latest, due.is_known) == (51.0, 151.0, False)
+
+
+def test_after_enough_attempts_the_wait_is_the_longest_one_anyway() -> None:
+    seen = Attempts(0.0)
+    for number in range(6):
+        seen = seen.begin_pass(100.0 * number, 3, USUAL)
+    due = seen.estimate(3, USUAL)
+    assert due.is_known
+    assert due.earliest == pytest.approx(517.3, abs=0.1)
+
+
+def test_the_simulated_pass_belongs_to_the_attempt() -> None:
+    seen = Attempts(0.0, all_seen=True).begin_pass(1.0, 3, USUAL).call(1.2).begin_pass(1.4, 3, USUAL)
+    assert (seen.count, seen.passes) == (1, 2)
+    assert seen.estimate(3, USUAL).earliest == 2.4
+
+
+def test_a_long_real_pass_is_no_attempt_of_its_own() -> None:
+    seen = Attempts(0.0, all_seen=True).begin_pass(1.0, 1000, USUAL)
+    for tenth in range(30):
+        seen = seen.call(1.0 + tenth / 10)
+    assert seen.begin_pass(4.1, 1000, USUAL).count == 1
+
+
+def test_a_third_pass_too_early_shows_a_scheduler_that_began_anew() -> None:
+    seen = Attempts(0.0, all_seen=True)
+    for at in (1.0, 1.1, 1.2):
+        seen = seen.begin_pass(at, 3, USUAL)
+    assert (seen.count, seen.all_seen) == (2, False)
+    assert not seen.estimate(3, USUAL).is_known
+
+
+def test_a_success_begins_anew() -> None:
+    seen = Attempts(0.0)
+    for at in (1.0, 10.0):
+        seen = seen.begin_pass(at, 3, USUAL)
+    seen = seen.succeed(20.0).begin_pass(21.0, 3, USUAL)
+    due = seen.estimate(3, USUAL)
+    assert (due.earliest, due.latest, due.is_known) == (22.0, 23.0, True)
