@@ -80,8 +80,7 @@ def decider(
     known: Known, lessons: Lessons, evidence: Evidence, singles: Singles, search: SearchThread[Limits]
 ) -> Decider:
     """Runs the search."""
-    reservations, gated = known.promises.reservations, known.waiters.gated
-    return Decider(known.mirror, reservations, lessons, evidence, singles, gated, search)
+    return Decider(known, lessons, evidence, singles, search, drive=True)
 
 
 def turns(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from dataclasses import dataclass
 from functools import partial
 
 import structlog
@@ -11,16 +11,15 @@ from msgspec import UNSET
 from api.plan_names import plan_name
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.keys import lone_pod, spoken
+from controllers.gangs.known import Known
 from controllers.gangs.lifecycle.life import GroupKey, victim_uids
 from controllers.gangs.lifecycle.observations import Decided, NotDecided
 from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.metrics import PLANNING_SECONDS
-from controllers.gangs.mirror.mirror import Mirror
 from controllers.gangs.planning.assigning import assign
 from controllers.gangs.planning.lessons import Lessons
 from controllers.gangs.planning.singles import Singles
 from controllers.gangs.promised.account import asks_with, subtract
-from controllers.gangs.promised.reservations import Reservations
 from nodes.search.decision import Decision, DecisionError, Limits, group_decision, pod_decision
 from nodes.state.potential import NOBODY
 from nodes.state.snapshot import Snapshot
@@ -37,18 +36,19 @@ class Decider:
 
     def __init__(
         self,
-        mirror: Mirror,
-        reservations: Reservations,
+        known: Known,
         lessons: Lessons,
         evidence: Evidence,
         singles: Singles,
-        gated: Container[str],
         search: SearchThread[Limits],
+        *,
+        drive: bool,
     ) -> None:
-        """`gated`: the pods (UIDs) that have our scheduling gate."""
-        self._tables, self._roster, self._reservations = mirror.tables, mirror.roster, reservations
+        """`drive`: whether we evict for every native gang."""
+        self._tables, self._roster = known.mirror.tables, known.mirror.roster
+        self._reservations, self._gated = known.promises.reservations, known.waiters.gated
         self._lessons, self._evidence, self._singles = lessons, evidence, singles
-        self._gated, self._search = gated, search
+        self._search, self._drive = search, drive
 
     async def decide(self, key: GroupKey, *, barred: str = "") -> Decided | NotDecided:
         """The decision for one gang, or for a pod that preempts alone.
@@ -59,14 +59,15 @@ class Decider:
         await failpoint("planner.delay")
         among = self._singles.nodes(key)
         priority = self._roster.group_priority(key)
-        snapshot = self._tables.snapshot()
+        snapshot = mirrored = self._tables.snapshot()
         if priority is not None:  # otherwise there is no decision at all
             # Who may not evict takes no room that others are making, whatever their priority.
             asks = NOBODY if barred else asks_with(priority, self._roster.members(key))
             snapshot = subtract(snapshot, self._reservations, key, asks)
         snapshot = self._lessons.apply(snapshot, key)
+        question = _Question(key, snapshot, mirrored, barred, among, self._drive)
         with PLANNING_SECONDS.time():
-            decided = await self._search.run(partial(_decide, snapshot, key, barred, among))
+            decided = await self._search.run(partial(_decide, question))
         if isinstance(decided, DecisionError):
             return NotDecided(str(decided))
         spec = self._assigned(decided)
@@ -106,32 +107,51 @@ class Decider:
         return assign(spec, decision.alike, self._evidence.offers(spec, members))
 
 
-def _decide(
-    snapshot: Snapshot, key: GroupKey, barred: str, among: frozenset[str], limits: Limits
-) -> Decision | DecisionError:
-    """On the search's thread. A fault of ours holds one gang back, and never the others.
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What the search is asked."""
 
-    `among`: the nodes for a pod that preempts alone.
-    """
-    namespace, name = key
+    key: GroupKey
+    snapshot: Snapshot
+    """What the plan is made from."""
+    mirrored: Snapshot
+    """What kube-scheduler knows of the same pods and nodes: not what is promised, and not what was learned."""
+    barred: str
+    """See `Decider.decide`."""
+    among: frozenset[str]
+    """The nodes for a pod that preempts alone."""
+    drive: bool
+    """See `Decider`."""
+
+
+def _decide(asked: _Question, limits: Limits) -> Decision | DecisionError:
+    """On the search's thread. A fault of ours holds one gang back, and never the others."""
+    namespace, name = asked.key
     try:
-        if (pod := lone_pod(key)) is not None:
-            if pod.uid not in snapshot.pod_rows:
-                return DecisionError(spoken(key), "", "it is gone")
+        if (pod := lone_pod(asked.key)) is not None:
+            if pod.uid not in asked.snapshot.pod_rows:
+                return DecisionError(spoken(asked.key), "", "it is gone")
             return pod_decision(
-                snapshot,
+                asked.snapshot,
                 pod.namespace,
                 pod.name,
                 limits=limits,
                 strict=False,
-                barred=barred,
-                among=among,
+                barred=asked.barred,
+                among=asked.among,
             )
         return group_decision(
-            snapshot, namespace, name, limits=limits, strict=False, barred=barred, drive=True
+            asked.snapshot,
+            namespace,
+            name,
+            limits=limits,
+            strict=False,
+            barred=asked.barred,
+            mirrored=asked.mirrored,
+            drive=asked.drive,
         )
     except DecisionError as error:
         return error
     except Exception as error:
         log.exception("the search failed", namespace=namespace, group=name)
-        return DecisionError(spoken(key), "", f"internal error: {error!r}")
+        return DecisionError(spoken(asked.key), "", f"internal error: {error!r}")
