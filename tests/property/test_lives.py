@@ -15,6 +15,7 @@ from typing import Any
 import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec import UNSET
 
 from api.backoff import Backoff
 from api.plans import Placement, PreemptionPlanSpec, Preemptor, Victim, VictimPod
@@ -39,6 +40,7 @@ from controllers.gangs.lifecycle.effects import (
     SayPreempting,
     SayReleasing,
     SayScheduled,
+    SayUnplanned,
     Wake,
 )
 from controllers.gangs.lifecycle.life import ActivePlan, Ending, Former, Life, PlannedPod, RoomMade
@@ -50,15 +52,19 @@ from controllers.gangs.lifecycle.observations import (
     EvictorStopped,
     Failed,
     GatesRemoved,
+    GroupAnswered,
     GroupGone,
+    HandedOver,
     MemberProof,
     MembersSeen,
+    NeverNamed,
     Nominated,
     NotDecided,
     NotOffered,
     NotStored,
     Observation,
     Offered,
+    PassBegan,
     PlanSeen,
     PreemptCalled,
     Rehearsed,
@@ -73,6 +79,7 @@ from controllers.gangs.lifecycle.partial import Keep, Member, Pieces, Release, r
 from controllers.gangs.lifecycle.reducer import reduce
 from controllers.gangs.lifecycle.settings import (
     ASKED_SECONDS,
+    PASS_SECONDS,
     RELEASE_SECONDS,
     REPLANS_AT_ONCE,
     VAIN_AT_MOST,
@@ -100,7 +107,13 @@ NATIVE = "podgroups.scheduling.k8s.io:gang"
 
 
 def spec(
-    number: int, victims: Sequence[str], outcome: Any, not_modelled: Sequence[str], name: str = "gang"
+    number: int,
+    victims: Sequence[str],
+    outcome: Any,
+    not_modelled: Sequence[str],
+    name: str = "gang",
+    *,
+    steered: bool = False,
 ) -> PreemptionPlanSpec:
     pods = [VictimPod("team", uid, uid, "n0") for uid in victims]
     return PreemptionPlanSpec(
@@ -110,6 +123,7 @@ def spec(
         placements=[Placement(uid, "n0", uid) for uid in MEMBERS],
         victims=[Victim("Pod", "team", pod.name, pod.uid, 1, False, [pod]) for pod in pods],
         not_modelled=list(not_modelled),
+        evicted_by="Scheduler" if steered else UNSET,
     )
 
 
@@ -168,6 +182,12 @@ class Lives(RuleBasedStateMachine):
         """When plans that release members began to evict. It is stored."""
         self.placed: dict[str, set[str]] = {}
         """Members (UIDs) that are bound, by the plan that places them."""
+        self.nominated: set[str] = set()
+        """Steered plans whose members are nominated."""
+        self.in_pass: tuple[str, float] | None = None
+        """The steered plan by which the scheduler may evict, and since when: a pass was offered all of its nodes."""
+        self.strangers: set[str] = set()
+        """Pods that the scheduler has evicted, and that the plan does not name."""
         self.delay = 0.0
         """How long nothing was evicted the last time. Bound resets it, and so does a restart: only plans are known."""
 
@@ -183,6 +203,7 @@ class Lives(RuleBasedStateMachine):
                 assert isinstance(observation, PlanSeen)
                 self._may_be_confirmed(effect.plan, observation)
             self._note_verdict(effect, observation)
+        self._may_be_opened(before)
         if isinstance(observation, MembersSeen) and before.plan is None:
             self.bound = observation.bound
             if observation.bound >= 2:
@@ -202,6 +223,8 @@ class Lives(RuleBasedStateMachine):
                     self.vain += 1
                     self.barred = self.now + self._least_delay()
             case End(plan, ending):
+                if ending.reason in ("Bound", "PodGroupDeleted"):
+                    self.in_pass = None
                 if ending.phase == "Bound":
                     self._bound()
                 elif plan.releases:
@@ -215,7 +238,10 @@ class Lives(RuleBasedStateMachine):
                 assert not plan.spec.victims or self.now >= self.barred, (
                     "nothing is evicted for a gang that is barred"
                 )
-                assert not (plan.spec.victims and self.gated), "no scheduler can try the members"
+                may_try = (
+                    plan.is_steered or not self.gated
+                )  # a steered plan comes first, and then the gates go
+                assert may_try or not plan.spec.victims, "no scheduler can try the members"
             case _:
                 pass
 
@@ -267,6 +293,10 @@ class Lives(RuleBasedStateMachine):
         shown = CONFIRMED if plan is not None and plan.phase in ("Planned", "Confirmed") else {}
         waits = self._waits()
         given = {"trusted": True, "proofs": shown, "presented": self.presented, "unbound": waits, **fields}
+        if plan is not None and plan.is_steered:
+            marked = {uid for uid in plan.victims if self.deletions[plan.name, uid]}
+            given |= {"nominated": plan.name in self.nominated, "marked": frozenset(marked)}
+            given |= {"unplanned": frozenset(self.strangers), "next_attempt": self.now + 10.0}
         return PlanSeen(**given)
 
     def _waits(self) -> frozenset[str]:
@@ -290,6 +320,8 @@ class Lives(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([0.1, 1.0, 2.5, 30.0, 301.0, 1800.0]))
     def time_passes(self, seconds: float) -> None:
         self.now += seconds
+        if self.in_pass is not None and self.now >= self.in_pass[1] + PASS_SECONDS:
+            self.in_pass = None
 
     @precondition(lambda self: self.plan is None)
     @rule(members=st.integers(0, 3), bound=st.integers(0, 3), gated=st.booleans())
@@ -406,9 +438,11 @@ class Lives(RuleBasedStateMachine):
         self.numbers += 1
         last = self.numbers % 2
         members = {uid: PlannedPod(uid, uid, "n0", {"cpu": 1}, wave=last * (uid == "m1")) for uid in MEMBERS}
-        decision = self.specs[f"plan-{self.numbers}"] = spec(
-            self.numbers, victims, outcome, modelled, self.name
-        )
+        steers = self.name == NATIVE and self.numbers % 3 != 2 and not modelled
+        steered = steers and outcome in ("Fits", "Preempts")
+        members = {uid: replace(each, wave=0) for uid, each in members.items()} if steered else members
+        decision = spec(self.numbers, victims, outcome, modelled, self.name, steered=steered)
+        self.specs[f"plan-{self.numbers}"] = decision
         untried = self.numbers % 4 == 0
         decided = Decided(
             f"plan-{self.numbers}",
@@ -508,7 +542,7 @@ class Lives(RuleBasedStateMachine):
     def filter_is_called(self, uid: str) -> None:
         self.presented = True
         plan = self.plan
-        if plan is not None and plan.phase == "Ready" and plan.has_turn(plan.members[uid]):
+        if plan is not None and plan.is_open and plan.has_turn(plan.members[uid]):
             self.observe(Offered(uid, ""))
         elif self.life.phase != "Bound":
             self.held.add(uid)
@@ -544,6 +578,86 @@ class Lives(RuleBasedStateMachine):
     def preempt_is_called(self, uid: str) -> None:
         self.presented = True
         self.observe(PreemptCalled(uid, uid))
+
+    # ---- the scheduler, and steered plans
+
+    def _may_be_opened(self, before: Life) -> None:
+        """What must hold before filter offers the nodes of a steered plan."""
+        plan, former = self.plan, before.plan
+        if plan is None or not plan.is_steered:
+            return
+        if plan.opened is not None and not plan.begun and (former is None or former.opened is None):
+            assert plan.name in self.phases, "a plan is stored before it is offered"
+            assert not plan.spec.victims or plan.name in self.rehearsed, "the API server has allowed all"
+            assert plan.name in self.nominated, "every planned member is nominated"
+        assert plan.phase != "Confirmed"
+        if plan.phase == "Evicting" and plan.spec.victims:
+            assert self._gone(plan.name, plan.spec), "it is stored when the first victim is marked"
+        if plan.opened is None and not plan.begun:
+            assert plan.deadline <= self.now + self.setting.plan_seconds
+
+    @property
+    def is_offered(self) -> bool:
+        plan = self.plan
+        return plan is not None and plan.is_steered and plan.is_open and not plan.begun
+
+    @precondition(lambda self: self.is_offered)
+    @rule()
+    def a_pass_is_offered_all_nodes(self) -> None:
+        plan = self.plan
+        assert plan is not None
+        self.presented, self.in_pass = True, (plan.name, self.now)
+        self.observe(HandedOver(plan.name))
+
+    @precondition(lambda self: self.in_pass is not None)
+    @rule(preempts=st.sampled_from([None, False, True]))
+    def the_pass_is_over(self, preempts: bool | None) -> None:
+        """The next one begins, or the group has its answer. If that is a preemption, marks follow."""
+        assert self.in_pass is not None
+        name = self.in_pass[0]
+        if not preempts:
+            self.in_pass = None
+        self.observe(PassBegan(name) if preempts is None else GroupAnswered(preempts))
+
+    @precondition(lambda self: self.in_pass is not None)
+    @rule(count=st.integers(1, 3), stranger=SELDOM)
+    def the_scheduler_evicts(self, count: int, stranger: bool) -> None:
+        """It marks some victims of the plan that it was offered. The others follow, or not."""
+        self._scheduler_evicts(count, stranger=stranger)
+
+    def _scheduler_evicts(self, count: int, *, stranger: bool = False) -> None:
+        assert self.in_pass is not None
+        name, decision = self.in_pass[0], self.specs[self.in_pass[0]]
+        if not self._gone(name, decision):
+            assert self.plan is not None, "nobody goes for a plan that has ended"
+            assert self.plan.name == name
+            assert self.phases[name] in ACTIVE
+            assert name in self.reserved
+        left = [pod.uid for victim in decision.victims for pod in victim.pods]
+        left = [uid for uid in left if not self.deletions[name, uid]]
+        for uid in left[:count]:
+            self.deletions[name, uid] += 1
+        if stranger:
+            self.strangers.add("stranger")
+
+    @precondition(lambda self: self.is_offered and self.in_pass is None)
+    @rule(uid=st.sampled_from(MEMBERS), happens=SELDOM)
+    def a_node_is_never_named(self, uid: str, happens: bool) -> None:
+        if happens:
+            self.observe(NeverNamed(uid, uid))
+
+    @precondition(lambda self: bool(self.nominated))
+    @rule()
+    def nominations_are_cleared(self) -> None:
+        self.nominated.clear()
+
+    def _steer(self) -> None:
+        """The scheduler does what a steered plan waits for."""
+        plan = self.plan
+        if plan is None or not self.is_offered or self.todo:
+            return
+        self.a_pass_is_offered_all_nodes()
+        self._scheduler_evicts(3)
 
     # ---- carrying effects out
 
@@ -587,6 +701,7 @@ class Lives(RuleBasedStateMachine):
                     self.judged[former.name] = (in_vain, self.now)
             case Evict(plan):
                 assert self.phases.get(plan.name) == "Evicting", "no eviction without a stored plan"
+                assert not plan.is_steered, "kube-scheduler evicts"
                 assert self.evicting is None or self.evicting[0].name != plan.name, "one evictor for a plan"
                 assert plan.releases or plan.name in self.resumed_evicting | self.confirmed, (
                     "nothing is evicted before the plan is confirmed"
@@ -594,7 +709,8 @@ class Lives(RuleBasedStateMachine):
                 assert plan.name in self.rehearsed | self.resumed_evicting
                 self.evicting = (plan, sorted(plan.victims))
             case NominateFirst(plan):
-                assert self.phases.get(plan.name) == "Confirmed"
+                assert self.phases.get(plan.name) == "Confirmed" or plan.is_steered
+                assert plan.name in self.phases
                 assert self.name == NATIVE
                 if fails == "fault":
                     self.observe(Failed())
@@ -603,8 +719,15 @@ class Lives(RuleBasedStateMachine):
                     self.nominated.add(plan.name)
                 self.observe(Nominated(not fails))
             case Nominate(plan) | Remind(plan):
+                if plan.is_steered:
+                    assert plan.name in self.phases
+                    self.nominated.add(plan.name)
+                    return
                 assert self.phases.get(plan.name) in ("Ready", "Bound", "Aborted", "Expired")
                 self.held -= plan.members.keys()
+            case SayUnplanned(plan, pods):
+                assert pods <= self.strangers
+                assert pods <= plan.unplanned
             case Record(decision, _, reason):
                 assert reason
                 assert decision.outcome != "Fits"
@@ -740,6 +863,7 @@ class Lives(RuleBasedStateMachine):
             self._perform(self.todo.pop(0), "")
         if self.rehearsing is not None:
             self._rehearsed("")
+        self._steer()
         if self.plan is not None:
             left = [uid for uid in self.plan.victims if not self.deletions[self.plan.name, uid]]
             self.observe(self.seen(is_free=not left))
@@ -820,6 +944,9 @@ class Lives(RuleBasedStateMachine):
         resumed = ActivePlan(
             name=plan.name, spec=plan.spec, members=plan.members, deadline=plan.deadline, stored=True
         )
+        if plan.is_steered:
+            seconds = self.setting.plan_seconds
+            resumed = replace(resumed, deadline=self.now + seconds, seconds=seconds)
         if acting:
             self.resumed_evicting.add(plan.name)
             resumed = replace(resumed, phase="Evicting", begun=begun, evicted=stored == "Ready")
@@ -917,6 +1044,7 @@ class Lives(RuleBasedStateMachine):
             self._perform(self.todo.pop(0), "")
         while self.evicting is not None:
             self._evict_next("", refuses=False)
+        self._steer()
         plan = self.plan
         if plan is not None:
             left = [uid for uid in plan.victims if not self.deletions[plan.name, uid]]

@@ -30,6 +30,7 @@ __all__ = [
     "SayPreempting",
     "SayReleasing",
     "SayScheduled",
+    "SayUnplanned",
     "Wake",
     "record_of",
 ]
@@ -109,7 +110,10 @@ class Evict:
 
 @dataclass(frozen=True, slots=True)
 class Nominate:
-    """Give each unbound member whose turn it is its nomination, and bring it back to the scheduler."""
+    """Give each unbound member whose turn it is its nomination, and bring it back to the scheduler.
+
+    Members of a steered plan are nominated only, and also if they have our scheduling gate: nothing brings them back.
+    """
 
     plan: ActivePlan
 
@@ -188,6 +192,15 @@ class SayReleasing:
 
 
 @dataclass(frozen=True, slots=True)
+class SayUnplanned:
+    """Store and say that kube-scheduler has evicted pods for the gang that its plan does not name."""
+
+    plan: ActivePlan
+    pods: frozenset[str]
+    """UIDs. They were not said before."""
+
+
+@dataclass(frozen=True, slots=True)
 class SayScheduled:
     """Say that minCount members are bound."""
 
@@ -220,5 +233,6 @@ Effect = (
     | SayPreempting
     | SayReleasing
     | SayScheduled
+    | SayUnplanned
     | Wake
 )

@@ -10,7 +10,12 @@ from controllers.gangs.keys import spoken_in
 from controllers.gangs.lifecycle.confirming import contradictions
 from controllers.gangs.lifecycle.life import ActivePlan, Contradiction, Ending
 from controllers.gangs.lifecycle.observations import PlanSeen
-from controllers.gangs.lifecycle.settings import TURNED_DOWN_SECONDS
+from controllers.gangs.lifecycle.settings import (
+    ESTIMATES,
+    LEAST_ESTIMATE_SECONDS,
+    PASS_SECONDS,
+    TURNED_DOWN_SECONDS,
+)
 
 __all__ = [
     "CONTINUED",
@@ -46,7 +51,16 @@ Rule = Callable[[ActivePlan, PlanSeen, float], Ending | None]
 
 def ending_of(plan: ActivePlan, seen: PlanSeen, now: float) -> Ending | None:
     """Whether the plan has come to an end; None while it goes on."""
-    return next((ending for rule in RULES if (ending := rule(plan, seen, now)) is not None), None)
+    rules = _rules(plan)
+    return next((ending for rule in rules if (ending := rule(plan, seen, now)) is not None), None)
+
+
+def _rules(plan: ActivePlan) -> tuple[Rule, ...]:
+    if not plan.is_steered:
+        return RULES
+    if plan.begun:
+        return BEGUN
+    return HANDED_OVER if plan.handed_over is not None else OFFERED
 
 
 def gone(plan: ActivePlan) -> Ending:
@@ -122,7 +136,32 @@ def _rejected(plan: ActivePlan, seen: PlanSeen, now: float) -> Contradiction | N
 def _late(plan: ActivePlan, seen: PlanSeen, now: float) -> Ending | None:
     if now < plan.ends_at:
         return None
-    return Ending("Expired", "DeadlineExceeded", "the plan was not carried out in time", _unbound(plan, seen))
+    found = _unbound(plan, seen) if plan.phase == "Ready" or not plan.is_steered else ()
+    return Ending("Expired", "DeadlineExceeded", "the plan was not carried out in time", found)
+
+
+def _late_after_pass(plan: ActivePlan, seen: PlanSeen, now: float) -> Ending | None:
+    """As `_late`, but not in the middle of a pass: the scheduler may evict by the plan."""
+    is_over = plan.handed_over is None or now >= plan.handed_over + PASS_SECONDS
+    return _late(plan, seen, now) if is_over else None
+
+
+def _never_named(plan: ActivePlan, _: PlanSeen, __: float) -> Ending | None:
+    """As `_turned_down`, of a steered plan: what the scheduler says of members is about the whole group."""
+    found = plan.turned_down
+    return Ending("Aborted", "TurnedDown", found.seen, (found,)) if found is not None else None
+
+
+def _not_presented(plan: ActivePlan, seen: PlanSeen, now: float) -> Ending | None:
+    """The room of a plan that the scheduler has not come back for serves others."""
+    if plan.opened is None:
+        return None
+    estimate = max(LEAST_ESTIMATE_SECONDS, seen.next_attempt - plan.presented)
+    waited = now - plan.presented
+    if waited < ESTIMATES * estimate:
+        return None
+    message = f"no scheduler has tried to schedule a pod of the group for {waited:.0f} seconds"
+    return Ending("Aborted", "NotAttempted", message)
 
 
 def _unbound(plan: ActivePlan, seen: PlanSeen) -> tuple[Contradiction, ...]:
@@ -164,3 +203,32 @@ RULES: Final[tuple[Rule, ...]] = (
     _overrun,
     _room_taken,
 )
+
+OFFERED: Final[tuple[Rule, ...]] = (
+    _group_gone,
+    _member_gone,
+    _members_lost,
+    _bound,
+    _changed,
+    _eviction_refused,
+    _never_named,
+    _not_presented,
+    _late,
+    _overrun,
+    _room_taken,
+)
+"""Of a steered plan before its hand-over, and when the pass of that is over."""
+HANDED_OVER: Final[tuple[Rule, ...]] = (_group_gone, _bound, _late_after_pass)
+"""While the scheduler may evict by it: it would do so also if the plan had ended."""
+BEGUN: Final[tuple[Rule, ...]] = (
+    _group_gone,
+    _member_gone,
+    _members_lost,
+    _bound,
+    _changed,
+    _never_named,
+    _late,
+    _overrun,
+    _room_taken,
+)
+"""Once the scheduler evicts by it."""

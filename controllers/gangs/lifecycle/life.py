@@ -147,6 +147,17 @@ class ActivePlan:
     """The wave whose turn it is, once the plan is Ready: members of earlier ones are bound."""
     wave_deadline: float = 0.0
     """Until when it has time at least. The first one has until `deadline`."""
+    seconds: float = 0.0
+    """How long a steered plan has, from its hand-over and from each later phase."""
+    opened: float | None = None
+    """Of a steered plan: since when filter may offer its nodes. Before, the API server has allowed every deletion, and
+    every planned member was nominated to its node."""
+    presented: float = 0.0
+    """When kube-scheduler last came to the group, or the plan was opened."""
+    handed_over: float | None = None
+    """Since when the scheduler may evict by the plan. None: it has not been offered enough nodes in this pass."""
+    unplanned: frozenset[str] = frozenset()
+    """Pods (UIDs) that the scheduler has evicted for the group, and that the plan does not name."""
 
     @property
     def namespace(self) -> str:
@@ -205,6 +216,16 @@ class ActivePlan:
         return self.spec.pod_disruption_budget_policy == "Respect"
 
     @property
+    def is_steered(self) -> bool:
+        """Whether kube-scheduler evicts by it: see `controllers.gangs.lifecycle.steered`."""
+        return self.spec.evicted_by == "Scheduler"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether filter may offer each planned member its node, as far as the plan as a whole is concerned."""
+        return self.opened is not None if self.is_steered else self.phase == "Ready"
+
+    @property
     def makes_room(self) -> bool:
         """Whether the members that wait get room by it. Whether there are devices for them is not known."""
         if self.phase == "Ready" and any(member.any_node for member in self.members.values()):
@@ -214,7 +235,8 @@ class ActivePlan:
     @property
     def may_evict(self) -> bool:
         """Whether the plan's own state lets the evictor go on."""
-        return self.stored and self.phase == "Evicting" and not self.refused and not self.changed
+        ours = self.stored and self.phase == "Evicting" and not self.is_steered
+        return ours and not self.refused and not self.changed
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,11 @@ __all__ = [
     "EvictorStopped",
     "Failed",
     "GatesRemoved",
+    "GroupAnswered",
     "GroupGone",
     "HandedOver",
     "MembersSeen",
+    "NeverNamed",
     "NotDecided",
     "NotOffered",
     "Nominated",
@@ -220,6 +222,14 @@ class PlanSeen:
     """The room is free now, terminating pods counted as still there."""
     gated: bool = False
     """A planned member has our scheduling gate."""
+    nominated: bool = False
+    """Each planned member that waits is nominated to its node. This and what follows: of a steered plan only."""
+    marked: frozenset[str] = frozenset()
+    """Its victims (UIDs) that kube-scheduler has marked, or that left after the hand-over."""
+    unplanned: frozenset[str] = frozenset()
+    """Other pods (UIDs) on its nodes that the scheduler has marked since the hand-over."""
+    next_attempt: float = 0.0
+    """When the scheduler's next attempt on the group begins at the latest, in monotonic seconds; 0 if it is due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +266,25 @@ class PassBegan:
 
     plan: str
     """The name of its PreemptionPlan."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAnswered:
+    """The condition of the group has changed: kube-scheduler says why it did not place it.
+
+    `preempts`: it says that it preempts for it. Then marks follow.
+    """
+
+    preempts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NeverNamed:
+    """In a whole attempt, with a real and a simulated pass, the scheduler has asked about a member and never named its
+    planned node."""
+
+    uid: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,6 +348,8 @@ Observation = (
     | NotOffered
     | HandedOver
     | PassBegan
+    | GroupAnswered
+    | NeverNamed
     | PreemptCalled
     | Rehearsed
     | Compared

@@ -9,21 +9,16 @@ See docs/decisions/0022.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
 
 from msgspec import UNSET
 
 from controllers.gangs.lifecycle.confirming import Confirmed, Unknown, confirm
 from controllers.gangs.lifecycle.effects import (
-    Advance,
     Ask,
-    CannotSchedule,
     Commit,
     Count,
     Effect,
-    End,
     Evict,
-    GiveBack,
     Nominate,
     NominateFirst,
     Record,
@@ -35,24 +30,16 @@ from controllers.gangs.lifecycle.effects import (
     record_of,
 )
 from controllers.gangs.lifecycle.endings import (
-    CONTINUED,
-    CONTRADICTED,
-    LONGER,
-    NOT_STORED,
     QUOTA_WITHDRAWN,
     RELEASED_INSTEAD,
-    SAID,
     ending_of,
     gone,
 )
-from controllers.gangs.lifecycle.gathering import at_rest, members_seen
+from controllers.gangs.lifecycle.gathering import members_seen
 from controllers.gangs.lifecycle.judging import (
     after_begun,
-    after_bound,
-    after_end,
     after_group,
     remembered,
-    setback,
     verdict,
 )
 from controllers.gangs.lifecycle.life import ActivePlan, Ending, Life
@@ -79,15 +66,13 @@ from controllers.gangs.lifecycle.observations import (
 )
 from controllers.gangs.lifecycle.settings import (
     REMIND_SECONDS,
-    REPLANS_AT_ONCE,
-    REWRITE_SECONDS,
     Settings,
     attempt_seconds,
 )
+from controllers.gangs.lifecycle.steered import resumed, steered_noted, steered_seen
+from controllers.gangs.lifecycle.steps import Step, advanced, cannot, ended, failed, not_stored
 
 __all__ = ["Step", "reduce"]
-
-Step = tuple[Life, tuple[Effect, ...]]
 
 
 def reduce(life: Life, observation: Observation, now: float, settings: Settings) -> Step:
@@ -99,10 +84,11 @@ def reduce(life: Life, observation: Observation, now: float, settings: Settings)
             return _decided(life, observation, now, settings)
         case NotDecided(reason):
             life = replace(life, looked=True, placed=False)
-            return _cannot(life, "Unschedulable", "Unschedulable", reason, now, settings)
+            return cannot(life, "Unschedulable", "Unschedulable", reason, now, settings)
         case GatesRemoved() if life.untried_until is not None:
             return replace(life, untried_until=now + settings.untried_seconds), ()
         case Resumed(plan) if life.plan is None:
+            plan = resumed(plan, now) if plan.is_steered else plan
             return replace(life, phase=plan.phase, plan=plan), ()
         case Remembered() if life.plan is None:
             return remembered(life, observation, settings), ()
@@ -141,17 +127,24 @@ def _decided_anew(life: Life, decided: Decided, now: float, settings: Settings) 
     if spec.victims and now < life.barred:
         return replace(life, looked=False), ()  # it was made before the verdict; the next one evicts nobody
     life = replace(life, placed=True)
-    if spec.victims and (decided.gated or (decided.untried and settings.confirmation != "Off")):
+    is_steered = spec.evicted_by == "Scheduler"  # then the first attempt is to find the plan
+    if (
+        spec.victims
+        and not is_steered
+        and (decided.gated or (decided.untried and settings.confirmation != "Off"))
+    ):
         until = life.untried_until
         if until is None or decided.gated:
             until = now + settings.untried_seconds
         if decided.gated or now < until:
             return replace(life, looked=False, untried_until=until), ()
+    seconds = settings.plan_seconds + decided.grace_seconds
     plan = ActivePlan(
         name=decided.name,
         spec=spec,
         members=decided.members,
-        deadline=now + settings.plan_seconds + decided.grace_seconds,
+        deadline=now + seconds,
+        seconds=seconds,
         writing="Planned",
     )
     return replace(life, phase="Planned", reason="", message="", plan=plan), (Commit(plan),)
@@ -161,41 +154,18 @@ def _recorded(life: Life, record: Record, now: float, settings: Settings) -> Ste
     """A decision by which nothing is evicted. It is stored for readers, and made again when something has changed."""
     phase, mismatch = record.phase, record.spec.mismatch
     reason = phase if mismatch is UNSET else mismatch
-    life, effects = _cannot(life, phase, reason, record.reason, now, settings)
+    life, effects = cannot(life, phase, reason, record.reason, now, settings)
     return life, (record, *effects)
-
-
-def _cannot(
-    life: Life,
-    phase: Literal["Unschedulable", "Blocked"],
-    reason: str,
-    message: str,
-    now: float,
-    settings: Settings,
-    *,
-    again: bool = False,
-) -> Step:
-    repeated = (life.phase, life.reason, life.message) == (phase, reason, message)
-    life = _failed(replace(life, phase=phase, reason=reason, message=message), now, settings, again=again)
-    return life, (CannotSchedule(phase, reason, message, repeated),)
-
-
-def _failed(life: Life, now: float, settings: Settings, *, again: bool = False) -> Life:
-    """A plan was in vain. The delay doubles if the plan was made as soon as the last delay let it, or with `again`."""
-    life = setback(life, now, settings)
-    in_a_row = life.failures > 0 and (again or now < life.due + settings.backoff.delay(life.failures))
-    failures = life.failures + 1 if in_a_row else 1
-    return replace(life, failures=failures, due=now + settings.backoff.delay(failures))
 
 
 def _fault(life: Life, now: float, settings: Settings) -> Step:
     """A fault of ours. What was being written has not been written."""
-    life = _failed(life, now, settings)
+    life = failed(life, now, settings)
     if life.plan is not None and life.plan.nominating:
         life = replace(life, plan=noted(life.plan, Nominated(done=False), now))
     if life.plan is None or life.plan.writing is None:
         return life, ()
-    return _not_stored(life, life.plan, NotStored(life.plan.writing, "internal error", False), now, settings)
+    return not_stored(life, life.plan, NotStored(life.plan.writing, "internal error", False), now, settings)
 
 
 def _to_release(life: Life, seen: ToRelease, now: float, settings: Settings) -> Step:
@@ -209,10 +179,11 @@ def _to_release(life: Life, seen: ToRelease, now: float, settings: Settings) -> 
     if former is not None:
         continues = former.withdraws if seen.demanded else former.releases
         frees = former.makes_room and not seen.demanded
-        if frees or continues or former.writing is not None:
+        stands = former.handed_over is not None
+        if frees or continues or stands or former.writing is not None:
             return life, ()
         ending = QUOTA_WITHDRAWN if seen.demanded else RELEASED_INSTEAD
-        life, effects = _ended(life, former, ending, now, settings)
+        life, effects = ended(life, former, ending, now, settings)
     deadline = now + settings.plan_seconds + seen.grace_seconds
     plan = ActivePlan(name=seen.name, spec=seen.spec, members={}, deadline=deadline, writing="Planned")
     return replace(life, phase="Planned", reason="", message="", plan=plan), (*effects, Commit(plan))
@@ -224,28 +195,31 @@ def _to_release(life: Life, seen: ToRelease, now: float, settings: Settings) -> 
 def _of_plan(life: Life, plan: ActivePlan, observation: Observation, now: float, settings: Settings) -> Step:
     match observation:
         case GroupGone():
-            return _ended(life, plan, gone(plan), now, settings)
+            return ended(life, plan, gone(plan), now, settings)
         case PlanSeen():
             return _plan_seen(life, plan, observation, now, settings)
         case Stored(phase) if phase == plan.writing:
             return _stored(life, plan, now)
         case NotStored() if observation.phase == plan.writing:
-            return _not_stored(life, plan, observation, now, settings)
+            return not_stored(life, plan, observation, now, settings)
         case Asked():
             return replace(life, plan=replace(plan, asked=now)), ()
         case Compared(""):
             plan = replace(plan, begun=True, resumed=False)
             return after_begun(replace(life, plan=plan), plan)
         case _:
-            return replace(life, plan=noted(plan, observation, now)), ()
+            note = steered_noted if plan.is_steered else noted
+            return replace(life, plan=note(plan, observation, now)), ()
 
 
 def _plan_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, settings: Settings) -> Step:
     if plan.writing is not None:
         return life, ()
+    if plan.is_steered:
+        return steered_seen(life, plan, seen, now, settings)
     ending = ending_of(plan, seen, now)
     if ending is not None:
-        return _ended(life, plan, ending, now, settings)
+        return ended(life, plan, ending, now, settings)
     if plan.phase == "Planned" and plan.spec.victims:
         return _confirmed(life, plan, seen, now, settings)
     if plan.phase == "Confirmed":
@@ -253,7 +227,7 @@ def _plan_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, setting
     if plan.phase == "Ready":
         return _ready(life, plan, seen, now, settings)
     if (plan.phase == "Planned" or plan.evicted) and seen.is_free and not seen.gated:
-        return _advanced(life, plan, "Ready", now)
+        return advanced(life, plan, "Ready", now)
     if plan.phase == "Evicting" and not (plan.evicted or plan.evicting) and seen.trusted:
         plan = replace(plan, evicting=True)
         return replace(life, plan=plan), (Evict(plan),)
@@ -267,41 +241,27 @@ def _confirmed(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, setting
         plan = replace(plan, rehearsing=True)
         life, effects = replace(life, plan=plan), (Rehearse(plan),)
     if plan.releases:  # nobody is placed, so there is nothing that the scheduler could say
-        return _advanced(life, plan, "Evicting", now) if seen.trusted and plan.rehearsed else (life, effects)
+        return advanced(life, plan, "Evicting", now) if seen.trusted and plan.rehearsed else (life, effects)
     match confirm(plan, seen, now, settings, after_vain=life.vain > 0):
         case Confirmed() as confirmed if seen.trusted and plan.rehearsed:
-            life, effects = _advanced(life, plan, "Confirmed", now, str(confirmed))
+            life, effects = advanced(life, plan, "Confirmed", now, str(confirmed))
             return life, (*effects, *(Count(confirmed.by_scheduler, confirmed.by_model) for _ in effects))
         case Unknown(members, asked):
             plan = replace(plan, asking=bool(members), asked=asked, asked_again=plan.asking)
             return replace(life, plan=plan), (*effects, *([Ask(plan, members)] if members else []))
         case Ending() as ending:
-            return _ended(life, plan, ending, now, settings)
+            return ended(life, plan, ending, now, settings)
         case _:
             return life, effects
 
 
 def _after_confirmed(life: Life, plan: ActivePlan, now: float) -> Step:
     if plan.nominated or not plan.nominates_first:
-        return _advanced(life, plan, "Evicting", now)
+        return advanced(life, plan, "Evicting", now)
     if plan.nominating or now < plan.write_again:
         return life, ()
     plan = replace(plan, nominating=True)
     return replace(life, plan=plan), (NominateFirst(plan),)
-
-
-def _advanced(
-    life: Life,
-    plan: ActivePlan,
-    phase: Literal["Confirmed", "Evicting", "Ready"],
-    now: float,
-    message: str = "",
-) -> Step:
-    """A phase is written before anything is done in it."""
-    if now < plan.write_again:
-        return life, ()
-    plan = replace(plan, writing=phase)
-    return replace(life, plan=plan), (Advance(plan, phase, message),)
 
 
 def _ready(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, settings: Settings) -> Step:
@@ -339,48 +299,7 @@ def _stored(life: Life, plan: ActivePlan, now: float) -> Step:
                 until = now + 2 * attempt_seconds(len(plan.members))
                 plan = replace(plan, wave_deadline=max(plan.wave_deadline, until))
             since = None if plan.makes_room else life.partial_since
-            return replace(life, phase="Ready", plan=plan, partial_since=since), (Nominate(plan),)
+            effects = () if plan.is_steered else (Nominate(plan),)  # its members have their nominations
+            return replace(life, phase="Ready", plan=plan, partial_since=since), effects
         case _:
             return replace(life, plan=replace(plan, stored=True, writing=None)), ()
-
-
-def _not_stored(life: Life, plan: ActivePlan, failure: NotStored, now: float, settings: Settings) -> Step:
-    if not plan.stored:
-        life, effects = _cannot(
-            replace(life, plan=None, looked=False),
-            "Unschedulable",
-            "NotStored",
-            f"its plan cannot be stored: {failure.error}",
-            now,
-            settings,
-        )
-        return life, (GiveBack(plan), *effects)
-    if failure.for_good:
-        return _ended(life, replace(plan, writing=None), NOT_STORED, now, settings)
-    return replace(life, plan=replace(plan, writing=None, write_again=now + REWRITE_SECONDS)), ()
-
-
-# ---- the end
-
-
-def _ended(life: Life, plan: ActivePlan, ending: Ending, now: float, settings: Settings) -> Step:
-    """The plan is over. What follows for the gang depends on how it ended."""
-    life = replace(life, plan=None, looked=False, complete=False)
-    end = End(plan, ending)
-    life, judged = after_bound(life) if ending.phase == "Bound" else after_end(life, plan, ending)
-    life, effects = _goes_on(life, plan, ending, now, settings)
-    return life, (end, *judged, *effects)
-
-
-def _goes_on(life: Life, plan: ActivePlan, ending: Ending, now: float, settings: Settings) -> Step:
-    if ending.phase == "Bound":
-        return at_rest(replace(life, phase="Bound", has_run=True, partial_since=None)), ()
-    if plan.releases:
-        return replace(life, phase="Gathering", partial_since=None), ()
-    if ending.reason in SAID:
-        return _cannot(life, "Unschedulable", ending.reason, ending.message, now, settings, again=True)
-    life = replace(life, phase="Gathering", reason=ending.reason, message=ending.message)
-    at_once = ending.reason in CONTRADICTED or (plan.begun and ending.reason in CONTINUED)
-    if at_once and life.replans < REPLANS_AT_ONCE:
-        return replace(life, replans=life.replans + 1, due=now), ()
-    return _failed(life, now, settings, again=ending.reason in LONGER), ()

@@ -11,9 +11,12 @@ from api.backoff import Backoff
 __all__ = [
     "ASKED_SECONDS",
     "ASK_AGAIN_SECONDS",
+    "ESTIMATES",
+    "LEAST_ESTIMATE_SECONDS",
     "REPLANS_AT_ONCE",
     "REGATHER_SECONDS",
     "RELEASE_SECONDS",
+    "PASS_SECONDS",
     "REMIND_SECONDS",
     "REWRITE_SECONDS",
     "attempt_seconds",
@@ -65,6 +68,15 @@ REPLANS_AT_ONCE: Final = 5
 
 TURNED_DOWN_SECONDS: Final = 2.0
 """After an offer, a member's new rejection counts only when this time has passed: an older one may be on its way."""
+
+ESTIMATES: Final = 2
+"""A steered plan gives its room back when nobody has presented it for this number of estimates of the next attempt."""
+
+LEAST_ESTIMATE_SECONDS: Final = 30.0
+"""An estimate counts as this at least: the attempts on other groups come in between."""
+
+PASS_SECONDS: Final = 120.0
+"""A pass of the scheduler is over after this time, and its victims are marked. With 100 members it takes some 11 s."""
 
 REMIND_SECONDS: Final = 5.0
 """How long a Ready plan's members may stay unbound before they are brought back again. It doubles each time."""

@@ -1,0 +1,144 @@
+"""A steered life: kube-scheduler evicts for a gang of its own kind, and the plan says where.
+
+Planned → opened → handed over → Evicting → Ready → Bound. Before a plan is opened, the API server has allowed every
+deletion, and every planned member is nominated to its node. Then filter offers the nodes, and our gates go. Once a pass
+was offered enough of them, the scheduler may evict at any moment. So the plan stands until a victim is marked, or
+until nothing can come of that pass any longer. There is no Confirmed: the scheduler's own attempt confirms.
+
+Pure functions, which the reducer calls. See docs/decisions/0103.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+
+from controllers.gangs.lifecycle.effects import Effect, Nominate, Rehearse, SayUnplanned
+from controllers.gangs.lifecycle.endings import ending_of
+from controllers.gangs.lifecycle.judging import after_begun
+from controllers.gangs.lifecycle.life import ActivePlan, Contradiction, Life
+from controllers.gangs.lifecycle.noting import noted
+from controllers.gangs.lifecycle.observations import (
+    GroupAnswered,
+    HandedOver,
+    NeverNamed,
+    NotOffered,
+    Observation,
+    Offered,
+    PassBegan,
+    PlanSeen,
+)
+from controllers.gangs.lifecycle.settings import PASS_SECONDS, REMIND_SECONDS, Settings
+from controllers.gangs.lifecycle.steps import Step, advanced, ended
+
+__all__ = ["resumed", "steered_noted", "steered_seen"]
+
+
+def resumed(plan: ActivePlan, now: float) -> ActivePlan:
+    """The plan as a new process goes on with it. A former one may just have handed it over."""
+    if not plan.spec.victims:
+        return replace(plan, resumed=False)
+    if plan.phase == "Planned":
+        return replace(plan, resumed=True, handed_over=now)
+    return replace(plan, resumed=False, begun=True, evicted=True, opened=now, presented=now)
+
+
+def steered_noted(plan: ActivePlan, observation: Observation, now: float) -> ActivePlan:
+    """What is remembered until the plan is looked at again."""
+    match observation:
+        case HandedOver(plan.name):
+            return _handed_over(plan, now)
+        case PassBegan(plan.name):
+            return replace(plan, handed_over=None, presented=now)
+        case GroupAnswered(preempts=True) if plan.opened is not None and not plan.begun:
+            return _handed_over(plan, now)
+        case GroupAnswered(preempts=False):
+            return replace(plan, handed_over=None)
+        case NeverNamed(uid, name) if uid in plan.members:
+            seen = f"the scheduler's own filters keep pod {name} off its node"
+            found = Contradiction(uid, name, plan.members[uid].node, seen)
+            return replace(plan, turned_down=found, presented=now)
+        case HandedOver() | PassBegan() | GroupAnswered() | NeverNamed():
+            return plan
+        case NotOffered():  # in a real pass the victims are still in the way
+            return replace(plan, presented=now)
+        case Offered():
+            return replace(noted(plan, observation, now), presented=now)
+        case _:
+            return noted(plan, observation, now)
+
+
+def _handed_over(plan: ActivePlan, now: float) -> ActivePlan:
+    """From now on there is a deadline. Another pass does not put it off."""
+    deadline = min(plan.deadline, now + plan.seconds)
+    return replace(plan, handed_over=now, resumed=False, deadline=deadline, presented=now)
+
+
+def steered_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, settings: Settings) -> Step:
+    """What follows for a plan from a look at it, while nothing is being written for it."""
+    effects: tuple[Effect, ...] = ()
+    if unplanned := seen.unplanned - plan.unplanned:
+        plan = replace(plan, unplanned=plan.unplanned | unplanned)
+        effects = (SayUnplanned(plan, unplanned),)
+    life = replace(life, plan=plan)
+    if _begins(plan, seen):
+        plan = _with_time(replace(plan, begun=True, evicted=True, resumed=False, handed_over=None), seen, now)
+        life, judged = after_begun(replace(life, plan=plan), plan)
+        effects = (*effects, *judged)
+    elif plan.resumed and plan.handed_over is not None and now >= plan.handed_over + PASS_SECONDS:
+        plan = replace(plan, resumed=False, handed_over=None)
+        life = replace(life, plan=plan)
+    ending = ending_of(plan, seen, now)
+    if ending is not None:
+        life, more = ended(life, plan, ending, now, settings)
+    elif plan.begun:
+        life, more = _goes_on(life, plan, seen, now)
+    else:
+        life, more = _waits(life, plan, seen, now)
+    return life, (*effects, *more)
+
+
+def _begins(plan: ActivePlan, seen: PlanSeen) -> bool:
+    """Whether the scheduler has begun to evict by the plan. It has not done so before filter offered anything."""
+    offers = plan.opened is not None or plan.handed_over is not None
+    return bool(seen.marked) and offers and not plan.begun and not seen.group_gone
+
+
+def _with_time(plan: ActivePlan, seen: PlanSeen, now: float) -> ActivePlan:
+    """The plan enters a phase. The group comes back by its backoff, which may be longer than a plan may take."""
+    return replace(plan, deadline=max(now, seen.next_attempt) + plan.seconds)
+
+
+def _goes_on(life: Life, plan: ActivePlan, seen: PlanSeen, now: float) -> Step:
+    """The scheduler evicts, or has evicted. The room is free once the victims are gone."""
+    if plan.phase == "Planned":
+        return advanced(life, plan, "Evicting", now)
+    if plan.phase == "Evicting":
+        return advanced(life, _with_time(plan, seen, now), "Ready", now) if seen.is_free else (life, ())
+    return _nominated(life, plan, seen, now)
+
+
+def _waits(life: Life, plan: ActivePlan, seen: PlanSeen, now: float) -> Step:
+    """Nobody was evicted yet."""
+    if plan.spec.victims and not plan.rehearsed:
+        if plan.rehearsing:
+            return life, ()
+        plan = replace(plan, rehearsing=True)
+        return replace(life, plan=plan), (Rehearse(plan),)
+    if plan.opened is None:
+        if not (seen.nominated and seen.trusted):
+            return _nominated(life, plan, seen, now)
+        plan = replace(plan, opened=now, presented=now, deadline=inf)
+        return replace(life, plan=plan), ()
+    if plan.phase != "Ready" and not plan.spec.victims and seen.is_free and not seen.gated:
+        return advanced(life, plan, "Ready", now)
+    return _nominated(life, plan, seen, now)
+
+
+def _nominated(life: Life, plan: ActivePlan, seen: PlanSeen, now: float) -> Step:
+    """Without its nomination, a member may be shown other nodes, and its node may not be among them."""
+    in_pass = plan.opened is not None and plan.handed_over is not None
+    if seen.nominated or in_pass or now < plan.next_wake:
+        return life, ()
+    plan = replace(plan, wakes=plan.wakes + 1, next_wake=now + REMIND_SECONDS * 2**plan.wakes)
+    return replace(life, plan=plan), (Nominate(plan),)
