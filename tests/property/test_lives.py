@@ -640,6 +640,15 @@ class Lives(RuleBasedStateMachine):
         if stranger:
             self.strangers.add("stranger")
 
+    @precondition(lambda self: self.is_offered and not self.todo)
+    @rule(ending=st.sampled_from([{"room_taken": "by x"}, {"changed": "n0 is gone"}, {"members_lost": True}]))
+    def the_process_dies_in_a_pass(self, ending: dict[str, Any]) -> None:
+        """The next one does not know how far it was."""
+        self.a_pass_is_offered_all_nodes()
+        self.restart(happens=True)
+        self.observe(self.seen(**ending))
+        self._scheduler_evicts(1)
+
     @precondition(lambda self: self.is_offered and self.in_pass is None)
     @rule(uid=st.sampled_from(MEMBERS), happens=SELDOM)
     def a_node_is_never_named(self, uid: str, happens: bool) -> None:
@@ -1020,7 +1029,7 @@ class Lives(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """However a life went: once the world agrees, the gang runs, nothing is reserved, and nobody is held."""
-        for _ in range(15):
+        for _ in range(30):
             self._rest()
         assert self.plan is None
         if self.life.phase != "Bound":

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import inf
+from typing import Final
 
 from controllers.gangs.lifecycle.effects import Effect, Nominate, Rehearse, SayUnplanned
 from controllers.gangs.lifecycle.endings import ending_of
@@ -33,12 +34,13 @@ from controllers.gangs.lifecycle.steps import Step, advanced, ended
 
 __all__ = ["resumed", "steered_noted", "steered_seen"]
 
+MOST_DOUBLINGS: Final = 4
+"""How often the time between two nominations of one plan doubles."""
+
 
 def resumed(plan: ActivePlan, now: float) -> ActivePlan:
     """The plan as a new process goes on with it. A former one may just have handed it over."""
-    if not plan.spec.victims:
-        return replace(plan, resumed=False)
-    if plan.phase == "Planned":
+    if plan.phase == "Planned" or not plan.spec.victims:
         return replace(plan, resumed=True, handed_over=now)
     return replace(plan, resumed=False, begun=True, evicted=True, opened=now, presented=now)
 
@@ -140,5 +142,6 @@ def _nominated(life: Life, plan: ActivePlan, seen: PlanSeen, now: float) -> Step
     in_pass = plan.opened is not None and plan.handed_over is not None
     if seen.nominated or in_pass or now < plan.next_wake:
         return life, ()
-    plan = replace(plan, wakes=plan.wakes + 1, next_wake=now + REMIND_SECONDS * 2**plan.wakes)
+    wait = REMIND_SECONDS * 2 ** min(plan.wakes, MOST_DOUBLINGS)
+    plan = replace(plan, wakes=plan.wakes + 1, next_wake=now + wait)
     return replace(life, plan=plan), (Nominate(plan),)
