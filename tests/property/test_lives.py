@@ -295,7 +295,7 @@ class Lives(RuleBasedStateMachine):
         given = {"trusted": True, "proofs": shown, "presented": self.presented, "unbound": waits, **fields}
         if plan is not None and plan.is_steered:
             marked = {uid for uid in plan.victims if self.deletions[plan.name, uid]}
-            given |= {"nominated": plan.name in self.nominated, "marked": frozenset(marked)}
+            given |= {"has_nominations": plan.name in self.nominated, "marked": frozenset(marked)}
             given |= {"unplanned": frozenset(self.strangers), "next_attempt": self.now + 10.0}
         return PlanSeen(**given)
 
@@ -655,18 +655,21 @@ class Lives(RuleBasedStateMachine):
         if happens:
             self.observe(NeverNamed(uid, uid))
 
-    @precondition(lambda self: bool(self.nominated))
+    @precondition(lambda self: self.is_offered)
     @rule()
-    def nominations_are_cleared(self) -> None:
-        self.nominated.clear()
+    def nominations_are_withdrawn(self) -> None:
+        """The scheduler has turned a member down."""
+        assert self.plan is not None
+        self.nominated.discard(self.plan.name)
 
     def _steer(self) -> None:
         """The scheduler does what a steered plan waits for."""
         plan = self.plan
-        if plan is None or not self.is_offered or self.todo:
+        if plan is None or not (plan.is_steered and plan.is_open) or self.todo:
             return
-        self.a_pass_is_offered_all_nodes()
-        self._scheduler_evicts(3)
+        if not plan.begun or plan.phase == "Evicting":  # what is left goes by a later attempt
+            self.a_pass_is_offered_all_nodes()
+            self._scheduler_evicts(3)
 
     # ---- carrying effects out
 
@@ -1031,7 +1034,7 @@ class Lives(RuleBasedStateMachine):
         """However a life went: once the world agrees, the gang runs, nothing is reserved, and nobody is held."""
         for _ in range(30):
             self._rest()
-        assert self.plan is None
+        assert self.plan is None, self.plan
         if self.life.phase != "Bound":
             self.observe(MembersSeen(2, 2, 2))
             self._rest()

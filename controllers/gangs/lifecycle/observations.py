@@ -222,7 +222,7 @@ class PlanSeen:
     """The room is free now, terminating pods counted as still there."""
     gated: bool = False
     """A planned member has our scheduling gate."""
-    nominated: bool = False
+    has_nominations: bool = True
     """Each planned member that waits is nominated to its node. This and what follows: of a steered plan only."""
     marked: frozenset[str] = frozenset()
     """Its victims (UIDs) that kube-scheduler has marked, or that left after the hand-over."""

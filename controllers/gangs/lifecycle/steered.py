@@ -14,7 +14,7 @@ from dataclasses import replace
 from math import inf
 from typing import Final
 
-from controllers.gangs.lifecycle.effects import Effect, Nominate, Rehearse, SayUnplanned
+from controllers.gangs.lifecycle.effects import Effect, Nominate, NominateFirst, Rehearse, SayUnplanned
 from controllers.gangs.lifecycle.endings import ending_of
 from controllers.gangs.lifecycle.judging import after_begun
 from controllers.gangs.lifecycle.life import ActivePlan, Contradiction, Life
@@ -42,7 +42,15 @@ def resumed(plan: ActivePlan, now: float) -> ActivePlan:
     """The plan as a new process goes on with it. A former one may just have handed it over."""
     if plan.phase == "Planned" or not plan.spec.victims:
         return replace(plan, resumed=True, handed_over=now)
-    return replace(plan, resumed=False, begun=True, evicted=True, opened=now, presented=now)
+    return _begun(plan, now)
+
+
+def _begun(plan: ActivePlan, now: float) -> ActivePlan:
+    """The scheduler evicts by the plan. So it is carried through, and its nodes are offered from now on."""
+    opened = now if plan.opened is None else plan.opened
+    return replace(
+        plan, begun=True, evicted=True, resumed=False, handed_over=None, opened=opened, presented=now
+    )
 
 
 def steered_noted(plan: ActivePlan, observation: Observation, now: float) -> ActivePlan:
@@ -84,7 +92,7 @@ def steered_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, setti
         effects = (SayUnplanned(plan, unplanned),)
     life = replace(life, plan=plan)
     if _begins(plan, seen):
-        plan = _with_time(replace(plan, begun=True, evicted=True, resumed=False, handed_over=None), seen, now)
+        plan = _with_time(_begun(plan, now), seen, now)
         life, judged = after_begun(replace(life, plan=plan), plan)
         effects = (*effects, *judged)
     elif plan.resumed and plan.handed_over is not None and now >= plan.handed_over + PASS_SECONDS:
@@ -101,8 +109,11 @@ def steered_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, setti
 
 
 def _begins(plan: ActivePlan, seen: PlanSeen) -> bool:
-    """Whether the scheduler has begun to evict by the plan. It has not done so before filter offered anything."""
-    offers = plan.opened is not None or plan.handed_over is not None
+    """Whether the scheduler has begun to evict by the plan. It has not done so before filter offered anything.
+
+    What a former process offered counts, too.
+    """
+    offers = plan.opened is not None or plan.resumed
     return bool(seen.marked) and offers and not plan.begun and not seen.group_gone
 
 
@@ -127,10 +138,15 @@ def _waits(life: Life, plan: ActivePlan, seen: PlanSeen, now: float) -> Step:
             return life, ()
         plan = replace(plan, rehearsing=True)
         return replace(life, plan=plan), (Rehearse(plan),)
+    if not plan.nominated:
+        if plan.nominating or now < plan.write_again:
+            return life, ()
+        plan = replace(plan, nominating=True)
+        return replace(life, plan=plan), (NominateFirst(plan),)
     if plan.opened is None:
-        if not (seen.nominated and seen.trusted):
-            return _nominated(life, plan, seen, now)
-        plan = replace(plan, opened=now, presented=now, deadline=inf)
+        if not seen.trusted:
+            return life, ()
+        plan = replace(plan, opened=now, presented=now, deadline=inf, next_wake=now + REMIND_SECONDS)
         return replace(life, plan=plan), ()
     if plan.phase != "Ready" and not plan.spec.victims and seen.is_free and not seen.gated:
         return advanced(life, plan, "Ready", now)
@@ -138,9 +154,10 @@ def _waits(life: Life, plan: ActivePlan, seen: PlanSeen, now: float) -> Step:
 
 
 def _nominated(life: Life, plan: ActivePlan, seen: PlanSeen, now: float) -> Step:
-    """Without its nomination, a member may be shown other nodes, and its node may not be among them."""
-    in_pass = plan.opened is not None and plan.handed_over is not None
-    if seen.nominated or in_pass or now < plan.next_wake:
+    """The scheduler withdraws nominations when it turns members down. Without its own, a member is shown a sample of
+    the nodes, and its node may not be among them.
+    """
+    if seen.has_nominations or plan.handed_over is not None or now < plan.next_wake:
         return life, ()
     wait = REMIND_SECONDS * 2 ** min(plan.wakes, MOST_DOUBLINGS)
     plan = replace(plan, wakes=plan.wakes + 1, next_wake=now + wait)
