@@ -401,6 +401,9 @@ class PreemptionPlanStatus(Struct):
     begins to evict."""
     taken_nodes: list[str] | None = None
     """Nodes where pods that never came to the extender took the room that the plan had made."""
+    unplanned: list[str] | None = None
+    """UIDs of pods on the plan's nodes that kube-scheduler has evicted while it evicted by the plan, and that the plan
+    does not name."""
 
 
 class PreemptionPlan(Struct, kw_only=True):

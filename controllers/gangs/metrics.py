@@ -21,6 +21,7 @@ __all__ = [
     "PLANNING_SECONDS",
     "PLANS",
     "PULSES",
+    "UNPLANNED",
     "WAKES",
 ]
 
@@ -76,6 +77,10 @@ CONFIRMATIONS = Counter(
     "reprieve_member_confirmations_total",
     "Planned members before evictions, by who confirmed that they fit (scheduler, model), or contradicted.",
     ["by"],
+)
+UNPLANNED = Counter(
+    "reprieve_unplanned_evictions_total",
+    "Pods that kube-scheduler evicted while it evicted by a plan that does not name them.",
 )
 PARKED = Counter(
     "reprieve_extender_parked_pods_total",

@@ -30,10 +30,11 @@ from controllers.gangs.lifecycle.effects import (
     SayPreempting,
     SayReleasing,
     SayScheduled,
+    SayUnplanned,
     Wake,
 )
 from controllers.gangs.lifecycle.life import ActivePlan
-from controllers.gangs.metrics import CONFIRMATIONS
+from controllers.gangs.metrics import CONFIRMATIONS, UNPLANNED
 from controllers.gangs.plan_acts import PlanActs
 from controllers.gangs.planning.outcomes import Outcomes
 from controllers.gangs.promised.promising import Promising
@@ -108,6 +109,10 @@ class Performer:
             case SayPreempting(plan):
                 self._outcomes.evicts(plan)
                 self._reporter.preempting(plan)
+            case SayUnplanned(plan, pods):
+                UNPLANNED.inc(len(pods))
+                self._reporter.unplanned(plan, len(pods))
+                return partial(self._acts.unplanned, plan, plan.unplanned)
             case Judge():
                 return partial(self._outcomes.judge, gang.key, effect)
             case SayScheduled():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 import structlog
@@ -73,6 +74,13 @@ class PlanActs:
             await self._store.record(effect.spec, effect.phase, effect.reason)
         except PlanNotStoredError as error:
             log.warning("a decision could not be written", group=gang.key, error=str(error))
+
+    async def unplanned(self, plan: ActivePlan, pods: Collection[str]) -> None:
+        """Store which pods (UIDs) the scheduler has evicted for the plan although it does not name them."""
+        try:
+            await self._store.unplanned((plan.namespace, plan.name), pods)
+        except PlanNotStoredError as error:
+            log.warning("what the scheduler evicts could not be written", plan=plan.name, error=str(error))
 
     def rehearse(self, gang: Gang, plan: ActivePlan) -> None:
         """Have the API server check the plan's evictions. Observed as Rehearsed."""

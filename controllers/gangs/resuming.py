@@ -71,11 +71,14 @@ class Resuming:
         age = max(
             0.0, self._clock.wall() - stored.committed
         )  # a time that is still to come gives no more time
+        if spec.evicted_by == "Scheduler":  # its time begins when it is handed over, and that is not stored
+            age = 0.0
         plan = ActivePlan(
             name=stored.meta.name,
             spec=spec,
             members=self._roster.planned(spec),
             deadline=self._clock.monotonic() + seconds - age,
+            seconds=seconds,
             stored=True,
         )
         if stored.phase in ("Planned", "Confirmed"):

@@ -27,6 +27,7 @@ __all__ = [
     "SAID",
     "ending_of",
     "gone",
+    "would_end",
 ]
 
 RELEASED_INSTEAD: Final = Ending(
@@ -53,6 +54,11 @@ def ending_of(plan: ActivePlan, seen: PlanSeen, now: float) -> Ending | None:
     """Whether the plan has come to an end; None while it goes on."""
     rules = _rules(plan)
     return next((ending for rule in rules if (ending := rule(plan, seen, now)) is not None), None)
+
+
+def would_end(plan: ActivePlan, seen: PlanSeen, now: float) -> bool:
+    """Whether a plan that is handed over would end if it were not."""
+    return any(rule(plan, seen, now) is not None for rule in OFFERED)
 
 
 def _rules(plan: ActivePlan) -> tuple[Rule, ...]:

@@ -15,7 +15,7 @@ from math import inf
 from typing import Final
 
 from controllers.gangs.lifecycle.effects import Effect, Nominate, NominateFirst, Rehearse, SayUnplanned
-from controllers.gangs.lifecycle.endings import ending_of
+from controllers.gangs.lifecycle.endings import ending_of, would_end
 from controllers.gangs.lifecycle.judging import after_begun
 from controllers.gangs.lifecycle.life import ActivePlan, Contradiction, Life
 from controllers.gangs.lifecycle.noting import noted
@@ -99,6 +99,10 @@ def steered_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, setti
         plan = replace(plan, resumed=False, handed_over=None)
         life = replace(life, plan=plan)
     ending = ending_of(plan, seen, now)
+    given_up = plan.handed_over is not None and not plan.begun and would_end(plan, seen, now)
+    if given_up != plan.given_up:
+        plan = replace(plan, given_up=given_up)
+        life = replace(life, plan=plan)
     if ending is not None:
         life, more = ended(life, plan, ending, now, settings)
     elif plan.begun:

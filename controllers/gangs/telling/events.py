@@ -18,6 +18,7 @@ from api.groups import INITIALLY_SCHEDULED, PodGroup, has_run
 from api.meta import Condition
 from api.owner_annotations import GANG_ANNOTATION
 from api.plans import Victim, VictimPod
+from api.words import counted
 from controllers.gangs.keys import lone_pod
 from controllers.gangs.lifecycle.effects import CannotSchedule
 from controllers.gangs.lifecycle.endings import SAID
@@ -124,6 +125,11 @@ class Reporter:
             "Preempting",
             f"plan {plan.name} evicts {pods} pods of lower priority",
         )
+
+    def unplanned(self, plan: ActivePlan, pods: int) -> None:
+        """kube-scheduler has evicted pods that the plan does not name."""
+        note = f"kube-scheduler has evicted {counted(pods, 'pod')} that plan {plan.name} does not name"
+        self._event(plan.group, "Warning", "UnplannedEvictions", "Preempting", note)
 
     def releasing(self, plan: ActivePlan) -> None:
         """The bound members of the gang are about to be evicted."""

@@ -57,7 +57,11 @@ def removal(mode: GatesMode, seen: MembersSeen | None, life: Life) -> Removal:
         return Removal.NOW
     if seen is None:
         return Removal.AFTER_GRACE
-    if (life.plan is not None and not life.plan.releases) or seen.bound >= seen.minimum:
+    if seen.bound >= seen.minimum:
+        return Removal.NOW
+    if life.plan is not None and life.plan.is_steered:  # the first attempt is to find its nominations
+        return Removal.NOW if life.plan.is_open else Removal.NOT_YET
+    if life.plan is not None and not life.plan.releases:
         return Removal.NOW
     ready = seen.members >= seen.minimum if mode == "Gathering" else life.placed
     return Removal.NOW if ready else Removal.NOT_YET

@@ -210,7 +210,9 @@ class Waker:
         await self._write([wake for wake in self._missed if wake.namespace == namespace])
 
     def _members(self, plan: ActivePlan, *, nominate: bool) -> list[Wake]:
-        waiting = {uid: each for uid, each in self._roster.waiting(plan).items() if uid not in self._gated}
+        waiting = self._roster.waiting(plan)
+        if not plan.is_steered:  # otherwise our gates go when all have their nominations
+            waiting = {uid: each for uid, each in waiting.items() if uid not in self._gated}
         return [
             Wake(
                 uid,

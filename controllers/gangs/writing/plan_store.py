@@ -126,6 +126,12 @@ class PlanStore:
         nodes = sorted(taken) if verdict.in_vain and taken else None
         await self._objects.patch(key, PreemptionPlanStatus(conditions=conditions, taken_nodes=nodes))
 
+    async def unplanned(self, key: PlanKey, pods: Collection[str]) -> None:
+        """Store that the scheduler has evicted these pods (UIDs), and others before. Raises PlanNotStoredError."""
+        stored = self._stored.get(key)
+        before = (stored.status.unplanned if stored is not None else None) or ()
+        await self._objects.patch(key, PreemptionPlanStatus(unplanned=sorted({*before, *pods})))
+
     def begun(self, key: PlanKey) -> frozenset[str]:
         """Units (UIDs) of several pods that may be evicted in part, and have to be finished."""
         stored = self._stored.get(key)
