@@ -211,6 +211,7 @@ class Answering:
         """Remember what the scheduler offers, whether or not there is a plan yet."""
         if (leading := self._controller.leading) is not None:
             leading.evidence.filter_called(pod, nodes)
+            leading.attempts.called(pod, nodes)
 
     def offered(self, pod: Pod, *, among: bool) -> None:
         """Note what the scheduler does with its chance: to bind the pod, or to find its node unfit again and again."""

@@ -12,6 +12,7 @@ from controllers.gangs.mirror.marked_pods import MarkedPods
 from controllers.gangs.mirror.mirror import Mirror
 from controllers.gangs.mirror.misread import Misread
 from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.mirror.scheduler_marks import SchedulerMarks
 from controllers.gangs.pod_events import Hear
 from controllers.gangs.promised.promises import Promises
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration
@@ -56,6 +57,7 @@ class Known:
         self.mirror.on_overdue(self.promises.claims.overdue_changed)
         self.waiters: Final = Waiters(roster, clock)
         self.marked: Final = MarkedPods()
+        self.scheduler_marks: Final = SchedulerMarks(clock)
         self.misread: Final = Misread()
 
     def hearers(self) -> Mapping[str, Hear]:
@@ -66,5 +68,6 @@ class Known:
             "waiting": self.waiters.waiting.pod_changed,
             "pending": self.waiters.pending.pod_changed,
             "marked": self.marked.pod_changed,
+            "scheduler marks": self.scheduler_marks.pod_changed,
             "gated": self.waiters.gated.pod_changed,
         }

@@ -14,6 +14,8 @@ from controllers.gangs.keys import key_of_pod
 from controllers.gangs.known import Known
 from controllers.gangs.lifecycle.life import GroupKey
 from controllers.gangs.lifecycle.observations import Failed, GatesRemoved, Observation
+from controllers.gangs.looking.attempt_book import AttemptBook
+from controllers.gangs.looking.group_answers import GroupAnswers
 from controllers.gangs.looking.passing import Passing
 from controllers.gangs.mirror.marked_pods import Signature
 from controllers.gangs.mirror.misread import Fault
@@ -61,6 +63,10 @@ class Leading:
         self.callers = Callers()
         gangs = self.gangs = Gangs(roster, settings, clock, self._nudged.set, self.callers.has_called)
         self.writes = Writes(lambda key: gangs.report(key, Failed()))
+        self.attempts = AttemptBook(
+            roster, known.scheduler.backoffs, clock, lambda key: gangs.life_of(key).plan, gangs.report
+        )
+        self._answers = GroupAnswers(roster, gangs.report)
         self.telling = telling.telling(known, writer, gangs)
         reporter = self.telling.reporter
 
@@ -101,7 +107,9 @@ class Leading:
         )
         decider = planning.decider(known, lessons, evidence, singles, search)
         turns = planning.turns(known, gangs, decider, verdicts, evidence, singles, groups.waits)
-        following = planning.following(known, gangs, evidence, turns, performer, self.waking, self.telling)
+        following = planning.following(
+            known, gangs, evidence, turns, performer, self.waking, self.telling, self.attempts
+        )
         stopped = StoppedGangs(groups, gangs, known.mirror.roster, known.clock)
         waits = Waits(gangs, verdicts, singles)
         timekeeper = Timekeeper(
@@ -178,6 +186,8 @@ class Leading:
         self.gates.group_touched(group)
         if self._known.mirror.roster.group(group) is None:
             self.passing.forget(group)
+            self.attempts.forget(group)
+        self._answers.follow(group)
 
     def called(self, pod: Pod) -> None:
         """A scheduler asked us about a pod of any kind."""

@@ -38,6 +38,7 @@ ORDER: Final = (
     Place("waiting"),
     Place("pending"),
     Place("marked"),
+    Place("scheduler marks"),
     Place("gated"),
     # What acts, or will act.
     Place("evidence"),

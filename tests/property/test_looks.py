@@ -33,10 +33,14 @@ from controllers.gangs.keys import GroupKey, LonePod, key_of_pod
 from controllers.gangs.lifecycle.life import ActivePlan, Offer, PlannedPod
 from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.looking.look import Looks
+from controllers.gangs.looking.steered_look import SteeredLook
 from controllers.gangs.mirror.gated_pods import GatedPods
 from controllers.gangs.mirror.group_members import Claim, member_of
 from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.mirror.scheduler_marks import SchedulerMarks
+from controllers.gangs.mirror.waiting import WaitingPods
 from controllers.gangs.promised.reservations import Reservations
+from controllers.gangs.scheduler.attempts import Estimate
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration
 from nodes.groups.registry import group_of
 from nodes.search.preemptors.mismatch import mismatch
@@ -230,7 +234,13 @@ class Scene(RuleBasedStateMachine):
             offer_seconds=60.0,
             gang_of=lambda pod: key_of_pod(pod) if pod.metadata.uid == "l0" else group_of(pod),
         )
-        self.looks = Looks(self.roster, self.reservations, self.evidence, self.gated)
+        steered = SteeredLook(
+            self.roster,
+            WaitingPods(self.clock),
+            SchedulerMarks(self.clock),
+            lambda _: Estimate(0.0, 0.0, True),
+        )
+        self.looks = Looks(self.roster, self.reservations, self.evidence, self.gated, steered)
         self.plans = plans()
         self.fields = {name: dict(fields) for name, fields in PODS_AT_FIRST.items()}
         self.tables.upsert_priority_class(priority_class("low", 1))

@@ -11,13 +11,15 @@ from controllers.gangs.gangs import Gangs
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.known import Known
 from controllers.gangs.lifecycle.settings import PiecesRule
+from controllers.gangs.looking.attempt_book import AttemptBook
 from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.looking.look import Looks
+from controllers.gangs.looking.steered_look import SteeredLook
 from controllers.gangs.performing import Performer
 from controllers.gangs.plan_acts import PlanActs
 from controllers.gangs.planning.arrivals import Arrivals
 from controllers.gangs.planning.candidates import Candidates
-from controllers.gangs.planning.decide import Decider
+from controllers.gangs.planning.decide import Decider, Searching
 from controllers.gangs.planning.exclusions import Exclusions
 from controllers.gangs.planning.lessons import Lessons
 from controllers.gangs.planning.lone_preemptors import LonePreemptors
@@ -80,7 +82,9 @@ def decider(
     known: Known, lessons: Lessons, evidence: Evidence, singles: Singles, search: SearchThread[Limits]
 ) -> Decider:
     """Runs the search."""
-    return Decider(known, lessons, evidence, singles, search, drive=True)
+    reservations, gated = known.promises.reservations, known.waiters.gated
+    searching = Searching(search, drive=True)
+    return Decider(known.mirror, reservations, lessons, evidence, singles, gated, searching)
 
 
 def turns(
@@ -137,10 +141,12 @@ def following(
     performer: Performer,
     waking: Waking,
     telling: Telling,
+    attempts: AttemptBook,
 ) -> Following:
     """What moves gangs through their lives. It hears of promised room at once."""
     mirror, gated = known.mirror, known.waiters.gated
-    looks = Looks(mirror.roster, known.promises.reservations, evidence, gated)
+    steered = SteeredLook(mirror.roster, known.waiters.waiting, known.scheduler_marks, attempts.estimate)
+    looks = Looks(mirror.roster, known.promises.reservations, evidence, gated, steered)
     made = Following(mirror, gangs, looks, turns, performer, waking, telling)
     performer.promising.on_change(made.promised)
     return made

@@ -225,7 +225,9 @@ class ActivePlan:
     @property
     def is_open(self) -> bool:
         """Whether filter may offer each planned member its node, as far as the plan as a whole is concerned."""
-        return self.opened is not None if self.is_steered else self.phase == "Ready"
+        if self.is_steered:
+            return self.opened is not None and not self.given_up
+        return self.phase == "Ready"
 
     @property
     def makes_room(self) -> bool:

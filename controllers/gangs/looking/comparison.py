@@ -27,6 +27,7 @@ __all__ = [
     "member_strays",
     "over_budget",
     "protected",
+    "steered_difference",
     "strayed",
     "unit_changed",
     "victim_changed",
@@ -99,6 +100,14 @@ def difference(plan: ActivePlan, roster: Roster, parts: Parts | None = None) -> 
     if plan.resumed:
         return strayed(plan, roster, parts)
     return _group_changed(plan, roster) or parts.member_differs() or parts.victim_changed()
+
+
+def steered_difference(plan: ActivePlan, roster: Roster, parts: Parts) -> str:
+    """What has changed about a steered plan by which nobody was evicted yet; empty if nothing has.
+
+    The scheduler binds its members while it is in the same phase.
+    """
+    return _group_changed(plan, roster) or parts.member_strays() or parts.victim_changed()
 
 
 def strayed(plan: ActivePlan, roster: Roster, parts: Parts) -> str:

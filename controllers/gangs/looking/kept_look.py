@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from controllers.gangs.lifecycle.life import ActivePlan, Offer
-from controllers.gangs.looking.comparison import BEFORE_EVICTING, difference, strayed
+from controllers.gangs.looking.comparison import BEFORE_EVICTING, difference, steered_difference, strayed
 from controllers.gangs.looking.plan_changes import PlanChanges
 from controllers.gangs.looking.plan_parts import MemberParts, MessageParts, NodeParts, VictimParts
 from controllers.gangs.mirror.roster import Roster
@@ -82,6 +82,8 @@ class KeptLook:
         return again, nodes
 
     def _changed(self, plan: ActivePlan) -> str:
+        if plan.is_steered and not plan.begun:
+            return steered_difference(plan, self._roster, self)
         if plan.phase in BEFORE_EVICTING or (plan.releases and plan.resumed):
             return difference(plan, self._roster, self)
         return "" if plan.releases else strayed(plan, self._roster, self)

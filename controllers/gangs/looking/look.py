@@ -12,6 +12,7 @@ from controllers.gangs.looking.comparison import BEFORE_EVICTING
 from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.looking.kept_look import KeptLook
 from controllers.gangs.looking.plan_changes import PlanChanges
+from controllers.gangs.looking.steered_look import SteeredLook
 from controllers.gangs.mirror.gated_pods import GatedPods
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.promised.account import Account
@@ -24,9 +25,15 @@ class Looks:
     """Looks at plans. What is seen of a member, a node or a victim is kept until something changes about it."""
 
     def __init__(
-        self, roster: Roster, reservations: Reservations, evidence: Evidence, gated: GatedPods
+        self,
+        roster: Roster,
+        reservations: Reservations,
+        evidence: Evidence,
+        gated: GatedPods,
+        steered: SteeredLook,
     ) -> None:
         self._roster, self._reservations, self._evidence = roster, reservations, evidence
+        self._steered = steered
         self._account = Account(roster, reservations)
         self._gated = gated
         self._changes = PlanChanges(roster.changes)
@@ -54,7 +61,8 @@ class Looks:
         changed = kept.follow(plan)
         before_evicting = plan.phase in BEFORE_EVICTING
         gated = self._gated.has(plan.group) and self._gated.any_of(plan.members.keys())
-        proofs = evidence.proofs(plan) if before_evicting and plan.spec.victims else {}
+        asks = before_evicting and plan.spec.victims and not plan.is_steered
+        proofs = evidence.proofs(plan) if asks else {}
         presented = before_evicting and evidence.is_presented(plan.group)
         messages = kept.messages(plan.offered)
         if plan.releases:
@@ -67,6 +75,7 @@ class Looks:
                 messages=messages,
             )
         members, nodes = kept.members, kept.nodes
+        steered = self._steered.look(plan, members.unbound)
         return PlanSeen(
             trusted=trusted,
             member_gone=members.gone,
@@ -81,6 +90,10 @@ class Looks:
             room_taken=nodes.room_taken,
             is_free=nodes.is_free,
             gated=gated,
+            has_nominations=steered.has_nominations,
+            marked=steered.marked,
+            unplanned=steered.unplanned,
+            next_attempt=steered.next_attempt,
         )
 
     def forget(self, group: GroupKey) -> None:

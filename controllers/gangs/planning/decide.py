@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,24 +12,34 @@ from msgspec import UNSET
 from api.plan_names import plan_name
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.keys import lone_pod, spoken
-from controllers.gangs.known import Known
 from controllers.gangs.lifecycle.life import GroupKey, victim_uids
 from controllers.gangs.lifecycle.observations import Decided, NotDecided
 from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.metrics import PLANNING_SECONDS
+from controllers.gangs.mirror.mirror import Mirror
 from controllers.gangs.planning.assigning import assign
 from controllers.gangs.planning.lessons import Lessons
 from controllers.gangs.planning.singles import Singles
 from controllers.gangs.promised.account import asks_with, subtract
+from controllers.gangs.promised.reservations import Reservations
 from nodes.search.decision import Decision, DecisionError, Limits, group_decision, pod_decision
 from nodes.state.potential import NOBODY
 from nodes.state.snapshot import Snapshot
 from runtime.failpoints import failpoint
 from runtime.work.search_thread import SearchThread
 
-__all__ = ["Decider"]
+__all__ = ["Decider", "Searching"]
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Searching:
+    """How a search is run."""
+
+    thread: SearchThread[Limits]
+    drive: bool
+    """Whether we evict for every native gang."""
 
 
 class Decider:
@@ -36,19 +47,18 @@ class Decider:
 
     def __init__(
         self,
-        known: Known,
+        mirror: Mirror,
+        reservations: Reservations,
         lessons: Lessons,
         evidence: Evidence,
         singles: Singles,
-        search: SearchThread[Limits],
-        *,
-        drive: bool,
+        gated: Container[str],
+        searching: Searching,
     ) -> None:
-        """`drive`: whether we evict for every native gang."""
-        self._tables, self._roster = known.mirror.tables, known.mirror.roster
-        self._reservations, self._gated = known.promises.reservations, known.waiters.gated
+        """`gated`: the pods (UIDs) that have our scheduling gate."""
+        self._tables, self._roster, self._reservations = mirror.tables, mirror.roster, reservations
         self._lessons, self._evidence, self._singles = lessons, evidence, singles
-        self._search, self._drive = search, drive
+        self._gated, self._searching = gated, searching
 
     async def decide(self, key: GroupKey, *, barred: str = "") -> Decided | NotDecided:
         """The decision for one gang, or for a pod that preempts alone.
@@ -65,9 +75,9 @@ class Decider:
             asks = NOBODY if barred else asks_with(priority, self._roster.members(key))
             snapshot = subtract(snapshot, self._reservations, key, asks)
         snapshot = self._lessons.apply(snapshot, key)
-        question = _Question(key, snapshot, mirrored, barred, among, self._drive)
+        question = _Question(key, snapshot, mirrored, barred, among, self._searching.drive)
         with PLANNING_SECONDS.time():
-            decided = await self._search.run(partial(_decide, question))
+            decided = await self._searching.thread.run(partial(_decide, question))
         if isinstance(decided, DecisionError):
             return NotDecided(str(decided))
         spec = self._assigned(decided)
@@ -121,7 +131,7 @@ class _Question:
     among: frozenset[str]
     """The nodes for a pod that preempts alone."""
     drive: bool
-    """See `Decider`."""
+    """See `Searching`."""
 
 
 def _decide(asked: _Question, limits: Limits) -> Decision | DecisionError:

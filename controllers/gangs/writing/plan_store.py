@@ -194,5 +194,7 @@ class PlanStore:
             status.last_decision_time = now
         if phase == "Planned" and before.begun:
             status.begun = []  # the same decision was carried out before, and ended
+        if phase == "Planned" and before.unplanned:
+            status.unplanned = []
         await self._objects.patch(key, status)
         PLANS.labels(phase).inc()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from api.foreign_groups import NativePodGroup
+from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.lifecycle.observations import Decided, NotDecided
 from tests.kit.native_gangs import GANG_KEY, hero, small
 from tests.kit.objects import gang, make, node, pod
@@ -22,7 +24,7 @@ def native() -> Any:
 
 async def decide(stage: Stage, *, drive: bool) -> Decided | NotDecided:
     decider = stage.leading.planner._turns._decider
-    decider._drive = drive
+    decider._searching = replace(decider._searching, drive=drive)
     return await decider.decide(GANG_KEY)
 
 
@@ -38,15 +40,16 @@ async def test_a_plan_of_a_native_gang_says_who_evicts() -> None:
         assert told(await decide(stage, drive=True)) == ("Reprieve", "DriveMode", ["a"])
 
 
-async def test_kube_scheduler_does_not_know_of_promised_room(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_kube_scheduler_does_not_know_of_promised_room() -> None:
     """Two of four CPUs are free, and promised to a gang of ours, for which a pod goes. The scheduler would evict
     nobody for the native gang, and take them."""
     ours = [gang("waits", minimum=1), pod("w", group="waits", requests={"cpu": "3"}, priority=100)]
-    async with staged(node("n0"), *ours, small("a"), small("b", minute=1)) as stage:
+    natives = PlanningConfiguration(native_groups="Drive")
+    running = (small("a"), small("b", minute=1))
+    async with staged(node("n0"), *ours, *running, configuration=natives) as stage:
         await stage.settle()
         assert stage.phases() == ["Evicting"]
         stage.add(native(), hero("1"))
-        monkeypatch.setattr(stage.leading.gangs._roster, "group_priority", lambda _: 100)
         assert told(await decide(stage, drive=False)) == ("Reprieve", "PromisedRoom", ["a"])
 
 

@@ -1,0 +1,118 @@
+"""The attempts of kube-scheduler on groups of its own kind, as filter calls show them.
+
+No member comes twice in a pass, so a pass begins with a member that the last one has had. The scheduler tries a
+nominated node first and alone: a call with one name and the next one for the same member count as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+from api.clock import Clock
+from api.core import Pod
+from controllers.gangs.keys import GroupKey
+from controllers.gangs.lifecycle.life import ActivePlan
+from controllers.gangs.lifecycle.observations import NeverNamed
+from controllers.gangs.lifecycle.stored_plan import seconds_of
+from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.scheduler.attempts import Attempts, Backoffs, Estimate
+from nodes.groups.keys import is_native
+
+__all__ = ["AttemptBook"]
+
+
+@dataclass(slots=True)
+class _Group:
+    """What was seen of one group."""
+
+    attempts: Attempts
+    bound: int = 0
+    """Members that were bound at the last call."""
+    called: set[str] = field(default_factory=set)
+    """Members (UIDs) that this pass has had."""
+    alone: str = ""
+    """The member of the last call, if that had one name."""
+    missed: set[str] = field(default_factory=set)
+    """Members for which the first pass of the attempt did not name the planned node."""
+    began: float = 0.0
+    """When the attempt began, in monotonic seconds."""
+
+
+class AttemptBook:
+    """Attempts since this term began. Earlier ones are not known."""
+
+    def __init__(
+        self,
+        roster: Roster,
+        backoffs: Backoffs,
+        clock: Clock,
+        plan_of: Callable[[GroupKey], ActivePlan | None],
+        never_named: Callable[[GroupKey, NeverNamed], object],
+    ) -> None:
+        """`never_named` hears of members whose planned node a whole attempt has not named."""
+        self._roster, self._backoffs, self._clock = roster, backoffs, clock
+        self._plan_of, self._never_named = plan_of, never_named
+        self._since, self._began = clock.monotonic(), clock.wall()
+        self._groups: dict[GroupKey, _Group] = {}
+
+    def called(self, pod: Pod, nodes: Collection[str]) -> None:
+        """Filter was called for a pod, with these names."""
+        key, uid, now = self._roster.gang_of(pod), pod.metadata.uid, self._clock.monotonic()
+        if key is None or not is_native(key[1]):
+            return
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = _Group(self._first(key))
+        bound = self._roster.count(key).bound
+        if bound > group.bound:
+            group.attempts = group.attempts.succeed(now)
+        group.bound = bound
+        if not group.attempts.count or (uid in group.called and group.alone != uid):
+            self._begin_pass(key, group, now)
+        else:
+            group.attempts = group.attempts.call(now)
+        group.called.add(uid)
+        group.alone = uid if len(nodes) == 1 and group.alone != uid else ""
+        self._note_missed(key, group, pod, nodes)
+
+    def estimate(self, key: GroupKey) -> Estimate:
+        """When the next attempt on the group begins."""
+        group = self._groups.get(key)
+        attempts = group.attempts if group is not None else self._first(key)
+        return attempts.estimate(self._members(key), self._backoffs)
+
+    def forget(self, key: GroupKey) -> None:
+        """The group is gone."""
+        self._groups.pop(key, None)
+
+    def _first(self, key: GroupKey) -> Attempts:
+        """Of a group that is younger than this term, every attempt is seen. Creation times are in whole seconds."""
+        group = self._roster.group(key)
+        created = seconds_of(group.metadata.creation_timestamp) if group is not None else None
+        is_new = created is not None and created > self._began + 1.0
+        since = self._since if not is_new or created is None else self._since + created - self._began
+        return Attempts(since, all_seen=is_new)
+
+    def _begin_pass(self, key: GroupKey, group: _Group, now: float) -> None:
+        before = group.attempts.count
+        group.attempts = group.attempts.begin_pass(now, self._members(key), self._backoffs)
+        group.called.clear()
+        if group.attempts.count != before:
+            group.missed.clear()
+            group.began = now
+
+    def _note_missed(self, key: GroupKey, group: _Group, pod: Pod, nodes: Collection[str]) -> None:
+        plan, uid = self._plan_of(key), pod.metadata.uid
+        member = plan.members.get(uid) if plan is not None else None
+        if plan is None or member is None or plan.opened is None or plan.opened > group.began:
+            return
+        if member.node in nodes:
+            group.missed.discard(uid)
+        elif group.attempts.passes == 1:
+            group.missed.add(uid)
+        elif uid in group.missed and not group.alone:
+            self._never_named(key, NeverNamed(uid, member.name))
+
+    def _members(self, key: GroupKey) -> int:
+        return len(self._roster.gang_members(key).unbound)

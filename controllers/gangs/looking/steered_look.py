@@ -1,0 +1,63 @@
+"""What a look at a steered plan sees besides: nominations, what kube-scheduler has marked, and its next attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import NamedTuple
+
+from controllers.gangs.keys import GroupKey
+from controllers.gangs.lifecycle.life import ActivePlan
+from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.mirror.scheduler_marks import SchedulerMarks
+from controllers.gangs.mirror.waiting import WaitingPods
+from controllers.gangs.scheduler.attempts import Estimate
+
+__all__ = ["SteeredLook", "SteeredSeen"]
+
+
+class SteeredSeen(NamedTuple):
+    """See the fields of `PlanSeen` with these names."""
+
+    has_nominations: bool = True
+    marked: frozenset[str] = frozenset()
+    unplanned: frozenset[str] = frozenset()
+    next_attempt: float = 0.0
+
+
+class SteeredLook:
+    """Looks at plans by which the scheduler evicts."""
+
+    def __init__(
+        self,
+        roster: Roster,
+        waiting: WaitingPods,
+        marks: SchedulerMarks,
+        estimate: Callable[[GroupKey], Estimate],
+    ) -> None:
+        self._roster, self._waiting, self._marks, self._estimate = roster, waiting, marks, estimate
+
+    def look(self, plan: ActivePlan, unbound: Collection[str]) -> SteeredSeen:
+        """`unbound`: UIDs of the planned members that wait."""
+        if not plan.is_steered:
+            return SteeredSeen()
+        return SteeredSeen(
+            all(self._is_nominated(plan, uid) for uid in unbound),
+            frozenset(uid for uid in plan.victims if self._is_marked(plan, uid)),
+            self._unplanned(plan),
+            self._estimate(plan.group).latest,
+        )
+
+    def _is_nominated(self, plan: ActivePlan, uid: str) -> bool:
+        pod = self._waiting.find(uid)
+        return pod is None or pod.nominated == plan.members[uid].node
+
+    def _is_marked(self, plan: ActivePlan, uid: str) -> bool:
+        """A victim may be gone before its mark is seen."""
+        left = plan.handed_over is not None and self._roster.evictable(uid) is None
+        return left or uid in self._marks
+
+    def _unplanned(self, plan: ActivePlan) -> frozenset[str]:
+        if plan.opened is None or not (plan.begun or plan.handed_over is not None):
+            return frozenset()
+        nodes, since = {member.node for member in plan.members.values()}, plan.opened
+        return frozenset(uid for node in nodes for uid in self._marks.on(node, since=since)) - plan.victims

@@ -1,0 +1,64 @@
+"""The pods that kube-scheduler has marked to evict them: a projection of watched pods.
+
+It writes the condition DisruptionTarget, and deletes the pod then. Our own marks are signed (`MarkedPods`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import NamedTuple
+
+from api.clock import Clock
+from api.core import Pod
+from api.disruption import DISRUPTION_TARGET
+from controllers.gangs.mirror.marked_pods import PREEMPTED, SIGNED
+
+__all__ = ["SchedulerMarks"]
+
+
+class _Seen(NamedTuple):
+    """A marked pod."""
+
+    node: str
+    since: float
+    """When this process first saw the mark, in monotonic seconds."""
+
+
+class SchedulerMarks:
+    """Pods that are marked, until they are gone."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._seen: dict[str, _Seen] = {}
+        self._on: defaultdict[str, set[str]] = defaultdict(set)
+
+    def __contains__(self, uid: object) -> bool:
+        return uid in self._seen
+
+    def on(self, node: str, *, since: float) -> set[str]:
+        """Pods (UIDs) on the node whose mark was first seen at this time (monotonic seconds) or later."""
+        return {uid for uid in self._on.get(node, ()) if self._seen[uid].since >= since}
+
+    def pod_changed(self, uid: str, pod: Pod | None) -> None:
+        """The tables have a new state of a pod; None when it is gone."""
+        before = self._seen.get(uid)
+        is_marked = pod is not None and bool(pod.spec.node_name) and _is_marked(pod)
+        if is_marked == (before is not None):
+            return
+        if before is not None:
+            del self._seen[uid]
+            self._on[before.node].discard(uid)
+            if not self._on[before.node]:
+                del self._on[before.node]
+        elif pod is not None:
+            node = pod.spec.node_name
+            self._seen[uid] = _Seen(node, self._clock.monotonic())
+            self._on[node].add(uid)
+
+
+def _is_marked(pod: Pod) -> bool:
+    return any(
+        (each.type, each.status, each.reason) == (DISRUPTION_TARGET, "True", PREEMPTED)
+        and SIGNED.search(each.message) is None
+        for each in pod.status.conditions or ()
+    )
