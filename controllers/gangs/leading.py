@@ -15,7 +15,6 @@ from controllers.gangs.known import Known
 from controllers.gangs.lifecycle.life import GroupKey
 from controllers.gangs.lifecycle.observations import Failed, GatesRemoved, Observation
 from controllers.gangs.looking.attempt_book import AttemptBook
-from controllers.gangs.looking.group_answers import GroupAnswers
 from controllers.gangs.looking.passing import Passing
 from controllers.gangs.mirror.marked_pods import Signature
 from controllers.gangs.mirror.misread import Fault
@@ -66,7 +65,6 @@ class Leading:
         self.attempts = AttemptBook(
             roster, known.scheduler.backoffs, clock, lambda key: gangs.life_of(key).plan, gangs.report
         )
-        self._answers = GroupAnswers(roster, gangs.report)
         self.telling = telling.telling(known, writer, gangs)
         reporter = self.telling.reporter
 
@@ -187,7 +185,6 @@ class Leading:
         if self._known.mirror.roster.group(group) is None:
             self.passing.forget(group)
             self.attempts.forget(group)
-        self._answers.follow(group)
 
     def called(self, pod: Pod) -> None:
         """A scheduler asked us about a pod of any kind."""

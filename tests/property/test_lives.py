@@ -52,7 +52,6 @@ from controllers.gangs.lifecycle.observations import (
     EvictorStopped,
     Failed,
     GatesRemoved,
-    GroupAnswered,
     GroupGone,
     HandedOver,
     MemberProof,
@@ -186,6 +185,8 @@ class Lives(RuleBasedStateMachine):
         """Steered plans whose members are nominated."""
         self.in_pass: tuple[str, float] | None = None
         """The steered plan by which the scheduler may evict, and since when: a pass was offered all of its nodes."""
+        self.answers = 0
+        """How often the scheduler has said why it did not place the group."""
         self.strangers: set[str] = set()
         """Pods that the scheduler has evicted, and that the plan does not name."""
         self.delay = 0.0
@@ -617,7 +618,11 @@ class Lives(RuleBasedStateMachine):
         name = self.in_pass[0]
         if not preempts:
             self.in_pass = None
-        self.observe(PassBegan(name) if preempts is None else GroupAnswered(preempts))
+        self.answers += 1
+        if preempts is None:
+            self.observe(PassBegan(name))
+        elif self.plan is not None:
+            self.observe(self.seen(answer=f"answer {self.answers}", preempts=preempts))
 
     @precondition(lambda self: self.in_pass is not None)
     @rule(count=st.integers(1, 3), stranger=SELDOM)

@@ -156,6 +156,8 @@ class ActivePlan:
     """When kube-scheduler last came to the group, or the plan was opened."""
     handed_over: float | None = None
     """Since when the scheduler may evict by the plan. None: it has not been offered enough nodes in this pass."""
+    answer: str | None = None
+    """What the scheduler said of the group when the plan was last looked at. None: it was not looked at."""
     given_up: bool = False
     """It is handed over, and ends as soon as it no longer is. It makes no more offers."""
     unplanned: frozenset[str] = frozenset()

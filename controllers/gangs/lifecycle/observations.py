@@ -18,7 +18,6 @@ __all__ = [
     "EvictorStopped",
     "Failed",
     "GatesRemoved",
-    "GroupAnswered",
     "GroupGone",
     "HandedOver",
     "MembersSeen",
@@ -230,6 +229,10 @@ class PlanSeen:
     """Other pods (UIDs) on its nodes that the scheduler has marked since the hand-over."""
     next_attempt: float = 0.0
     """When the scheduler's next attempt on the group begins at the latest, in monotonic seconds; 0 if it is due."""
+    answer: str = ""
+    """Why the scheduler has not placed the group, as the group's condition says it; empty if it does not."""
+    preempts: bool = False
+    """That says that it preempts for it. Then marks follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,16 +269,6 @@ class PassBegan:
 
     plan: str
     """The name of its PreemptionPlan."""
-
-
-@dataclass(frozen=True, slots=True)
-class GroupAnswered:
-    """The condition of the group has changed: kube-scheduler says why it did not place it.
-
-    `preempts`: it says that it preempts for it. Then marks follow.
-    """
-
-    preempts: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +341,6 @@ Observation = (
     | NotOffered
     | HandedOver
     | PassBegan
-    | GroupAnswered
     | NeverNamed
     | PreemptCalled
     | Rehearsed

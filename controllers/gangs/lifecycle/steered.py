@@ -20,7 +20,6 @@ from controllers.gangs.lifecycle.judging import after_begun
 from controllers.gangs.lifecycle.life import ActivePlan, Contradiction, Life
 from controllers.gangs.lifecycle.noting import noted
 from controllers.gangs.lifecycle.observations import (
-    GroupAnswered,
     HandedOver,
     NeverNamed,
     NotOffered,
@@ -60,15 +59,11 @@ def steered_noted(plan: ActivePlan, observation: Observation, now: float) -> Act
             return _handed_over(plan, now)
         case PassBegan(plan.name):
             return replace(plan, handed_over=None, presented=now)
-        case GroupAnswered(preempts=True) if plan.opened is not None and not plan.begun:
-            return _handed_over(plan, now)
-        case GroupAnswered(preempts=False):
-            return replace(plan, handed_over=None)
         case NeverNamed(uid, name) if uid in plan.members:
             seen = f"the scheduler's own filters keep pod {name} off its node"
             found = Contradiction(uid, name, plan.members[uid].node, seen)
             return replace(plan, turned_down=found, presented=now)
-        case HandedOver() | PassBegan() | GroupAnswered() | NeverNamed():
+        case HandedOver() | PassBegan() | NeverNamed():
             return plan
         case NotOffered():  # in a real pass the victims are still in the way
             return replace(plan, presented=now)
@@ -90,6 +85,7 @@ def steered_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, setti
     if unplanned := seen.unplanned - plan.unplanned:
         plan = replace(plan, unplanned=plan.unplanned | unplanned)
         effects = (SayUnplanned(plan, unplanned),)
+    plan = _answered(plan, seen, now)
     life = replace(life, plan=plan)
     if _begins(plan, seen):
         plan = _with_time(_begun(plan, now), seen, now)
@@ -110,6 +106,16 @@ def steered_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, setti
     else:
         life, more = _waits(life, plan, seen, now)
     return life, (*effects, *more)
+
+
+def _answered(plan: ActivePlan, seen: PlanSeen, now: float) -> ActivePlan:
+    """The condition of the group may have changed: the scheduler says why it did not place it."""
+    before, plan = plan.answer, replace(plan, answer=seen.answer)
+    if before is None or not seen.answer or seen.answer == before or plan.begun:
+        return plan
+    if seen.preempts and plan.opened is not None:
+        return _handed_over(plan, now)
+    return plan if seen.preempts else replace(plan, handed_over=None)
 
 
 def _begins(plan: ActivePlan, seen: PlanSeen) -> bool:

@@ -94,6 +94,8 @@ class Looks:
             marked=steered.marked,
             unplanned=steered.unplanned,
             next_attempt=steered.next_attempt,
+            answer=steered.answer,
+            preempts=steered.preempts,
         )
 
     def forget(self, group: GroupKey) -> None:

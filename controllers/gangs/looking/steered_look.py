@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from api.groups import INITIALLY_SCHEDULED
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.mirror.roster import Roster
@@ -14,6 +15,9 @@ from controllers.gangs.scheduler.attempts import Estimate
 
 __all__ = ["SteeredLook", "SteeredSeen"]
 
+PREEMPTS: Final = "found a placement for podgroup, preempting"
+"""Part of the condition's message if the scheduler preempts for the group. Tried on 1.37.1."""
+
 
 class SteeredSeen(NamedTuple):
     """See the fields of `PlanSeen` with these names."""
@@ -22,6 +26,8 @@ class SteeredSeen(NamedTuple):
     marked: frozenset[str] = frozenset()
     unplanned: frozenset[str] = frozenset()
     next_attempt: float = 0.0
+    answer: str = ""
+    preempts: bool = False
 
 
 class SteeredLook:
@@ -40,12 +46,20 @@ class SteeredLook:
         """`unbound`: UIDs of the planned members that wait."""
         if not plan.is_steered:
             return SteeredSeen()
+        answer = self._answer(plan.group)
         return SteeredSeen(
             all(self._is_nominated(plan, uid) for uid in unbound),
             frozenset(uid for uid in plan.victims if self._is_marked(plan, uid)),
             self._unplanned(plan),
             self._estimate(plan.group).latest,
+            answer,
+            PREEMPTS in answer,
         )
+
+    def _answer(self, key: GroupKey) -> str:
+        group = self._roster.group(key)
+        said = (group.status.conditions if group is not None and group.status is not None else None) or ()
+        return next((each.message for each in said if each.type == INITIALLY_SCHEDULED), "")
 
     def _is_nominated(self, plan: ActivePlan, uid: str) -> bool:
         pod = self._waiting.find(uid)

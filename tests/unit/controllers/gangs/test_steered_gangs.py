@@ -1,0 +1,228 @@
+"""Gangs of kube-scheduler's own kind whose plans are steered: the scheduler evicts, and we say where."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from api.core import Pod
+from api.foreign_groups import NativePodGroup
+from api.groups import SCHEDULING_GATE
+from controllers.gangs.configuration import PlanningConfiguration
+from controllers.gangs.lifecycle.life import ActivePlan
+from controllers.gangs.lifecycle.observations import HandedOver, PassBegan
+from controllers.gangs.lifecycle.settings import GatesMode
+from tests.kit.native_gangs import GANG_KEY, native_pod
+from tests.kit.objects import make, node, pod
+from tests.kit.stage import Stage, staged
+
+BIG = {"cpu": "4"}
+MARK = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "PreemptionByScheduler",
+    "message": "default-scheduler: preempting to accommodate a higher priority pod",
+}
+
+
+def group(said: str = "") -> NativePodGroup:
+    """The gang of two. `said`: what the scheduler says of it."""
+    condition = {
+        "type": "PodGroupInitiallyScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": said,
+    }
+    body = {
+        "metadata": {"name": "gang", "namespace": "default", "uid": "uid-gang", "generation": 1},
+        "spec": {
+            "schedulingPolicy": {"gang": {"minCount": 2}},
+            "priority": 100,
+            "disruptionMode": {"single": {}},
+        },
+        "status": {"conditions": [condition]} if said else None,
+    }
+    return make(NativePodGroup, body)
+
+
+def member(name: str, **fields: Any) -> Pod:
+    return native_pod(name, **{"requests": BIG, **fields})
+
+
+def victim(number: int, **fields: Any) -> Pod:
+    return pod(f"v{number}", node=f"n{number}", requests=BIG, priority=1, **fields)
+
+
+def marked(each: Pod) -> Pod:
+    """The scheduler has marked the pod."""
+    return replace_status(each, conditions=[MARK])
+
+
+def replace_status(each: Pod, **status: Any) -> Pod:
+    body = msgspec.to_builtins(each)
+    body["status"] = {**body.get("status", {}), **status}
+    return make(Pod, body)
+
+
+@asynccontextmanager
+async def steering(*others: Any, gates: GatesMode = "Gathering") -> AsyncIterator[Stage]:
+    """Two full nodes, and a gang that needs both. Its plan is steered."""
+    objects = [node("n0"), node("n1"), victim(0), victim(1), group(), *others]
+    configuration = PlanningConfiguration(native_groups="Drive", gates=gates)
+    async with staged(*objects, configuration=configuration) as stage:
+        steer(stage)
+        await stage.settle()
+        stage.filter(pod("other", priority=1), "n0")
+        await stage.settle()
+        yield stage
+
+
+def steer(stage: Stage) -> None:
+    decider = stage.leading.planner._turns._decider
+    decider._searching = replace(decider._searching, drive=False)
+    stage.compares = False
+
+
+def plan_of(stage: Stage) -> ActivePlan:
+    plan = stage.leading.gangs.life_of(GANG_KEY).plan
+    assert plan is not None
+    return plan
+
+
+def nominated(stage: Stage) -> dict[str, str]:
+    """The node to which each member is nominated."""
+    pods = stage.api.of("/api/v1/pods").values()
+    found = {each["metadata"]["name"]: each["status"].get("nominatedNodeName") for each in pods}
+    return {name: where for name, where in sorted(found.items()) if where}
+
+
+async def hand_over(stage: Stage) -> None:
+    stage.leading.gangs.report(GANG_KEY, HandedOver(plan_of(stage).name))
+    await stage.settle()
+
+
+MEMBERS = (member("m0"), member("m1"))
+
+
+async def test_the_scheduler_evicts_and_the_plan_follows() -> None:
+    async with steering(*MEMBERS) as stage:
+        assert (stage.phases(), stage.api.deleted) == (["Planned"], [])
+        [stored] = stage.api.plans.values()
+        assert (stored["spec"]["evictedBy"], stored["spec"]["evictorReason"]) == ("Scheduler", "SameVictims")
+        assert plan_of(stage).is_open
+        assert nominated(stage) == {each["pod"]: each["node"] for each in stored["spec"]["placements"]}
+        await hand_over(stage)
+        stage.add(marked(victim(0)))
+        await stage.settle()
+        assert stage.phases() == ["Evicting"]
+        stage.add(marked(victim(1)))
+        stage.delete(victim(0), victim(1))
+        await stage.settle()
+        assert (stage.phases(), stage.api.deleted) == (["Ready"], []), "the evictor never acts"
+        for name, where in nominated(stage).items():
+            stage.add(member(name, node=where))
+        await stage.settle()
+        assert stage.phases() == ["Bound"]
+        assert "unplanned" not in stored.get("status", {})
+
+
+async def test_a_plan_that_is_handed_over_stands() -> None:
+    async with steering(*MEMBERS) as stage:
+        plan = plan_of(stage)
+        await hand_over(stage)
+        stage.delete(node("n0"))
+        await stage.settle()
+        assert plan_of(stage).name == plan.name
+        assert plan_of(stage).given_up, "it makes no more offers"
+        stage.leading.gangs.report(GANG_KEY, PassBegan(plan.name))
+        await stage.settle()
+        assert stage.leading.gangs.life_of(GANG_KEY).plan is None
+
+
+async def test_it_stands_until_the_scheduler_says_why_not() -> None:
+    async with steering(*MEMBERS) as stage:
+        stage.clock += 1.0
+        stage.add(group("found a placement for podgroup, preempting 2 victims"))
+        await stage.settle()
+        assert plan_of(stage).handed_over is not None, "marks will follow"
+        stage.clock += 1.0
+        stage.add(group("minCount (2) cannot be satisfied: 0 scheduled, 2 remaining"))
+        await stage.settle()
+        assert plan_of(stage).handed_over is None
+
+
+@pytest.mark.parametrize("mode", ["Gathering", "UntilPlanned"])
+async def test_gates_go_once_the_members_have_their_nominations(mode: GatesMode) -> None:
+    gates = [{"name": SCHEDULING_GATE}]
+    gated = [member(name, schedulingGates=gates) for name in ("m0", "m1")]
+    async with steering(*gated, gates=mode) as stage:
+        assert sorted(stage.api.ungated) == ["m0", "m1"]
+        if mode == "UntilPlanned":
+            writes = [each for each in stage.api.written if "/pods/m" in each.path]
+            assert [each.path.rpartition("/")[2] for each in writes[:2]] == ["status", "status"]
+        assert len(nominated(stage)) == 2
+
+
+async def test_what_the_scheduler_evicts_besides_is_recorded() -> None:
+    extra = pod("extra", node="n0", requests={"cpu": "0"}, priority=1)
+    async with steering(*MEMBERS, extra) as stage:
+        await hand_over(stage)
+        stage.clock += 1.0
+        stage.add(marked(victim(0)), marked(extra))
+        await stage.settle()
+        [stored] = stage.api.plans.values()
+        assert stored["status"]["unplanned"] == [extra.metadata.uid]
+        events = stage.api.of("/apis/events.k8s.io/v1/events").values()
+        assert "UnplannedEvictions" in {each["reason"] for each in events}
+
+
+async def test_a_restarted_process_goes_on() -> None:
+    async with steering(*MEMBERS) as stage:
+        await hand_over(stage)
+        again = stage.restart()
+        steer(again)
+        again.add(node("n0"), node("n1"), group(), *MEMBERS, marked(victim(0)), victim(1))
+        await again.settle()
+        assert again.phases() == ["Evicting"]
+        once_more = again.restart()
+        steer(once_more)
+        once_more.add(node("n0"), node("n1"), group(), *MEMBERS, marked(victim(1)))
+        await once_more.settle()
+        assert (once_more.phases(), plan_of(once_more).is_open) == (["Evicting"], True)
+        once_more.delete(victim(1))
+        await once_more.settle()
+        assert (once_more.phases(), once_more.api.deleted) == (["Ready"], [])
+        await once_more.close()
+        await again.close()
+
+
+async def test_a_plan_that_nobody_presents_gives_its_room_back() -> None:
+    async with steering(*MEMBERS) as stage:
+        stage.clock += 59.0
+        await stage.settle()
+        assert plan_of(stage).is_open
+        stage.clock += 2.0
+        await stage.settle()
+        assert "NotAttempted" in [
+            each["reason"] for plan in stage.api.plans.values() for each in plan["status"]["conditions"]
+        ]
+
+
+async def test_a_whole_attempt_that_never_names_a_planned_node_contradicts_the_plan() -> None:
+    async with steering(*MEMBERS) as stage:
+        plan = plan_of(stage)
+        other = {"n0": "n1", "n1": "n0"}
+        for _ in range(2):  # the real pass, and the simulated one
+            for each in MEMBERS:
+                where = plan.members[each.metadata.uid].node
+                stage.filter(each, other[where], "n2")
+        await stage.settle()
+        ends = {
+            each["status"]["phase"]: each["status"]["conditions"][-1] for each in stage.api.plans.values()
+        }
+        assert ends["Aborted"]["reason"] == "TurnedDown"
