@@ -7,7 +7,7 @@ from math import floor, sqrt
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
-from controllers.gangs.scheduler.attempts import Attempts, Backoffs
+from controllers.gangs.scheduler.attempts import WINDOW_SECONDS, Attempts, Backoffs
 from tests.kit.examples import examples
 
 ROUNDING_SECONDS = 1e-6
@@ -59,7 +59,7 @@ def test_the_next_attempt_comes_in_time(
         due = seen.estimate(members, backoffs)
         assert due.is_known or missed
         if seen.count:
-            assert due.earliest - ROUNDING_SECONDS <= at
+            assert not due.is_known or at >= due.latest - WINDOW_SECONDS - ROUNDING_SECONDS
             assert at <= due.latest + took + ROUNDING_SECONDS
         seen = seen.begin_pass(at, members, backoffs) if shows else seen
         seen = seen.begin_pass(at + real, members, backoffs)

@@ -298,6 +298,8 @@ class Lives(RuleBasedStateMachine):
             marked = {uid for uid in plan.victims if self.deletions[plan.name, uid]}
             given |= {"has_nominations": plan.name in self.nominated, "marked": frozenset(marked)}
             given |= {"unplanned": frozenset(self.strangers), "next_attempt": self.now + 10.0}
+            if marked and not plan.begun:
+                given.setdefault("changed", f"{min(marked)} is not running any longer")
         return PlanSeen(**given)
 
     def _waits(self) -> frozenset[str]:
@@ -459,7 +461,9 @@ class Lives(RuleBasedStateMachine):
             assert self.life.placed
         if self.gated and self.now >= self.barred and outcome in ("Fits", "Preempts") and not modelled:
             seen = MembersSeen(2, 2, 0)
-            assert removal("UntilPlanned", seen, self.life) is Removal.NOW, "nobody waits for ever"
+            waits = self.plan is not None and self.plan.is_steered  # until it is open
+            expected = Removal.NOT_YET if waits else Removal.NOW
+            assert removal("UntilPlanned", seen, self.life) is expected, "nobody waits for ever"
 
     # ---- looking
 
@@ -591,6 +595,7 @@ class Lives(RuleBasedStateMachine):
             assert plan.name in self.phases, "a plan is stored before it is offered"
             assert not plan.spec.victims or plan.name in self.rehearsed, "the API server has allowed all"
             assert plan.name in self.nominated, "every planned member is nominated"
+            assert removal("UntilPlanned", MembersSeen(2, 2, 0), self.life) is Removal.NOW
         assert plan.phase != "Confirmed"
         if plan.phase == "Evicting" and plan.spec.victims:
             assert self._gone(plan.name, plan.spec), "it is stored when the first victim is marked"
@@ -634,7 +639,7 @@ class Lives(RuleBasedStateMachine):
         assert self.in_pass is not None
         name, decision = self.in_pass[0], self.specs[self.in_pass[0]]
         if not self._gone(name, decision):
-            assert self.plan is not None, "nobody goes for a plan that has ended"
+            assert self.plan is not None, "nothing is evicted for a plan that has ended"
             assert self.plan.name == name
             assert self.phases[name] in ACTIVE
             assert name in self.reserved

@@ -87,25 +87,27 @@ def steered_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, setti
         effects = (SayUnplanned(plan, unplanned),)
     plan = _answered(plan, seen, now)
     life = replace(life, plan=plan)
-    if _begins(plan, seen):
+    if _begins(plan, seen):  # what has changed about its victims is what it waited for
         plan = _with_time(_begun(plan, now), seen, now)
         life, judged = after_begun(replace(life, plan=plan), plan)
-        effects = (*effects, *judged)
-    elif plan.resumed and plan.handed_over is not None and now >= plan.handed_over + PASS_SECONDS:
+        life, more = _goes_on(life, plan, seen, now)
+        return life, (*effects, *judged, *more)
+    life, more = _stands(life, plan, seen, now, settings)
+    return life, (*effects, *more)
+
+
+def _stands(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, settings: Settings) -> Step:
+    """Whether the plan ends, and what follows if it does not."""
+    if plan.resumed and plan.handed_over is not None and now >= plan.handed_over + PASS_SECONDS:
         plan = replace(plan, resumed=False, handed_over=None)
-        life = replace(life, plan=plan)
     ending = ending_of(plan, seen, now)
+    if ending is not None:
+        return ended(life, plan, ending, now, settings)
     given_up = plan.handed_over is not None and not plan.begun and would_end(plan, seen, now)
     if given_up != plan.given_up:
         plan = replace(plan, given_up=given_up)
-        life = replace(life, plan=plan)
-    if ending is not None:
-        life, more = ended(life, plan, ending, now, settings)
-    elif plan.begun:
-        life, more = _goes_on(life, plan, seen, now)
-    else:
-        life, more = _waits(life, plan, seen, now)
-    return life, (*effects, *more)
+    life = replace(life, plan=plan)
+    return _goes_on(life, plan, seen, now) if plan.begun else _waits(life, plan, seen, now)
 
 
 def _answered(plan: ActivePlan, seen: PlanSeen, now: float) -> ActivePlan:

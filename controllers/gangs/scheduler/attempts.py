@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Final
 
-__all__ = ["USUAL", "WINDOW_SECONDS", "Attempts", "Backoffs", "Estimate"]
+__all__ = ["WINDOW_SECONDS", "Attempts", "Backoffs", "Estimate"]
 
 WINDOW_SECONDS: Final = 1.0
 """A wait is as much longer at most: the queue looks only once in this time for groups whose wait is over."""
@@ -43,22 +43,15 @@ class Backoffs:
         return longest if self.first > longest / 2.0**doublings else self.first * 2.0**doublings
 
 
-USUAL: Final = Backoffs()
-"""The scheduler's defaults."""
-
-
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """When the next attempt begins, in monotonic seconds. The attempts of others may put it off."""
+    """When the next attempt begins. The attempts of others may put it off."""
 
-    earliest: float
     latest: float
+    """In monotonic seconds."""
     is_known: bool
-    """Every attempt was seen. Otherwise `latest` is an upper bound, and the attempt may come much sooner."""
-
-    def seconds(self, now: float) -> float:
-        """How long the next attempt is still away at most; 0 if it is due."""
-        return max(0.0, self.latest - now)
+    """Every attempt was seen, and the next one comes at most WINDOW_SECONDS before. Otherwise `latest` is an upper
+    bound, and the attempt may come much sooner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,4 +109,4 @@ class Attempts:
         last = self.called if self.count else self.since
         least, most = backoffs.seconds(self.count, members), backoffs.longest(members)
         is_known = self.all_seen or least == most
-        return Estimate(last + least, last + (least if is_known else most) + WINDOW_SECONDS, is_known)
+        return Estimate(last + (least if is_known else most) + WINDOW_SECONDS, is_known)

@@ -1,0 +1,59 @@
+"""Which pods kube-scheduler has marked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from api.core import Pod
+from controllers.gangs.mirror.scheduler_marks import SchedulerMarks
+from tests.kit.clock import ManualClock
+from tests.kit.objects import make, pod
+
+MARK: dict[str, Any] = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "PreemptionByScheduler",
+    "message": "default-scheduler: preempting to accommodate a higher priority pod",
+}
+
+
+def marked(**fields: Any) -> Pod:
+    body = msgspec.to_builtins(pod("v", node="n0"))
+    body["status"]["conditions"] = [MARK | fields]
+    return make(Pod, body)
+
+
+def test_a_mark_counts_from_when_it_is_first_seen_until_the_pod_is_gone() -> None:
+    clock = ManualClock()
+    marks = SchedulerMarks(clock)
+    marks.pod_changed("v", pod("v", node="n0"))
+    assert "v" not in marks
+    clock.advance(1.0)
+    marks.pod_changed("v", marked())
+    clock.advance(1.0)
+    marks.pod_changed("v", marked())
+    assert "v" in marks
+    assert (marks.on("n0", since=1001.0), marks.on("n0", since=1001.5), marks.on("n1", since=0.0)) == (
+        {"v"},
+        set(),
+        set(),
+    )
+    marks.pod_changed("v", None)
+    assert ("v" in marks, marks.on("n0", since=0.0)) == (False, set())
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"message": "PodGroup a/b (priority 1) preempts this pod [term 3 of reprieve-0]"},
+        {"status": "False"},
+        {"reason": "TerminationByKubelet"},
+    ],
+)
+def test_other_conditions_are_none(fields: dict[str, str]) -> None:
+    marks = SchedulerMarks(ManualClock())
+    marks.pod_changed("v", marked(**fields))
+    assert "v" not in marks
