@@ -181,8 +181,6 @@ class Lives(RuleBasedStateMachine):
         """When plans that release members began to evict. It is stored."""
         self.placed: dict[str, set[str]] = {}
         """Members (UIDs) that are bound, by the plan that places them."""
-        self.nominated: set[str] = set()
-        """Steered plans whose members are nominated."""
         self.in_pass: tuple[str, float] | None = None
         """The steered plan by which the scheduler may evict, and since when: a pass was offered all of its nodes."""
         self.answers = 0

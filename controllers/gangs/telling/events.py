@@ -118,13 +118,9 @@ class Reporter:
     def preempting(self, plan: ActivePlan) -> None:
         """The first eviction is about to be asked for."""
         pods = sum(len(victim.pods) for victim in plan.spec.victims)
-        self._event(
-            plan.group,
-            "Normal",
-            "Preempting",
-            "Preempting",
-            f"plan {plan.name} evicts {pods} pods of lower priority",
-        )
+        who = f"kube-scheduler evicts by plan {plan.name}:" if plan.is_steered else f"plan {plan.name} evicts"
+        note = f"{who} {pods} pods of lower priority"
+        self._event(plan.group, "Normal", "Preempting", "Preempting", note)
 
     def unplanned(self, plan: ActivePlan, pods: int) -> None:
         """kube-scheduler has evicted pods that the plan does not name."""

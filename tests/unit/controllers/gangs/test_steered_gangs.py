@@ -102,6 +102,12 @@ def nominated(stage: Stage) -> dict[str, str]:
     return {name: where for name, where in sorted(found.items()) if where}
 
 
+def said(stage: Stage) -> dict[str, str]:
+    """The last note of each reason that events give."""
+    events = stage.api.of("/apis/events.k8s.io/v1/events").values()
+    return {each["reason"]: each["note"] for each in events}
+
+
 async def hand_over(stage: Stage) -> None:
     stage.leading.gangs.report(GANG_KEY, HandedOver(plan_of(stage).name))
     await stage.settle()
@@ -121,6 +127,7 @@ async def test_the_scheduler_evicts_and_the_plan_follows() -> None:
         stage.add(marked(victim(0)))
         await stage.settle()
         assert stage.phases() == ["Evicting"]
+        assert "kube-scheduler evicts by plan" in said(stage)["Preempting"]
         stage.add(marked(victim(1)))
         stage.delete(victim(0), victim(1))
         await stage.settle()
@@ -177,8 +184,7 @@ async def test_what_the_scheduler_evicts_besides_is_recorded() -> None:
         await stage.settle()
         [stored] = stage.api.plans.values()
         assert stored["status"]["unplanned"] == [extra.metadata.uid]
-        events = stage.api.of("/apis/events.k8s.io/v1/events").values()
-        assert "UnplannedEvictions" in {each["reason"] for each in events}
+        assert "has evicted 1 pod that plan" in said(stage)["UnplannedEvictions"]
 
 
 async def test_a_restarted_process_goes_on() -> None:
