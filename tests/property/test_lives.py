@@ -673,6 +673,10 @@ class Lives(RuleBasedStateMachine):
     def _steer(self) -> None:
         """The scheduler does what a steered plan waits for."""
         plan = self.plan
+        if plan is not None and plan.given_up:
+            self.in_pass = None
+            self.observe(PassBegan(plan.name))
+            return
         if plan is None or not (plan.is_steered and plan.is_open) or self.todo:
             return
         if not plan.begun or plan.phase == "Evicting":  # what is left goes by a later attempt

@@ -27,6 +27,7 @@ from controllers.gangs.lifecycle.observations import (
     Offered,
     PassBegan,
     PlanSeen,
+    PreemptCalled,
 )
 from controllers.gangs.lifecycle.settings import PASS_SECONDS, REMIND_SECONDS, Settings
 from controllers.gangs.lifecycle.steps import Step, advanced, ended
@@ -65,7 +66,7 @@ def steered_noted(plan: ActivePlan, observation: Observation, now: float) -> Act
             return replace(plan, turned_down=found, presented=now)
         case HandedOver() | PassBegan() | NeverNamed():
             return plan
-        case NotOffered():  # in a real pass the victims are still in the way
+        case NotOffered() | PreemptCalled():  # in a real pass the victims are still in the way
             return replace(plan, presented=now)
         case Offered():
             return replace(noted(plan, observation, now), presented=now)
