@@ -11,7 +11,7 @@ from api.plans import PreemptionPlanSpec
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.lifecycle.life import ActivePlan, PlannedPod
 from controllers.gangs.lifecycle.observations import MemberProof, PlanSeen
-from controllers.gangs.looking.comparison import BEFORE_EVICTING
+from controllers.gangs.looking.comparison import BEFORE_EVICTING, Walk, steered_difference
 from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.looking.plan_proofs import CUT_AT_MOST
 from controllers.gangs.mirror.gated_pods import GatedPods
@@ -37,11 +37,12 @@ def seen(
     if found.group_gone:
         return replace(found, trusted=True)
     before_evicting = plan.phase in BEFORE_EVICTING
+    asks = before_evicting and plan.spec.victims and not plan.is_steered
     return replace(
         found,
         trusted=True,
         gated=gated.has(plan.group) and any(uid in gated for uid in plan.members),
-        proofs=proofs(plan, roster, evidence) if before_evicting and plan.spec.victims else {},
+        proofs=proofs(plan, roster, evidence) if asks else {},
         presented=before_evicting and _is_presented(plan.group, roster, evidence),
         messages=_messages(plan, roster),
     )
@@ -67,11 +68,17 @@ def look(plan: ActivePlan, roster: Roster, reservations: Reservations) -> PlanSe
         members_lost=_members_lost(plan, roster),
         all_bound=not gone and all(member.node is not None for member in there),
         unbound=frozenset(member.uid for member in there if member.node is None),
-        changed=difference(plan, roster) if plan.phase in BEFORE_EVICTING else strayed(plan, roster),
+        changed=_changed(plan, roster),
         overrun_by=account.overrun(plan.group),
         room_taken=_room_taken(plan, roster, account, priority),
         is_free=_is_free(plan, roster, account, priority),
     )
+
+
+def _changed(plan: ActivePlan, roster: Roster) -> str:
+    if plan.is_steered and not plan.begun:
+        return steered_difference(plan, roster, Walk(plan, roster))
+    return difference(plan, roster) if plan.phase in BEFORE_EVICTING else strayed(plan, roster)
 
 
 def _members_lost(plan: ActivePlan, roster: Roster) -> bool:

@@ -86,7 +86,6 @@ async def steering(*others: Any, gates: GatesMode = "Gathering") -> AsyncIterato
 def steer(stage: Stage) -> None:
     decider = stage.leading.planner._turns._decider
     decider._searching = replace(decider._searching, drive=False)
-    stage.compares = False
 
 
 def plan_of(stage: Stage) -> ActivePlan:
