@@ -140,6 +140,10 @@ class Objects(Reader):
         """The group, if it is among the files."""
         return self._groups.get((namespace, name), UNKNOWN)
 
+    def native_group(self, namespace: str, name: str) -> Literal[Unknown.UNKNOWN]:
+        """Never known: PodGroups of Kubernetes' own kind are not among the kinds that are judged."""
+        return UNKNOWN
+
     def local_queue(self, namespace: str, name: str) -> Literal[Unknown.UNKNOWN]:
         """Never known: Jobs are not among the kinds that are judged."""
         return UNKNOWN

@@ -8,7 +8,7 @@ from typing import Any
 
 from api.clock import SYSTEM_CLOCK
 from api.core import Pod
-from controllers.gangs.answering import AnyOf, BoundPod, Hold, InPass, Offer, Within
+from controllers.gangs.answering import AnyOf, BoundPod, FreeRoom, Hold, InPass, Offer, Within
 from controllers.gangs.promised.reservations import Reservations
 from hack.controlplane import objects
 
@@ -19,7 +19,7 @@ __all__ = ["StillWorld", "pod"]
 class StillWorld:
     """A world that stands still, and notes the calls."""
 
-    answer: Hold | Offer | AnyOf | InPass | Within | None = None
+    answer: Hold | Offer | AnyOf | InPass | Within | FreeRoom | None = None
     full: Collection[str] = ()
     """Nodes whose room is reserved."""
     pods: dict[str, BoundPod] = field(default_factory=dict)
@@ -41,12 +41,15 @@ class StillWorld:
     def is_awaited(self, uid: str, *, at_least: int | None = None) -> bool:
         return self.reservations.awaits(uid, at_least=at_least)
 
-    def verdict(self, pod: Pod) -> Hold | Offer | AnyOf | InPass | Within | None:
+    def verdict(self, pod: Pod) -> Hold | Offer | AnyOf | InPass | Within | FreeRoom | None:
         return self.answer
 
     def in_pass(self, pod: Pod, tried: InPass, nodes: list[str]) -> Hold | Offer:
         self.told.append(f"in pass {pod.metadata.name} {' '.join(nodes)}")
         return Offer(tried.node) if tried.node is not None else tried.otherwise
+
+    def free_node(self, pod: Pod, names: Iterable[str]) -> str | None:
+        return next((name for name in names if name not in self.full), None)
 
     def offered(self, pod: Pod, *, among: bool) -> None:
         self.told.append(f"offered {pod.metadata.name} {among}")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import orjson
 import pytest
 
 from api.clock import SYSTEM_CLOCK
-from controllers.gangs.answering import BoundPod, Hold, Offer, Within
+from controllers.gangs.answering import BoundPod, FreeRoom, Hold, Offer, Within
 from controllers.gangs.mirror.group_members import Claim
 from controllers.gangs.promised.reservations import Reservations
 from controllers.gangs.scheduler.rejections import RESERVED, is_ours
@@ -165,6 +167,26 @@ CANDIDATES = [
     b'{ "n1": {"Pods": [{"UID": "v", "Later": 1}], "Later": {}, "NumPDBViolations": 2} }',
     b"{}",
 ]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "full", "left"),
+    [
+        (None, (), ["n1"]),
+        (None, ("n1",), ["n2"]),
+        (("n2", "n3"), (), ["n2"]),
+        (("n3",), (), []),
+        ((), (), []),
+    ],
+)
+def test_a_member_that_may_use_free_room_only_gets_one_node(
+    nodes: Collection[str] | None, full: Collection[str], left: list[str]
+) -> None:
+    world = StillWorld(answer=FreeRoom(nodes), full=full)
+    answer = filtered(world, Reservations(SYSTEM_CLOCK), "n1", "n2")
+    assert answer["NodeNames"] == left
+    assert bool(answer["FailedAndUnresolvableNodes"]) == (not left)
+    assert preempted(world, Reservations(SYSTEM_CLOCK), {"n1": ["free"]}) == {}
 
 
 @pytest.mark.parametrize("candidates", CANDIDATES)

@@ -29,7 +29,7 @@ JSON: Final = {"Content-Type": "application/json"}
 CLASSES: Final = KnownFacts([priority_class("high", 1000)])
 
 
-Watched = PriorityClass | PodGroup | LocalQueue | ClusterQueue | AdmissionCheck | Namespace
+Watched = PriorityClass | PodGroup | NativePodGroup | LocalQueue | ClusterQueue | AdmissionCheck | Namespace
 PLURALS: Final[dict[type, str]] = {
     PriorityClass: "priorityclasses",
     PodGroup: "podgroups",

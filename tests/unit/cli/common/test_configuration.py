@@ -27,8 +27,10 @@ def test_the_webhooks_alone() -> None:
     settings = settings_of(configuration.webhooks, configuration.jobs, off)
     assert settings.gate_openers == {"example.com/gate": ("jane",)}
     assert (settings.gates_members, settings.gates_native) == (False, False)
-    for native_groups, gated in (("Drive", True), ("Off", False)):
-        planning = PlanningConfiguration(native_groups=native_groups)
+    for planning, gated in (
+        (PlanningConfiguration(native_groups="Drive"), True),
+        (PlanningConfiguration(), False),
+    ):
         settings = settings_of(configuration.webhooks, configuration.jobs, planning)
         assert (settings.gates_members, settings.gates_native) == (True, gated)
     assert "authoritySeconds: 31536000" in dump(configuration)

@@ -77,10 +77,11 @@ def test_other_pods_stay_as_they_are(new: Object) -> None:
 
 
 def native_group(policy: dict[str, Any]) -> KnownFacts:
-    metadata = {"name": "native", "namespace": "default"}
-    return KnownFacts(
-        natives=[convert({"metadata": metadata, "spec": {"schedulingPolicy": policy}}, NativePodGroup)]
-    )
+    body: dict[str, Any] = {
+        "metadata": {"name": "native", "namespace": "default"},
+        "spec": {"schedulingPolicy": policy},
+    }
+    return KnownFacts(natives=[convert(body, NativePodGroup)])
 
 
 NATIVE_GANG, NATIVE_BASIC = native_group({"gang": {"minCount": 2}}), native_group({"basic": {}})
