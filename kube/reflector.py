@@ -158,8 +158,8 @@ class Reflector(Generic[T]):
         self._cluster = client.cluster
         self._timing = timing or Timing()
         self._clock = clock
-        self._path = resource.path
-        """The path that the last list came from."""
+        self.path = resource.path
+        """The path that the last list came from: that of the newest version of the API that is served."""
         self._retry = Retry(self._timing.backoff)
         self._decoding = Decoding(resource.type)
         self._heard = clock.monotonic()
@@ -269,7 +269,7 @@ class Reflector(Generic[T]):
         token, began = "", self._clock.monotonic()
         while True:
             query = self._resource.query(**{"limit": str(self._resource.page), "continue": token})
-            body = await (self._get(self._path, query) if token else self._first_page(query))
+            body = await (self._get(self.path, query) if token else self._first_page(query))
             meta, items = self._decoding.page(body, partial(self._unreadable, keys))
             breath = Breath()
             for item in items:
@@ -297,13 +297,13 @@ class Reflector(Generic[T]):
     async def _first_page(self, query: Mapping[str, str]) -> bytes:
         """The first page, in the newest version of the API that is served."""
         *newer, oldest = self._resource.path, *self._resource.older
-        for self._path in newer:
+        for self.path in newer:
             try:
-                return await self._get(self._path, query)
+                return await self._get(self.path, query)
             except ApiError as error:
                 if error.status != HTTPStatus.NOT_FOUND:
                     raise
-        self._path = oldest
+        self.path = oldest
         return await self._get(oldest, query)
 
     async def _get(self, path: str, query: Mapping[str, str]) -> bytes:
@@ -346,7 +346,7 @@ class Reflector(Generic[T]):
 
     async def _read(self, query: Mapping[str, str]) -> None:
         """Apply the events of one stream."""
-        async with self._client.stream(self._path, query=query, read_seconds=self._timing.silent) as stream:
+        async with self._client.stream(self.path, query=query, read_seconds=self._timing.silent) as stream:
             self._heard, self._interrupted = self._clock.monotonic(), None
             batches = lines(stream.iter_any())
             if wait := self._timing.delay():

@@ -21,7 +21,7 @@ from api.meta import ListMeta
 from kube.client import METADATA_LIST, ApiClient
 from kube.envelopes import Identity, OnlyIdentity
 from kube.errors import ApiError
-from kube.reflector import Key, Resource
+from kube.reflector import Key
 from kube.retry import Retry
 from runtime.metrics import CATCH_UP_SECONDS
 from runtime.mirror.versions import UNKNOWN, Version, number_of
@@ -96,7 +96,7 @@ async def _compare(client: ApiClient, view: View[Any]) -> _Behind | None:
     """What the view does not show of a new list; None if it shows everything. Raises ApiError."""
     listed, states, token, number = set[Key](), dict[Key, Version](), "", UNKNOWN
     while True:
-        page = await _page(client, view.resource, token)
+        page = await _page(client, view, token)
         number, token = number_of(page.metadata.resource_version), page.metadata.continue_
         if view.has_passed(number):
             return None  # the watch was quicker, as it is where much happens
@@ -136,9 +136,9 @@ def _is_behind(view: View[Any], behind: _Behind) -> bool:
     return bool(behind.states or behind.gone)
 
 
-async def _page(client: ApiClient, resource: Resource[Any], token: str) -> MetadataList:
-    query = resource.query(**{"limit": str(PAGE), "continue": token})
-    body = await client.request("GET", resource.path, query=query, accept=METADATA_LIST, seconds=LIST_SECONDS)
+async def _page(client: ApiClient, view: View[Any], token: str) -> MetadataList:
+    query = view.resource.query(**{"limit": str(PAGE), "continue": token})
+    body = await client.request("GET", view.path, query=query, accept=METADATA_LIST, seconds=LIST_SECONDS)
     try:
         return _decoder.decode(body)
     except msgspec.DecodeError as error:

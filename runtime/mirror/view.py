@@ -196,6 +196,11 @@ class View(Generic[T]):
         return self._resource
 
     @property
+    def path(self) -> str:
+        """Where the API server serves it, as of the last list: see `Resource.older`."""
+        return self._reflector.path
+
+    @property
     def listed_from(self) -> float:
         """When the last complete list began, in monotonic seconds. The view is at least as new."""
         return self._reflector.listed_from

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from hack.controlplane.client import Client, Json
+from api.groups import SCHEDULING_GATE
+from hack.controlplane.client import Client, Json, path_of
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.versions import knows
 from tests.e2e.other_kinds import NATIVE, create, object_of
@@ -28,7 +29,14 @@ def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
     gates, served = ({"GenericWorkload": True}, {NATIVE: True}) if knows(THERE, NATIVE) else ({}, {})
     settings = {"planning": {"nativeGroups": "Drive"}}
     return start_plane(
-        Options(reprieve=True, feature_gates=gates, runtime_config=served, reprieve_settings=settings)
+        Options(
+            reprieve=True,
+            webhooks=True,
+            feature_gates=gates,
+            runtime_config=served,
+            reprieve_settings=settings,
+            webhooks_settings=settings,
+        )
     )
 
 
@@ -66,6 +74,29 @@ def remove_gate(sandbox: Sandbox, pod: str) -> None:
     sandbox.client.patch("v1", "Pod", pod, body, sandbox.namespace)
 
 
+def gates_of(pod: Json | None) -> list[str]:
+    return [gate["name"] for gate in (pod or {}).get("spec", {}).get("schedulingGates", ())]
+
+
+def would_be_gated(sandbox: Sandbox, group: str) -> bool:
+    """Whether a new pod of this native group would get our gate."""
+    body = sandbox.pod_body("probe", schedulingGroup={"podGroupName": group})
+    path = path_of("v1", "Pod", sandbox.namespace)
+    return gates_of(sandbox.client.request("POST", f"{path}?dryRun=All", body)) == [SCHEDULING_GATE]
+
+
+def test_its_members_are_gated_until_min_count_of_them_exist(sandbox: Sandbox) -> None:
+    """By the webhook, which is asked about pods that name such a group. One of a basic group gets no gate."""
+    wait_for(lambda: would_be_gated(sandbox, "unknown"), what="new members get no gate")
+    sandbox.node("n", cpu="2")
+    create(sandbox, NATIVE, "PodGroup", "basic", {"schedulingPolicy": {"basic": {}}})
+    wait_for(lambda: not would_be_gated(sandbox, "basic"), what="the webhook does not learn of the group")
+    [first] = native_gang(sandbox, "gang", 1, 2)
+    assert gates_of(sandbox.get_pod(first)) == [SCHEDULING_GATE]
+    second = sandbox.pod("gang-1", priority=HIGH, schedulingGroup={"podGroupName": "gang"})
+    sandbox.wait_bound(first, second)
+
+
 def test_it_preempts_and_is_bound_where_it_was_planned(sandbox: Sandbox) -> None:
     sandbox.full_nodes(3)
     pods = native_gang(sandbox, "gang", 3)
@@ -91,7 +122,7 @@ def test_it_takes_a_group_of_ours_whole(sandbox: Sandbox) -> None:
     assert (victim["kind"], victim["name"]) == ("PodGroup", "ours")
 
 
-def test_nobody_goes_for_one_that_does_not_fit(sandbox: Sandbox) -> None:
+def test_nothing_is_evicted_for_one_that_does_not_fit(sandbox: Sandbox) -> None:
     sandbox.full_nodes(2)
     pods = native_gang(sandbox, "gang", 3)
     plan_of(sandbox, "gang", "Unschedulable")
@@ -113,7 +144,7 @@ def test_a_pod_with_a_gate_of_another_program_keeps_its_gang_from_reserving(sand
     assert sandbox.history.evictions() == {"low-0-0": 1, "low-1-0": 1}
 
 
-def test_nobody_goes_for_members_beyond_min_count(sandbox: Sandbox) -> None:
+def test_nothing_is_evicted_for_members_beyond_min_count(sandbox: Sandbox) -> None:
     """The scheduler alone evicts two pods for them, 50 ms after the first two are bound."""
     sandbox.full_nodes(2)
     free = [sandbox.node(f"free-{number}", cpu="1") for number in range(2)]

@@ -211,7 +211,7 @@ async def test_all_members_are_nominated_before_the_first_deletion() -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_nobody_goes_before_a_nomination_that_could_not_be_written() -> None:
+async def test_nothing_is_evicted_before_every_nomination_is_written() -> None:
     async with staged(*cluster(), group(), member("m0"), member("m1"), configuration=DRIVE) as stage:
         away = True
 

@@ -8,20 +8,24 @@ from typing import Any, cast
 
 import orjson
 import pytest
+from aiohttp import web
 
 from api.backoff import Backoff
 from api.core import Pod
 from api.meta import ObjectMeta
 from kube.client import METADATA_LIST, ApiClient
 from kube.errors import ApiError
+from kube.reflector import Resource
 from runtime.mirror import freshness
 from runtime.mirror.freshness import catch_up
 from runtime.mirror.objects import Objects
 from runtime.mirror.resources import PODS
 from runtime.mirror.views import View, Views
-from tests.kit.clock import ManualClock
+from tests.kit.clock import PATIENCE_SECONDS, ManualClock
 from tests.kit.objects import pod
+from tests.kit.scripted import Script, faulty_server, page, status
 from tests.kit.views import unconnected
+from tests.kit.waiting import beside
 
 NEVER = float("inf")
 
@@ -184,3 +188,26 @@ async def test_versions_that_are_no_numbers_are_never_behind(view: View[Pod]) ->
     task = await begin(Server(10, ("b", "uid-b", 7)), view)
     assert task.done()
     await task
+
+
+async def test_the_version_that_is_served_is_asked_for() -> None:
+    """A path that is not served would be asked for again and again, and no term would begin."""
+    script, newest, older = Script(), "/apis/example.com/v1/things", "/apis/example.com/v1beta1/things"
+    asked = list[str]()
+
+    async def route(request: web.Request) -> web.StreamResponse:
+        asked.append(request.path)
+        there = request.path == older
+        return await script.json(
+            page([], 10) if there else status(404, "NotFound"), code=200 if there else 404
+        )(request)
+
+    script.lists = [route] * 3
+    async with faulty_server(script) as client:
+        views = Views(client)
+        view = views.watch(Resource("things", newest, Pod, optional=True, older=(older,)), Objects())
+        async with beside(views.run()):
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await view.wait_synced()
+                await catch_up(client, [view], NEVER, ManualClock())
+    assert asked == [newest, older, older]
