@@ -28,7 +28,7 @@ class _NotedView(runtime.mirror.views.View[Any]):
     def told(self) -> dict[str, object]:
         """Where its objects are listed, and [namespace, name, UID, resourceVersion] of each one that it holds."""
         held = [[*key, version.uid, str(version.number)] for key, version in self._held.items()]
-        return {"kind": self.kind, "path": self.resource.path, "query": self.resource.query(), "held": held}
+        return {"kind": self.kind, "path": self.path, "query": self.resource.query(), "held": held}
 
 
 def _write_mirror(*_: object) -> None:
