@@ -39,7 +39,7 @@ from controllers.multikueue.life.decision import (
     There,
     TryJob,
 )
-from controllers.multikueue.life.seen import Mark, Seen
+from controllers.multikueue.life.seen import Copy, Mark, Seen
 from kube.client import APPLY_PATCH, MERGE_PATCH, get_or_none
 from kube.errors import ApiError
 from runtime.failpoints import failpoint
@@ -143,7 +143,7 @@ class ActsThere:
             or (copy.uid, copy.version) != (act.uid, act.version)
         ):
             return  # it has changed: what follows is decided anew
-        what, subresource, change = self._change(act, seen)
+        what, subresource, change = self._change(act, seen, copy)
         body = {"metadata": {"uid": act.uid, "resourceVersion": act.version}}
         body["metadata"] |= change.pop("metadata", {})
         await failpoint(f"multikueue.before_{what}")
@@ -159,20 +159,21 @@ class ActsThere:
             self._refusing.changed(lost, seen, cluster.name, "Workload")
         await failpoint(f"multikueue.after_{what}")
 
-    def _change(self, act: There, seen: Seen) -> tuple[str, str, Json]:
+    def _change(self, act: There, seen: Seen, copy: Copy) -> tuple[str, str, Json]:
         """The kind of the write, the subresource, and the merge patch."""
         match act:
             case SetPriority():
                 return "priority", "", {"spec": _priority(seen.workload)}
             case OpenGate():
-                return "gate", "/status", {"status": {"preemptionGates": self._gate("Open")}}
+                return "gate", "/status", {"status": {"preemptionGates": self._gate("Open", copy)}}
             case CloseGate():
-                return "closing", "/status", {"status": {"preemptionGates": self._gate("Closed")}}
+                return "closing", "/status", {"status": {"preemptionGates": self._gate("Closed", copy)}}
             case _:
                 return "fence", "", {"metadata": {"annotations": {FENCED_BY: self._identity.term}}}
 
-    def _gate(self, position: str) -> list[Json]:
-        time = rfc3339(self._clock.wall())
+    def _gate(self, position: str, copy: Copy) -> list[Json]:
+        """The API server takes no earlier time than there is, and the clock there may be ahead."""
+        time = rfc3339(max(self._clock.wall(), copy.gate_since / 1_000_000))
         return [{"name": MULTIKUEUE_GATE, "position": position, "lastTransitionTime": time}]
 
     async def _deactivate(self, act: Deactivate, seen: Seen, cluster: Connection) -> None:

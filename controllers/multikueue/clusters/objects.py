@@ -60,6 +60,7 @@ class _Gate(Struct):
 
     name: str = ""
     position: str = ""
+    last_transition_time: str | None = None
 
 
 class _ClassRef(Struct):
@@ -192,6 +193,7 @@ def copy_of(item: CopyObject) -> Copy:
         active=spec.active is not False,
         has_gate=any(each.name == MULTIKUEUE_GATE for each in spec.preemption_gates or ()),
         gate=_position(status.preemption_gates or ()),
+        gate_since=max((_microseconds(each.last_transition_time) for each in _ours(status)), default=0),
         conditions={intern(each.type): _said(each) for each in status.conditions or () if each.type in KEPT},
         fenced_by=_kept((meta.annotations or {}).get(FENCED_BY, "")),
     )
@@ -301,6 +303,11 @@ def _position(gates: Iterable[_Gate]) -> GatePosition:
         if each.name == MULTIKUEUE_GATE:
             return "Open" if each.position == "Open" else "Closed"
     return "Missing"
+
+
+def _ours(status: _Status) -> list[_Gate]:
+    """The state of our gate, if it has one."""
+    return [each for each in status.preemption_gates or () if each.name == MULTIKUEUE_GATE]
 
 
 def _said(condition: Condition) -> Said:

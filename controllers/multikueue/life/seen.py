@@ -86,6 +86,9 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     has_gate: bool = False
     """Whether its spec has the gate of MultiKueue."""
     gate: GatePosition = "Missing"
+    gate_since: int = 0
+    """When that changed, by the clock of whoever wrote it. The API server there takes no earlier time; it decides
+    nothing."""
     conditions: Mapping[str, Said] = msgspec.field(default_factory=dict)
     """QuotaReserved, Admitted, Evicted, Finished, BlockedOnPreemptionGates, DeactivationTarget, as far as it has
     them."""

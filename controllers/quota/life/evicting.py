@@ -152,9 +152,17 @@ def _close_gates(draft: Draft) -> None:
     gates = draft.status.preemption_gates
     if gates and any(gate.position != "Closed" for gate in gates):
         draft.status.preemption_gates = [
-            gate if gate.position == "Closed" else PreemptionGateState(gate.name, "Closed", draft.time)
+            gate
+            if gate.position == "Closed"
+            else PreemptionGateState(gate.name, "Closed", _not_before(gate, draft))
             for gate in gates
         ]
+
+
+def _not_before(gate: PreemptionGateState, draft: Draft) -> str:
+    """Now, or when the gate was opened: the API server takes no earlier time, and the clock of who opened it, such as a
+    manager of several clusters, may be ahead."""
+    return gate.last_transition_time if draft.at(gate.last_transition_time) > draft.now else draft.time
 
 
 def _note(draft: Draft, reason: str, cause: str) -> bool:

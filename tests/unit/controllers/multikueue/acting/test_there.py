@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from api.multikueue import DISPATCHED_BY, FENCED_BY, ORIGIN_LABEL
+from api.multikueue import DISPATCHED_BY, FENCED_BY, MULTIKUEUE_GATE, ORIGIN_LABEL
 from controllers.multikueue.acting.telling import Telling
 from controllers.multikueue.acting.there import ActsThere
 from controllers.multikueue.clusters.client import NO_DRY_RUN
@@ -161,6 +161,27 @@ async def test_a_gate_opens_and_closes_in_the_version_that_was_seen(stage: Actin
     assert stage.gate("a") == "Open"
     await stage.act(CloseGate(*stage.version(), why="its time is over"))
     assert stage.gate("a") == "Closed"
+
+
+@pytest.mark.parametrize(
+    ("there", "written"),
+    [
+        ("2031-05-05T05:05:05Z", "2031-05-05T05:05:05Z"),
+        ("2020-01-01T00:00:00Z", RESERVED),
+        ("soon", RESERVED),
+    ],
+)
+async def test_the_time_of_a_gate_never_becomes_earlier(stage: Acting, there: str, written: str) -> None:
+    """The API server refuses that (Kueue's CRD). The clock of the worker, which closed the gate, may be ahead."""
+    await stage.copied()
+    gate = {"name": MULTIKUEUE_GATE, "position": "Closed", "lastTransitionTime": there}
+    stage.change("a", WORKLOADS, "w", preemptionGates=[gate])
+    for act, position in ((OpenGate(*stage.version(), until=0), "Open"), (None, "Closed")):
+        await stage.act(act or CloseGate(*stage.version(), why=""))
+        copy = stage.copy("a") or {}
+        assert copy["status"]["preemptionGates"] == [
+            {"name": MULTIKUEUE_GATE, "position": position, "lastTransitionTime": written}
+        ]
 
 
 @pytest.mark.parametrize(

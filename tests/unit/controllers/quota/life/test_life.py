@@ -569,6 +569,18 @@ def test_a_preemptor_says_what_failed_and_not_too_often() -> None:
     assert text(look(JOB, 8, **given)).endswith("1 eviction failed"), "the plan goes on"
 
 
+def test_a_gate_that_was_opened_by_a_clock_that_is_ahead_closes_at_the_same_time() -> None:
+    """The API server takes no earlier time: the eviction would be refused until then."""
+    states = [PreemptionGateState("g", "Open", at(3600)), PreemptionGateState("h", "Open", at(1))]
+    item = with_status(admitted(JOB, 1), admission_checks=[check("a", "Ready")], preemption_gates=states)
+    item = with_spec(item, preemption_gates=workload("x", "q", 1, gates=["g", "h"]).spec.preemption_gates)
+    step = look(item, 5, required=["a"], preemption=PREEMPTION)
+    assert step.status["preemptionGates"] == [
+        {"name": "g", "position": "Closed", "lastTransitionTime": at(3600)},
+        {"name": "h", "position": "Closed", "lastTransitionTime": at(5)},
+    ]
+
+
 def opened(position: Any) -> Workload:
     states = [PreemptionGateState("g", position, at(1))]
     return with_status(with_spec(JOB, preemption_gates=[PreemptionGate("g")]), preemption_gates=states)
