@@ -67,6 +67,12 @@ SET_UPS: Final = (
         files=("test_gangs.py", "test_singles.py"),
     ),
     SetUp("1.37", gates=("GenericWorkload",), apis=("scheduling.k8s.io/v1beta1",)),
+    SetUp(
+        "1.37",
+        gates=("GenericWorkload", "TopologyAwareWorkloadScheduling"),
+        apis=("scheduling.k8s.io/v1beta1",),
+        files=("test_native_facts.py", "test_native_domains.py"),
+    ),
 )
 """In the order in which they run."""
 

@@ -115,6 +115,8 @@ MATRIX: Final = frozenset(
         "failures",
         "pulses",
         "scheduler_facts",
+        "native_facts",
+        "native_domains",
         "singles",
         "gates",
         "pieces",

@@ -15,13 +15,21 @@ LOOPBACK: Final = "127.0.0.1"
 
 
 @contextmanager
-def answering(answer: Callable[[str, bytes], Mapping[str, object]]) -> Iterator[str]:
-    """Serve while the context lasts. Yields the URL. `answer` gets path and body of each POST, and gives the JSON."""
+def answering(answer: Callable[[str, bytes], Mapping[str, object] | None]) -> Iterator[str]:
+    """Serve while the context lasts. Yields the URL.
+
+    `answer` gets path and body of each POST, and gives the JSON. If it gives None, nothing is sent until the caller
+    stops waiting.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            said = json.dumps(answer(self.path, body)).encode()
+            given = answer(self.path, body)
+            if given is None:
+                self.connection.recv(1)
+                return
+            said = json.dumps(given).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(said)))

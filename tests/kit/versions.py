@@ -14,10 +14,12 @@ from hack.controlplane.plane import Options
 from hack.controlplane.versions import default_version, knows
 from hack.matrix import APIS, GATES, VERSION
 
-__all__ = ["THERE", "as_set_up", "needs", "older_than"]
+__all__ = ["SELDOM", "THERE", "as_set_up", "needs", "needs_set_up_with", "older_than"]
 
 THERE: Final = os.environ.get(VERSION, "")
 """The minor version, such as 1.36; "" is the default."""
+SELDOM: Final = pytest.mark.skipif(VERSION not in os.environ, reason="runs in make matrix")
+"""Of tests that take long. `make test` leaves them out."""
 
 
 def as_set_up(options: Options, environment: Mapping[str, str] = os.environ) -> Options:
@@ -42,3 +44,13 @@ def needs(name: str, why: str) -> pytest.MarkDecorator:
     """Skips a test on versions that do not know a controller, a feature gate or an API version of `KNOWN`."""
     reason = f"Kubernetes {THERE or default_version()} does not know {name}: {why}"
     return pytest.mark.skipif(not knows(THERE, name), reason=reason)
+
+
+def needs_set_up_with(
+    gate: str, *, matrix_only: bool = False, environment: Mapping[str, str] = os.environ
+) -> pytest.MarkDecorator:
+    """Skips a test in the set-ups of the matrix where a feature gate is off. `matrix_only`: also outside of the matrix,
+    where a plane of the test's own would have to turn the gate on."""
+    on = gate in environment.get(GATES, "").split(",")
+    skipped = not on and (matrix_only or VERSION in environment)
+    return pytest.mark.skipif(skipped, reason=f"runs where make matrix has {gate} on")

@@ -17,7 +17,7 @@ from hack.controlplane.modules import VERSIONS
 from hack.controlplane.plane import Options
 from hack.controlplane.versions import knows
 from hack.matrix import SET_UPS, SetUp, chosen, run
-from tests.kit.versions import as_set_up, needs, older_than
+from tests.kit.versions import as_set_up, needs, needs_set_up_with, older_than
 
 OFF: Final = [SetUp(version) for version in ("1.34", "1.35", "1.36")]
 GATED: Final = SetUp("1.36", gates=("A", "B"), apis=("g/v1",), files=("test_gangs.py",))
@@ -164,6 +164,19 @@ def test_a_test_that_cannot_run_says_why(monkeypatch: pytest.MonkeyPatch) -> Non
     reason = "Kubernetes 1.35 does not know WorkloadWithJob: no Job has a PodGroup"
     assert (mark.args, mark.kwargs["reason"]) == ((True,), reason)
     assert needs("GenericWorkload", "no matter").mark.args == (False,)
+
+
+@pytest.mark.parametrize(
+    ("environment", "skipped"),
+    [({}, (False, True)), (OFF[0].environment, (True, True)), (GATED.environment, (False, False))],
+    ids=["outside-of-the-matrix", "gate-off", "gate-on"],
+)
+def test_what_needs_a_gate_runs_in_the_set_ups_that_have_it_on(
+    environment: dict[str, str], skipped: tuple[bool, bool]
+) -> None:
+    marks = [needs_set_up_with("B", matrix_only=only, environment=environment).mark for only in (False, True)]
+    assert tuple(mark.args[0] for mark in marks) == skipped
+    assert marks[0].kwargs["reason"] == "runs where make matrix has B on"
 
 
 @pytest.mark.parametrize(("there", "older"), [("1.36", True), ("1.37", False), ("", False)])
