@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
+from api.times import rfc3339
 from hack.controlplane import objects
 from hack.controlplane.client import Json
 from hack.controlplane.plane import Options
@@ -187,9 +188,13 @@ class Natives:
         self._patch(pod, {"status": {"nominatedNodeName": self.full(node) if node else None}}, "status")
 
     def add_condition(self, pod: str, **parts: str) -> None:
-        """Add a condition to a pod."""
+        """Add a condition to a pod.
+
+        It begins now: a controller of Kubernetes takes back a DisruptionTarget that seems to be older than two minutes.
+        """
         found = self.sandbox.client.get("v1", "Pod", pod, self.sandbox.namespace)
-        conditions = [*found["status"].get("conditions", ()), {"status": "True", **parts}]
+        new = {"status": "True", "lastTransitionTime": rfc3339(time.time()), **parts}
+        conditions = [*found["status"].get("conditions", ()), new]
         self._patch(pod, {"status": {"conditions": conditions}}, "status")
 
     def object(self, group: str) -> Json:
