@@ -128,10 +128,10 @@ def test_the_condition_says_what_came_of_an_attempt_and_events_name_the_group(na
     assert words(first) == f"{OF_TWO}found a placement for podgroup, preempting 2 victims"
     wait_for(lambda: natives.sandbox.history.evicted() == victims)
     natives.sandbox.release(victims[0])
-    # The first member takes the free node, also if the other one is nominated to it. The other one fits nowhere.
+    # The first member takes the free node, and the other one fits nowhere.
     second = natives.said("gang", ONGOING)
     assert words(second) == OF_TWO.replace("0 scheduled, 1", "1 scheduled, 0") + ONGOING
-    assert len(natives.calls) == 3
+    assert places(natives.calls[2:]) == {members[0]: "n0"}
 
     events = wait_for(lambda: natives.sandbox.events("Preempted")[1:] and natives.sandbox.events("Preempted"))
     uid = natives.object("gang")["metadata"]["uid"]
@@ -213,6 +213,29 @@ def test_a_nominated_node_is_tried_first_and_alone(natives: Natives) -> None:
     assert calls[members[0]] == [("n2",)]
     nominated, full = calls[members[1]]
     assert (nominated, sorted(full)) == (("n1",), ["n0", "n1"])
+
+
+def test_a_nomination_keeps_others_out_but_no_sibling(natives: Natives) -> None:
+    """While the scheduler tries a group, its members are in no queue, where a nominated pod's requests would be found.
+
+    The first member is nominated to a node without room. It takes the node that the second one is nominated to.
+    """
+    full, *_ = natives.sandbox.nodes(3, cpu="1")
+    natives.sandbox.filler("in-the-way", full, 1, priority=HIGH)
+    members = natives.gang("gang", 2, held=True)
+    natives.nominate(members[0], "n0")
+    natives.nominate(members[1], "n1")
+    natives.sandbox.pod("other", priority=HIGH, nodeSelector={HOSTNAME: natives.full("n1")})
+    assert "1 Insufficient cpu" in wait_for(lambda: fits_nowhere(natives, "other"))
+    natives.sandbox.delete_pod("other")
+
+    natives.offer = lambda pod, nodes: ["n1"] if "n1" in nodes else nodes
+    natives.open(*members)
+    assert natives.wait_bound(*members) == {members[0]: "n1", members[1]: "n2"}
+    assert [(call.pod, sorted(call.nodes)) for call in natives.calls] == [
+        (members[0], ["n1", "n2"]),
+        (members[1], ["n2"]),
+    ]
 
 
 @pytest.mark.parametrize("nominated", [False, True], ids=["without-a-nomination", "with-one"])
