@@ -19,10 +19,14 @@ from api.plans import Placement, PreemptionPlanSpec, Preemptor, Victim, VictimPo
 from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.looking.look import Looks
+from controllers.gangs.looking.steered_look import SteeredLook
 from controllers.gangs.mirror.gated_pods import GatedPods
 from controllers.gangs.mirror.group_members import Claim
 from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.mirror.scheduler_marks import SchedulerMarks
+from controllers.gangs.mirror.waiting import WaitingPods
 from controllers.gangs.promised.reservations import Reservations
+from controllers.gangs.scheduler.attempts import Estimate
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration
 from hack.controlplane import objects
 from nodes.state.tables import Tables
@@ -94,7 +98,10 @@ def _world() -> World:
     evidence = Evidence(
         roster, SchedulerConfiguration(), SYSTEM_CLOCK, lambda _group, _uid: None, offer_seconds=60.0
     )
-    looks = Looks(roster, reservations, evidence, GatedPods(SYSTEM_CLOCK))
+    steered = SteeredLook(
+        roster, WaitingPods(SYSTEM_CLOCK), SchedulerMarks(SYSTEM_CLOCK), lambda _: Estimate(0.0, True)
+    )
+    looks = Looks(roster, reservations, evidence, GatedPods(SYSTEM_CLOCK), steered)
     for number in range(NODES):
         tables.upsert_node(_made(objects.node(f"n{number}", cpu=str(PODS_ON_NODE)), Node))
     tables.upsert_group(_made(objects.pod_group("gang", min_count=PODS, priority=PRIORITY), PodGroup))

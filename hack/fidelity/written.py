@@ -373,7 +373,10 @@ NOT_COMPARED: Final[Mapping[Kind, str]] = {
         ],
         WITHOUT_CRD,
     ),
-    ("scheduling.k8s.io/v1beta1", "PodGroup"): "no API server serves them by default",
+    **dict.fromkeys(
+        [("scheduling.k8s.io/v1", "PodGroup"), ("scheduling.k8s.io/v1beta1", "PodGroup")],
+        "no API server serves them by default",
+    ),
     **dict.fromkeys(
         [
             ("v1", "Event"),

@@ -1,5 +1,5 @@
 """Views of one cluster, and the stores behind them.
 
-Tests: objects, resources and versions in test_views.py; readiness in
+Tests: objects, resources, versions and view in test_views.py; readiness in
 tests/unit/controllers/quota/test_observing.py; watched_quota and watched_tables in test_watched.py.
 """

@@ -36,7 +36,7 @@ __all__ = [
 
 GENERIC_WORKLOAD: Final = "GenericWorkload"
 SCHEDULED: Final = "PodGroupInitiallyScheduled"
-"""The condition of a PodGroup with what came of its last attempt."""
+"""The condition of a PodGroup with the result of its last attempt."""
 HIGH: Final = 100
 """The priority of gangs. Pods that are in their way have 10."""
 LONGEST_BACKOFF: Final = 4
@@ -211,7 +211,7 @@ class Natives:
         return wait_for(look, what=lambda: f"not {text!r}: {self.object(group)}\n{self.sandbox.report()}")
 
     def wait_calls(self, count: int) -> list[Call]:
-        """Until filter was called so many times for members; returns these calls."""
+        """Until filter was called `count` times for members; returns these calls."""
         wait_for(lambda: len(self.calls) >= count, what=lambda: f"{self.calls}\n{self.sandbox.report()}")
         return self.calls[:count]
 

@@ -32,7 +32,7 @@ from tests.unit.controllers.multikueue.dispatching_stage import (
     job,
     workload,
 )
-from tests.unit.controllers.multikueue.test_leading import BLOCKED, GATED, SETTINGS, Manager
+from tests.unit.controllers.multikueue.leading_stage import BLOCKED, GATED, SETTINGS, Manager
 
 __all__ = ["quick", "workers"]  # fixtures
 

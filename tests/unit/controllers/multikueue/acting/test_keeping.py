@@ -21,7 +21,7 @@ from controllers.multikueue.life.decision import (
 )
 from kube.errors import ApiError
 from tests.kit.apiserver import Api, Written
-from tests.unit.controllers.multikueue.acting.test_there import Acting
+from tests.unit.controllers.multikueue.acting.stage import Acting
 from tests.unit.controllers.multikueue.dispatching_stage import JOBS, KEY, WORKLOADS, Json, workload
 
 Change = Callable[[Json], Any]

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from api.multikueue import DISPATCHED_BY, FENCED_BY, MULTIKUEUE_GATE, ORIGIN_LABEL
-from controllers.multikueue.acting.telling import Telling
-from controllers.multikueue.acting.there import ActsThere
 from controllers.multikueue.clusters.client import NO_DRY_RUN
 from controllers.multikueue.life.decision import (
     CloseGate,
@@ -26,47 +24,9 @@ from controllers.multikueue.life.decision import (
     There,
     TryJob,
 )
-from controllers.multikueue.life.memory import EMPTY, Memory
-from controllers.multikueue.life.seen import Seen
 from kube.errors import ApiError
-from kube.recorder import EventRecorder
-from tests.unit.controllers.multikueue.dispatching_stage import JOBS, KEY, WORKLOADS, Json, Stage
-
-RESERVED = "2026-01-01T00:00:00Z"
-OURS = f"uid-manager/uid-w/{RESERVED}"
-
-
-class Acting(Stage):
-    """A cluster, and what acts there."""
-
-    def __init__(self) -> None:
-        super().__init__("a")
-        self.memory = EMPTY.about("uid-w", RESERVED)
-        recorder = EventRecorder(self.sender(), clock=self.clock)
-        telling = Telling(recorder, self.clock)
-        self.there = ActsThere(self.originals, self.identity, telling, self._remember, self.clock)
-        self.api = self.workers["a"]
-        self.submit()
-
-    def _remember(self, _seen: Seen, change: Callable[[Memory], Memory]) -> None:
-        self.memory = change(self.memory)
-
-    async def act(self, act: There) -> None:
-        await self.there.carry_out(act, self.gathering().of(KEY), self.fleet.connections["a"])
-
-    async def copied(self) -> Json:
-        """The copy, once it is there."""
-        await self.act(CreateCopy(has_gate=True))
-        copy = self.copy("a")
-        assert copy is not None
-        return copy
-
-    def version(self, path: str = WORKLOADS, name: str = "w") -> tuple[str, str]:
-        meta = self.api.of(path)[name]["metadata"]
-        return meta["uid"], meta["resourceVersion"]
-
-    def refuse(self, method: str, error: ApiError) -> None:
-        self.api.refuse = lambda asked, _path: error if asked == method else None
+from tests.unit.controllers.multikueue.acting.stage import OURS, RESERVED, Acting
+from tests.unit.controllers.multikueue.dispatching_stage import JOBS, KEY, WORKLOADS, Json
 
 
 @pytest.fixture
