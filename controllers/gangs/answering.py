@@ -136,8 +136,8 @@ class Answering:
         """What to do with a pod of a gang that has this plan."""
         uid = pod.metadata.uid
         member = plan.members.get(uid)
-        if plan.spec.evicted_by == "Scheduler":
-            return Offer(member.node) if plan.stored and member else Hold(hold_text(plan.group, plan.phase))
+        if plan.is_steered:
+            return Offer(member.node) if plan.is_open and member else Hold(hold_text(plan.group, plan.phase))
         if plan.phase != "Ready" or not self._passes(plan, uid, member):
             return Hold(hold_text(plan.group, "Gathering" if plan.releases else plan.phase))
         return Offer(member.node) if member and not member.any_node else self._by_scheduler(plan, uid)

@@ -100,9 +100,11 @@ class PlanningConfiguration(Section):
     gates: when the scheduling gate reprieve.dev/gang is removed from a gang's members. Gathering: when minCount members
     exist. UntilPlanned: when our model has found a place for the gang. Off: at once, and the webhook adds no gate. The
     webhooks read this setting from their own Configuration file.
-    nativeGroups: what is done for gangs whose PodGroup is of Kubernetes' own kind (scheduling.k8s.io). Drive: pods are
-    evicted and room is reserved for them as for ours, and kube-scheduler finds the room free. Off: kube-scheduler alone
-    plans for them. The webhooks read this setting from their own Configuration file, too.
+    nativeGroups: what is done for gangs whose PodGroup is of Kubernetes' own kind (scheduling.k8s.io). Steer: each
+    member is offered its planned node only, and kube-scheduler itself evicts there. If it would evict others than the
+    plan's victims, the plan is carried out as with Drive. Drive: pods are evicted and room is reserved for them as for
+    ours, and kube-scheduler finds the room free. Off: kube-scheduler alone plans for them. The webhooks read this
+    setting from their own Configuration file, too.
     partialGangs: what becomes of a gang that never ran whole and has members bound. Release: they are evicted, so that
     their room serves others; their controllers create them again, and the gang waits as a whole. docs/nodes.md says
     when this is not done. Keep: they stay, and an event says so.

@@ -20,6 +20,7 @@ from controllers.gangs.mirror.marked_pods import Signature
 from controllers.gangs.mirror.misread import Fault
 from controllers.gangs.planner import Planner
 from controllers.gangs.planning.arrivals import Arrivals
+from controllers.gangs.planning.decide import Searching
 from controllers.gangs.planning.outcomes import Outcomes
 from controllers.gangs.planning.partial_gangs import PartialGangs
 from controllers.gangs.planning.stopped_gangs import StoppedGangs
@@ -93,9 +94,10 @@ class Leading:
         rule = configuration.pieces()
         inquiry = planning.inquiry(known, client, rule, self.evidence, self.callers)
         pieces = planning.partial_gangs(known, inquiry, rule, gangs, self.waking, self.writes)
-        self.planner = self._planner(search, pieces)
+        drive = configuration.native_groups != "Steer"
+        self.planner = self._planner(Searching(search, drive), pieces)
 
-    def _planner(self, search: SearchThread[Limits], pieces: PartialGangs) -> Planner:
+    def _planner(self, searching: Searching, pieces: PartialGangs) -> Planner:
         """The loop over all of these."""
         known, gangs, lessons, verdicts = self._known, self.gangs, self.lessons, self._verdicts
         evidence, singles, groups = self.evidence, self.lone.singles, self._quota.groups
@@ -103,7 +105,7 @@ class Leading:
         performer = planning.performer(
             known, self._acts, self.waking, outcomes, self.telling.reporter, gangs, self.writes
         )
-        decider = planning.decider(known, lessons, evidence, singles, search)
+        decider = planning.decider(known, lessons, evidence, singles, searching)
         turns = planning.turns(known, gangs, decider, verdicts, evidence, singles, groups.waits)
         following = planning.following(
             known, gangs, evidence, turns, performer, self.waking, self.telling, self.attempts

@@ -41,9 +41,7 @@ from controllers.gangs.waking.waking import Waking
 from controllers.gangs.writing.plan_store import PlanStore
 from controllers.gangs.writing.writes import Writes
 from kube.client import ApiClient
-from nodes.search.decision import Limits
 from nodes.state.slots import Slots
-from runtime.work.search_thread import SearchThread
 
 __all__ = [
     "decider",
@@ -79,11 +77,10 @@ def verdicts(known: Known, store: PlanStore, lessons: Lessons, arrivals: Arrival
 
 
 def decider(
-    known: Known, lessons: Lessons, evidence: Evidence, singles: Singles, search: SearchThread[Limits]
+    known: Known, lessons: Lessons, evidence: Evidence, singles: Singles, searching: Searching
 ) -> Decider:
     """Runs the search."""
     reservations, gated = known.promises.reservations, known.waiters.gated
-    searching = Searching(search, drive=True)
     return Decider(known.mirror, reservations, lessons, evidence, singles, gated, searching)
 
 

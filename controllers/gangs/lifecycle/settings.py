@@ -38,8 +38,9 @@ GatesMode = Literal["Gathering", "UntilPlanned", "Off"]
 """When the scheduling gate of a gang's members is removed. Gathering: as soon as minCount members exist. UntilPlanned:
 as soon as our model finds a place for the gang. Off: at once, and the webhook adds none."""
 
-NativeGroups = Literal["Drive", "Off"]
-"""What is done for gangs of kube-scheduler's own kind. Drive: we evict and reserve, and the scheduler finds free room.
+NativeGroups = Literal["Steer", "Drive", "Off"]
+"""What is done for gangs of kube-scheduler's own kind. Steer: the scheduler evicts where we say, if its rule evicts the
+plan's victims, and otherwise we do. Drive: we evict and reserve, and the scheduler finds free room.
 Off: they are no preemptors of ours."""
 
 PartialGangs = Literal["Release", "Keep"]

@@ -146,6 +146,8 @@ def _goes_on(life: Life, plan: ActivePlan, seen: PlanSeen, now: float) -> Step:
 
 def _waits(life: Life, plan: ActivePlan, seen: PlanSeen, now: float) -> Step:
     """Nobody was evicted yet."""
+    if plan.resumed and plan.opened is None and seen.has_nominations:
+        plan = replace(plan, rehearsed=True, nominated=True)  # a former process has done that, in this order
     if plan.spec.victims and not plan.rehearsed:
         if plan.rehearsing:
             return life, ()

@@ -75,8 +75,8 @@ class Passing:
             plan.name,
             offered,
             self._roster.needed(group, but=()),
-            is_steered=plan.spec.evicted_by == "Scheduler",
-            given_up=self._clock.monotonic() >= plan.ends_at,
+            is_steered=plan.is_steered,
+            given_up=plan.given_up or self._clock.monotonic() >= plan.ends_at,
         )
 
     def forget(self, group: GroupKey) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -15,7 +14,6 @@ from api.foreign_groups import NativePodGroup
 from api.groups import SCHEDULING_GATE
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.lifecycle.life import ActivePlan
-from controllers.gangs.lifecycle.observations import HandedOver, PassBegan
 from controllers.gangs.lifecycle.settings import GatesMode
 from tests.kit.native_gangs import GANG_KEY, native_pod
 from tests.kit.objects import make, node, pod
@@ -73,19 +71,13 @@ def replace_status(each: Pod, **status: Any) -> Pod:
 async def steering(*others: Any, gates: GatesMode = "Gathering") -> AsyncIterator[Stage]:
     """Two full nodes, and a gang that needs both. Its plan is steered."""
     objects = [node("n0"), node("n1"), victim(0), victim(1)]
-    configuration = PlanningConfiguration(native_groups="Drive", gates=gates)
+    configuration = PlanningConfiguration(native_groups="Steer", gates=gates)
     async with staged(*objects, configuration=configuration) as stage:
-        steer(stage)
         await stage.settle()
         stage.filter(pod("other", priority=1), "n0")
         stage.add(group(), *others)
         await stage.settle()
         yield stage
-
-
-def steer(stage: Stage) -> None:
-    decider = stage.leading.planner._turns._decider
-    decider._searching = replace(decider._searching, drive=False)
 
 
 def plan_of(stage: Stage) -> ActivePlan:
@@ -108,8 +100,11 @@ def said(stage: Stage) -> dict[str, str]:
 
 
 async def hand_over(stage: Stage) -> None:
-    stage.leading.gangs.report(GANG_KEY, HandedOver(plan_of(stage).name))
+    """A pass: filter is called for each member."""
+    for each in MEMBERS:
+        assert stage.filter(each, "n0", "n1") == [plan_of(stage).members[each.metadata.uid].node]
     await stage.settle()
+    assert plan_of(stage).handed_over is not None
 
 
 MEMBERS = (member("m0"), member("m1"))
@@ -146,7 +141,7 @@ async def test_a_plan_that_is_handed_over_stands() -> None:
         await stage.settle()
         assert plan_of(stage).name == plan.name
         assert plan_of(stage).given_up, "it makes no more offers"
-        stage.leading.gangs.report(GANG_KEY, PassBegan(plan.name))
+        assert stage.filter(MEMBERS[0], "n0", "n1") == [], "the next pass"
         await stage.settle()
         assert stage.leading.gangs.life_of(GANG_KEY).plan is None
 
@@ -190,12 +185,10 @@ async def test_a_restarted_process_goes_on() -> None:
     async with steering(*MEMBERS) as stage:
         await hand_over(stage)
         again = stage.restart()
-        steer(again)
         again.add(node("n0"), node("n1"), group(), *MEMBERS, marked(victim(0)), victim(1))
         await again.settle()
         assert again.phases() == ["Evicting"]
         once_more = again.restart()
-        steer(once_more)
         once_more.add(node("n0"), node("n1"), group(), *MEMBERS, marked(victim(1)))
         await once_more.settle()
         assert (once_more.phases(), plan_of(once_more).is_open) == (["Evicting"], True)

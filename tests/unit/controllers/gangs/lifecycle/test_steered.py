@@ -193,10 +193,19 @@ def test_a_restarted_process_takes_it_for_handed_over() -> None:
     plan = replace(steered().plan, opened=None, nominated=False, deadline=300.0)
     gang = Gang()
     gang(Resumed(plan))
-    assert gang.ending(changed="n0 is gone") == ""
-    assert gang.ending(changed="n0 is gone", after=119.0) == ""
-    gang.looks(after=1.0)
-    assert gang.ending(changed="n0 is gone") == "Changed"
+    lost = {"changed": "n0 is gone", "has_nominations": False}
+    assert gang.ending(**lost) == ""
+    assert gang.ending(after=119.0, **lost) == ""
+    gang.looks(after=1.0, has_nominations=False)
+    assert gang.ending(**lost) == "Changed"
+
+
+def test_a_restarted_process_offers_it_at_once_if_all_have_their_nominations() -> None:
+    plan = replace(steered().plan, opened=None, nominated=False, rehearsed=False, deadline=300.0)
+    gang = Gang()
+    gang(Resumed(plan))
+    assert gang.looks() == []
+    assert is_open(gang)
 
 
 def test_lost_quota_waits_for_the_end_of_the_pass() -> None:

@@ -53,7 +53,8 @@ def set_plan(stage: Stage, plan: ActivePlan | None) -> None:
 def evicts_by(stage: Stage, by: Evictor) -> None:
     """The search says it for gangs of kube-scheduler's own kind."""
     plan = plan_of(stage)
-    set_plan(stage, replace(plan, spec=msgspec.structs.replace(plan.spec, evicted_by=by)))
+    opened = stage.clock if by == "Scheduler" else None
+    set_plan(stage, replace(plan, spec=msgspec.structs.replace(plan.spec, evicted_by=by), opened=opened))
     stored = stage.api.plans[plan.name]
     stored["spec"]["evictedBy"] = by
 
@@ -76,6 +77,8 @@ async def restarted(stage: Stage) -> Stage:
     again.add(*(node(name) for name in NAMES), gang(minimum=2))
     again.add(*(member(f"m{number}") for number in range(3)), *map(in_the_way, range(3)))
     await again.settle(0)
+    if (plan := again.leading.gangs.life_of(GANG_KEY).plan) is not None:
+        set_plan(again, replace(plan, opened=again.clock))
     return again
 
 
@@ -105,7 +108,7 @@ async def test_planned_members_get_their_nodes_before_anybody_is_evicted(
 
 async def test_a_plan_that_is_not_stored_makes_no_offers() -> None:
     async with planned() as stage:
-        set_plan(stage, replace(plan_of(stage), stored=False))
+        set_plan(stage, replace(plan_of(stage), stored=False, opened=None))
         assert stage.filter(member("m0"), *NAMES) == []
 
 
