@@ -21,6 +21,8 @@ from tests.kit.examples import examples
 STORIES = int(os.environ.get("REPRIEVE_PASSES", examples(1000)))
 MEMBERS = ("m0", "m1", "m2", "m3")
 SELDOM = st.sampled_from([False] * 5 + [True])
+BETWEEN = st.sampled_from([(), (), (), ("replaced",), ("restarted",), ("replaced", "restarted")])
+"""What happens before the next call."""
 OFTEN = st.sampled_from([True] * 4 + [False])
 
 
@@ -94,6 +96,7 @@ class Passes(RuleBasedStateMachine):
         lost=SELDOM,
         refused=SELDOM,
         unlucky=SELDOM,
+        then=BETWEEN,
     )
     def member_has_its_turn(
         self,
@@ -104,6 +107,7 @@ class Passes(RuleBasedStateMachine):
         lost: bool,
         refused: bool,
         unlucky: bool,
+        then: tuple[str, ...],
     ) -> None:
         """`order`: of the attempt that begins, if none goes on. `presented`: a node passes in-tree.
 
@@ -113,8 +117,12 @@ class Passes(RuleBasedStateMachine):
         if self.attempt is None:
             self._begin(order)
         self._turn(presented=presented, fits=fits, alone=alone, lost=lost, refused=refused, unlucky=unlucky)
+        if "replaced" in then:
+            self._is_to_end(order)
+        if "restarted" in then:
+            self._restarts(0, knows=True)
 
-    @rule(order=st.permutations(MEMBERS), calls=st.integers(1, 2 * len(MEMBERS)))
+    @rule(order=st.permutations(MEMBERS), calls=st.integers(1, len(MEMBERS)))
     def several_members_have_their_turns(self, order: list[str], calls: int) -> None:
         """The usual case: no node passes in the real pass, and all do in the simulated one."""
         if self.attempt is None:
@@ -272,13 +280,18 @@ class Passes(RuleBasedStateMachine):
     @precondition(lambda self: self.plan)
     @rule(chosen=st.permutations(MEMBERS), replaced=OFTEN)
     def plan_is_to_end(self, chosen: list[str], replaced: bool) -> None:
-        """It has expired, is contradicted, or is overrun. If it is handed over, it ends after the pass."""
-        assert self.plan is not None
-        if self.plan.handed_over:
+        self._is_to_end(chosen if replaced else None)
+
+    def _is_to_end(self, chosen: list[str] | None) -> None:
+        """The plan has expired, is contradicted, or is overrun. If it is handed over, it ends after the pass.
+
+        `chosen`: whom the next plan is for, if that takes its place at once.
+        """
+        if self.plan is not None and self.plan.handed_over:
             self.plan.given_up = True
             return
         self._end()
-        if replaced:
+        if chosen is not None:
             self._store(chosen)
 
     def _end(self) -> None:
@@ -310,8 +323,10 @@ class Passes(RuleBasedStateMachine):
 
         `knows`: the time that has passed proves which plans cannot have made offers in this pass.
         """
-        if not really:
-            return
+        if really:
+            self._restarts(calls, knows=knows)
+
+    def _restarts(self, calls: int, *, knows: bool) -> None:
         self.is_down, plan = calls, self.plan
         if plan is None:
             self.state = resumed(None, others=self.plans > 0 and (self.ended_in == self.number or not knows))
