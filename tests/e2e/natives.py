@@ -211,7 +211,7 @@ class Natives:
         return wait_for(look, what=lambda: f"not {text!r}: {self.object(group)}\n{self.sandbox.report()}")
 
     def wait_calls(self, count: int) -> list[Call]:
-        """Until filter was called `count` times for members; returns these calls."""
+        """Until filter was called this often for members; returns these calls."""
         wait_for(lambda: len(self.calls) >= count, what=lambda: f"{self.calls}\n{self.sandbox.report()}")
         return self.calls[:count]
 

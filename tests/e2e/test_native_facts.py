@@ -9,7 +9,6 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
@@ -74,7 +73,7 @@ def places(calls: Sequence[Call]) -> dict[str, str]:
 
 
 def backoff(turned_down: int, members: int) -> float:
-    """The seconds that a group waits at least after it was turned down `turned_down` times in a row."""
+    """The minimum seconds that a group waits after it was turned down this often in a row."""
     return min(2.0 ** (turned_down - 1), LONGEST_BACKOFF * math.sqrt(members))
 
 
@@ -118,7 +117,7 @@ def fits_nowhere(natives: Natives, pod: str) -> str:
     return message if message.startswith("0/") else ""
 
 
-def test_the_condition_says_what_came_of_an_attempt_and_events_name_the_group(natives: Natives) -> None:
+def test_the_condition_says_the_result_of_an_attempt_and_events_name_the_group(natives: Natives) -> None:
     nodes = natives.sandbox.nodes(2, cpu="1")
     victims = [
         *natives.sandbox.filler("low-0", nodes[0], 1, finalizers=[LINGERS]),
@@ -368,7 +367,7 @@ def test_a_gate_on_one_member_keeps_its_group_from_being_tried(natives: Natives)
 def test_a_group_whose_members_differ_is_never_tried(natives: Natives) -> None:
     natives.sandbox.nodes(9, cpu="1")
     never = natives.sandbox.priority(HIGH, policy="Never")
-    others: dict[str, dict[str, Any]] = {
+    others: dict[str, dict[str, object]] = {
         "priority": {"priority": HIGH + 1},
         "policy": {"priority": None, "priority_class": never},
         "scheduler": {"schedulerName": OTHER_SCHEDULER},
