@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -367,7 +368,7 @@ def test_a_gate_on_one_member_keeps_its_group_from_being_tried(natives: Natives)
 def test_a_group_whose_members_differ_is_never_tried(natives: Natives) -> None:
     natives.sandbox.nodes(9, cpu="1")
     never = natives.sandbox.priority(HIGH, policy="Never")
-    others: dict[str, dict[str, object]] = {
+    others: dict[str, dict[str, Any]] = {
         "priority": {"priority": HIGH + 1},
         "policy": {"priority": None, "priority_class": never},
         "scheduler": {"schedulerName": OTHER_SCHEDULER},
