@@ -169,8 +169,7 @@ def reprieve_with(
     yield start
     plane.reprieve.kill()
     for sandbox in made:
-        sandbox.remove()
-        sandbox.wait_removed()
+        sandbox.clear()
 
 
 @pytest.fixture

@@ -66,8 +66,7 @@ def sandboxes(pair: ControlPlane, sandboxes: SandboxFactory) -> Iterator[Sandbox
         pair.networks[name].disturb("Pass")
         pair.processes[name].stop()
     for sandbox in made:
-        sandbox.remove()
-        sandbox.wait_removed()
+        sandbox.clear()
 
 
 @pytest.fixture

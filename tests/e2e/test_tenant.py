@@ -236,8 +236,7 @@ def foreign(plane_without_reprieve: ControlPlane, numbers: Iterator[int]) -> Ite
     """A second namespace on the plane of `reprieve_with`."""
     made = Sandbox(plane_without_reprieve.client, f"foreign-{next(numbers)}", plane_without_reprieve)
     yield made
-    made.remove()
-    made.wait_removed()
+    made.clear()
 
 
 FORGED = {
