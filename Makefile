@@ -12,7 +12,7 @@ KERNELS := $(wildcard native/*.pxd native/*/*.pyx native/*/*.pxd schema/*.pyx)
 # The tests start Python more than a hundred times, so what is imported is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build demo test lint test-unit test-e2e matrix bench test-multicluster bench-quality fuzz fidelity alerts stress load crds docs lock binaries clean
+.PHONY: help build demo test lint types style modules test-unit test-e2e matrix bench test-multicluster bench-quality fuzz fidelity alerts stress load crds docs lock binaries clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,9 +25,9 @@ $(VENV)/.installed: requirements/dev.txt
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed pyproject.toml $(KERNELS)
-	@echo "compiling the kernels"
+	@echo "installing the kernels, compiled"
 	@rm -f $(COMPILED)  # a changed .pxd changes the layout that the others were compiled for
-	PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	PYTHONWARNINGS=ignore $(BIN)/python -m hack.kernels
 	@touch $@
 
 build: $(VENV)/.built ## Make .venv with the command .venv/bin/reprieve, the kernels compiled
@@ -39,12 +39,20 @@ binaries: build ## Build etcd, kube-apiserver, kube-scheduler, kube-controller-m
 	@$(BIN)/python -m hack.controlplane.binaries $(VERSIONS)
 
 lint: build ## Formatting, types, Cython, the direction of imports, and checks of our own
+	@$(MAKE) --no-print-directory --jobs=2 types style
+
+types: # mypy takes as long as all other checks together
+	$(BIN)/python -m hack.typecheck
+
+style:
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint native schema
-	$(BIN)/mypy
 	PYTHONPATH=. $(BIN)/lint-imports
 	$(BIN)/python -m hack.lint
+
+modules: # pytest compiles each module of tests once. Otherwise each of its processes does. What is wrong is said later.
+	@$(BIN)/pytest --collect-only --quiet >/dev/null || true
 
 # Each process takes the next file, in the order of collection: tests of one file share what they start. Files that share
 # a control plane are taken together (tests/e2e/order.py).
@@ -61,7 +69,8 @@ test-e2e: build ## The tests on a control plane of their own, or on the cluster 
 matrix: build ## The tests marked `matrix` on each version of Kubernetes and set of feature gates (VERSIONS="1.35 1.36": only on these)
 	@$(BIN)/python -m hack.matrix $(addprefix --option=,$(PARALLEL)) $(VERSIONS)
 
-test: lint binaries ## All checks and all tests
+test: build binaries ## All checks and all tests
+	@$(MAKE) --no-print-directory --jobs=2 types style modules
 	$(BIN)/pytest $(PARALLEL)
 
 MULTICLUSTER_HISTORIES ?= 200
