@@ -12,7 +12,7 @@ KERNELS := $(wildcard native/*.pxd native/*/*.pyx native/*/*.pxd schema/*.pyx)
 # The tests start Python more than a hundred times, so what is imported is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build demo test lint types style modules test-unit test-e2e matrix bench test-multicluster bench-quality fuzz fidelity alerts stress load crds docs lock binaries clean
+.PHONY: help build demo test lint types style modules test-unit property test-e2e matrix bench test-multicluster bench-quality fuzz fidelity alerts stress load crds docs lock binaries clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,9 +62,14 @@ PARALLEL = --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder
 test-unit: build ## Everything that needs no control plane
 	$(BIN)/pytest $(PARALLEL) -m "not e2e"
 
+EXAMPLES ?= 1
+
+property: build ## The property tests with all of their random examples (EXAMPLES=1)
+	REPRIEVE_EXAMPLES=$(EXAMPLES) $(BIN)/pytest $(PARALLEL) tests/property tests/fuzz
+
 # Only a KUBECONFIG that was given to make: one that is in the environment may be anybody's production.
-test-e2e: build ## The tests on a control plane of their own, or on the cluster of KUBECONFIG=...
-	$(if $(filter command,$(firstword $(origin KUBECONFIG))),REPRIEVE_E2E_KUBECONFIG="$(abspath $(KUBECONFIG))") $(BIN)/pytest $(PARALLEL) -m e2e
+test-e2e: build ## All tests on a control plane of their own, or on the cluster of KUBECONFIG=... (`make test` leaves the longest ones out)
+	$(if $(filter command,$(firstword $(origin KUBECONFIG))),REPRIEVE_E2E_KUBECONFIG="$(abspath $(KUBECONFIG))") REPRIEVE_ALL_SCENARIOS=1 $(BIN)/pytest $(PARALLEL) -m e2e
 
 matrix: build ## The tests marked `matrix` on each version of Kubernetes and set of feature gates (VERSIONS="1.35 1.36": only on these)
 	@$(BIN)/python -m hack.matrix $(addprefix --option=,$(PARALLEL)) $(VERSIONS)
@@ -79,7 +84,7 @@ MULTICLUSTER_MUTATIONS ?= 1
 
 # Two processes, each with a trio of control planes: the tests mostly wait.
 test-multicluster: build binaries ## A manager and two workers: random histories with faults, and a manager that dies between all of its writes; then histories of code that is broken on purpose (MULTICLUSTER_HISTORIES=200, MULTICLUSTER_SEED=0, MULTICLUSTER_MUTATIONS=1)
-	REPRIEVE_HISTORIES=$(MULTICLUSTER_HISTORIES) REPRIEVE_SEED=$(MULTICLUSTER_SEED) REPRIEVE_ALL_MULTICLUSTER=1 $(BIN)/pytest --numprocesses 2 tests/multicluster
+	REPRIEVE_HISTORIES=$(MULTICLUSTER_HISTORIES) REPRIEVE_SEED=$(MULTICLUSTER_SEED) REPRIEVE_ALL_SCENARIOS=1 $(BIN)/pytest --numprocesses 2 tests/multicluster
 	@$(if $(filter-out 0,$(MULTICLUSTER_MUTATIONS)),$(BIN)/python -m tests.multicluster.mutations --seed $(MULTICLUSTER_SEED))
 
 FUZZ_SECONDS ?= 600

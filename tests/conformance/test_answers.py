@@ -20,7 +20,9 @@ CASES: list[dict[str, Any]] = [
     json.loads(line) for line in gzip.decompress((FOLDER / "cases.jsonl.gz").read_bytes()).splitlines()
 ]
 OWN: list[dict[str, Any]] = [
-    case for path in sorted((FOLDER / "own").glob("*.yaml")) for case in yaml.safe_load(path.read_text())
+    case
+    for path in sorted((FOLDER / "own").glob("*.yaml"))
+    for case in yaml.load(path.read_text(), yaml.CSafeLoader)
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -135,6 +136,7 @@ LAST: Final = HERE / "test_audit.py"
 _GROUPS: Final = {HERE / f"test_{name}.py": group for group, names in SHARING.items() for name in names}
 
 
+@cache
 def is_live(file: Path) -> bool:
     """Whether its tests are scenarios on control planes."""
     return HERE in file.parents or SEVERAL in file.parents
