@@ -19,24 +19,32 @@ from tests.e2e.support import (
     wait_for,
 )
 from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.often import SELDOM
 
-PLACES = [
-    "plan.committed",
-    "plan.confirmed",
-    "plan.evicting",
-    "evict.before_first",
-    "evict.between",
-    "plan.ready",
-]
+BEFORE = ("plan.committed", "plan.confirmed", "plan.evicting", "evict.before_first")
+PLACES = {
+    "before": BEFORE,
+    "between": ("evict.between",),
+    "after": ("plan.ready",),
+    **{each: pytest.param((each,), marks=SELDOM) for each in BEFORE},
+}
+"""Once somebody has gone, the scheduler may bind a member while no process runs. So no process dies after that but the
+first one."""
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_killed_at_any_place_the_next_process_goes_on(reprieve_with: ReprieveFactory, place: str) -> None:
-    """After the restart every victim is evicted once, and the gang is bound."""
-    plane, sandbox = reprieve_with(f"{place}=kill")
+@pytest.mark.parametrize("places", PLACES.values(), ids=PLACES)
+def test_killed_at_any_place_the_next_process_goes_on(
+    reprieve_with: ReprieveFactory, places: tuple[str, ...]
+) -> None:
+    """One plan, and a process for each place. In the end every victim is evicted once, and the gang is bound."""
+    plane, sandbox = reprieve_with(f"{places[0]}=kill")
     sandbox.full_nodes(3)
     members = sandbox.gang("hero", 3, priority=100)
     written = killed(plane, sandbox)
+    for place in places[1:]:
+        plane.reprieve.environment = {"REPRIEVE_FAILPOINTS": f"{place}=kill"}
+        plane.start_reprieve(wait=False)
+        assert killed(plane, sandbox) == written, place
     go_on(plane)
     sandbox.wait_bound(*members)
     assert sandbox.history.evictions() == {"low-0-0": 1, "low-1-0": 1, "low-2-0": 1}
@@ -154,6 +162,10 @@ def test_a_late_mirror_and_a_late_planner(reprieve_with: ReprieveFactory, delay:
     assert sandbox.history.evictions() == {"low-0-0": 1, "low-1-0": 1}
 
 
+ALONE_SECONDS = 5.0
+"""The scheduler has tried the pod, and tries it again every few seconds."""
+
+
 @pytest.mark.parametrize("how", ["stopped", "hanging"])
 def test_without_us_ordinary_pods_are_scheduled_and_nobody_is_evicted(
     reprieve_with: ReprieveFactory, how: str
@@ -176,7 +188,7 @@ def test_without_us_ordinary_pods_are_scheduled_and_nobody_is_evicted(
         ),
         what="urgent was not tried",
     )
-    sandbox.watch_quietly(10, "urgent")
+    sandbox.watch_quietly(ALONE_SECONDS, "urgent")
     if how == "hanging":
         plane.reprieve.resume()
     else:
@@ -226,7 +238,7 @@ def bind(sandbox: Sandbox, pod: str, node: str) -> None:
     sandbox.client.request("POST", f"/api/v1/namespaces/{sandbox.namespace}/pods/{pod}/binding", binding)
 
 
-REFUSED_SECONDS = 15.0
+REFUSED_SECONDS = 8.0
 """How long bindings are refused once the first plan has ended: the refused nodes are tried again twice."""
 
 
@@ -234,7 +246,7 @@ def test_a_gang_whose_bindings_are_refused_evicts_twice_at_most(
     planes: PlaneFactory, sandboxes: SandboxFactory
 ) -> None:
     """Bindings are refused: at most two plans evict in vain, and the gang is bound once bindings are allowed."""
-    planning = {"exclusionSeconds": 5, "backoffMaxSeconds": 2}
+    planning = {"exclusionSeconds": 3, "backoffMaxSeconds": 1}
     sandbox = sandboxes(planes(reprieve=True, reprieve_settings={"planning": planning}))
     sandbox.full_nodes(3)
     forbid_bindings(sandbox)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Final, NamedTuple
 
@@ -13,8 +13,8 @@ import pytest
 
 from hack.controlplane.client import ApiError, Client, Json, path_of
 from hack.controlplane.components import REPRIEVE_USER
-from hack.controlplane.plane import ControlPlane
-from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, condition, wait_for
+from hack.controlplane.plane import ControlPlane, Options
+from tests.e2e.support import Sandbox, SandboxFactory, condition, wait_for
 
 LEASE: Final = {"leaseDurationSeconds": 12, "renewDeadlineSeconds": 9, "retryPeriodSeconds": 1}
 SECONDS: Final = 2
@@ -34,16 +34,30 @@ class Mark(NamedTuple):
     """The pod's resourceVersion."""
 
 
+@pytest.fixture(scope="module")
+def pair(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
+    """A plane for two processes. None runs."""
+    settings = {"leaderElection": LEASE}
+    return start_plane(Options(reprieve=True, replicas=2, start_reprieve=False, reprieve_settings=settings))
+
+
 @pytest.fixture
-def plane(planes: PlaneFactory) -> ControlPlane:
-    """For two processes. None runs."""
-    return planes(
-        reprieve=True,
-        replicas=2,
-        start_reprieve=False,
-        reprieve_settings={"leaderElection": LEASE},
-        reprieve_environment={"REPRIEVE_FAILPOINTS": f"evict.marked={SECONDS}s"},
-    )
+def plane(pair: ControlPlane) -> ControlPlane:
+    """Both processes are slow between a mark and its delete."""
+    for process in pair.replicas:
+        process.environment = {"REPRIEVE_FAILPOINTS": f"evict.marked={SECONDS}s"}
+    return pair
+
+
+@pytest.fixture
+def sandbox(plane: ControlPlane, sandboxes: SandboxFactory) -> Iterator[Sandbox]:
+    """Afterwards no process runs, and nothing is left of it in the cluster."""
+    made = sandboxes(plane)
+    yield made
+    plane.networks["reprieve"].disturb("Pass")
+    for process in plane.replicas:
+        process.stop()
+    made.clear()
 
 
 def marks(sandbox: Sandbox) -> dict[str, Mark]:
@@ -104,11 +118,8 @@ def arrives_late(plane: ControlPlane, sandbox: Sandbox, victim: str, mark: Mark)
     plane.processes["reprieve"].resume()
 
 
-def test_a_late_delete_of_a_plan_that_has_ended_is_refused(
-    plane: ControlPlane, sandboxes: SandboxFactory
-) -> None:
+def test_a_late_delete_of_a_plan_that_has_ended_is_refused(plane: ControlPlane, sandbox: Sandbox) -> None:
     """The gang is deleted. The second process withdraws the mark that it has never written itself."""
-    sandbox = sandboxes(plane)
     victim, mark = stopped_between_mark_and_delete(plane, sandbox)
     sandbox.delete_group("hero")
     plane.start_reprieve("reprieve-2", wait=False)
@@ -119,11 +130,8 @@ def test_a_late_delete_of_a_plan_that_has_ended_is_refused(
     assert not marks(sandbox)
 
 
-def test_a_late_delete_of_a_plan_that_goes_on_is_refused(
-    plane: ControlPlane, sandboxes: SandboxFactory
-) -> None:
+def test_a_late_delete_of_a_plan_that_goes_on_is_refused(plane: ControlPlane, sandbox: Sandbox) -> None:
     """The second process marks the victim anew, and every victim goes once."""
-    sandbox = sandboxes(plane)
     victim, mark = stopped_between_mark_and_delete(plane, sandbox)
     plane.processes["reprieve-2"].environment = {}
     plane.start_reprieve("reprieve-2")

@@ -22,9 +22,10 @@ from hack.fidelity.world import Step, World
 from hack.fidelity.worlds import random_world
 from tests.e2e.stub_extender import answering
 from tests.e2e.support import PlaneFactory, condition, wait_for
+from tests.kit.often import ALL
 
 FAMILIES = ("node affinity", "host ports", "host name anti-affinity", "anti-affinity", "affinity", "spread")
-WORLDS = 4
+WORLDS = 4 if ALL else 2
 """Of each family. The members of a world are judged one by one."""
 OTHERS = [name for name in NAMESPACES if name != "default"]
 KWOK = {"kwok.x-k8s.io/node": "fake"}

@@ -11,6 +11,7 @@ import pytest
 from hack.controlplane.plane import ControlPlane, Options
 from tests.e2e.stream import Stream
 from tests.e2e.support import Sandbox, SandboxFactory, wait_for
+from tests.kit.often import SELDOM
 
 VICTIMS: Final = 20
 SOME: Final = 5
@@ -81,6 +82,7 @@ def roll(plane: ControlPlane, old: str, new: str) -> None:
     plane.processes[old].stop(60)
 
 
+@SELDOM
 def test_replicas_are_replaced_one_by_one(plane: ControlPlane, sandboxes: SandboxFactory) -> None:
     """The leader goes first, and then the other one. No promised room is taken meanwhile."""
     load = Load(sandboxes, plane)

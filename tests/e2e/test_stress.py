@@ -1,5 +1,5 @@
-"""Two planes for half a minute: random load on one, a scheduler that is stopped on the other. Before them, two short
-random histories with faults. `make stress` takes longer."""
+"""Two planes for a quarter of a minute: random load on one, a scheduler that is stopped on the other. Before them, a
+short random history with faults. `make stress` takes longer."""
 
 from __future__ import annotations
 
@@ -22,10 +22,14 @@ from tests.e2e.stress.faults import ACTIONS_WITH_FAULTS
 from tests.e2e.stress.owners import ACTIONS_OF_OWNERS
 from tests.e2e.stress.run import OPTIONS, REPLICATED, SHORT_REST, stress, take_step
 from tests.e2e.support import PlaneFactory, Sandbox, condition, wait_for
+from tests.kit.often import SELDOM
 
 HISTORY_SECONDS = 12.0
-SEEDS = (4, 16)
-QUIET_SECONDS = 30.0
+LOAD_SECONDS = 15.0
+SEEDS = (42, pytest.param(4, marks=SELDOM), pytest.param(16, marks=SELDOM))
+"""The first 26 steps of 42 have nearly all faults: somebody leaves or is cut off, the Lease is edited, the API server
+restarts, and a network is slow."""
+QUIET_SECONDS = 15.0
 """How long nobody may be evicted without the scheduler's word."""
 REQUIRE = {"confirmation": "Require", "confirmationSeconds": 1, "backoffMaxSeconds": 5}
 """Many plans are made, asked for and given up meanwhile."""
@@ -78,7 +82,7 @@ def test_the_seed_decides_what_is_done() -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_random_history_with_faults(planes: PlaneFactory, seed: int) -> None:
-    """Two processes are killed, stopped and cut off, and their Lease is edited. One seed restarts the API server.
+    """Two processes are killed, stopped and cut off, and their Lease is edited. The API server restarts.
     A seed does not decide how many steps there are, and when: a fault that is found need not show again.
     """
     plane = planes(**REPLICATED)
@@ -88,15 +92,16 @@ def test_a_random_history_with_faults(planes: PlaneFactory, seed: int) -> None:
 
 
 @pytest.mark.usefixtures("stopped")
-def test_half_a_minute_of_random_load(planes: PlaneFactory) -> None:
+def test_a_quarter_of_a_minute_of_random_load(planes: PlaneFactory) -> None:
     """Gangs that are so by their owners among them."""
-    result = stress(planes(**OPTIONS), seed=1, seconds=30, actions=ACTIONS_OF_OWNERS)
+    plane = planes(**OPTIONS)
+    result = stress(plane, 1, LOAD_SECONDS, actions=ACTIONS_OF_OWNERS, rest_seconds=SHORT_REST)
     print(result)
     assert result.violations == [], str(result)
     assert result.deletions > 0, "a run in which nobody is evicted proves nothing"
 
 
-def test_while_the_scheduler_is_stopped_nobody_is_evicted_for_half_a_minute(stopped: Stopped) -> None:
+def test_while_the_scheduler_is_stopped_nobody_is_evicted_for_a_quarter_of_a_minute(stopped: Stopped) -> None:
     """Under `confirmation: Require`. Both gangs are bound once the scheduler goes on."""
     sandbox = stopped.sandbox
     left = stopped.since + QUIET_SECONDS - time.monotonic()

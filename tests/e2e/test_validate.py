@@ -12,6 +12,7 @@ from hack.controlplane.plane import ControlPlane
 from schema import DECODE_ERROR
 from schema.verdict import Verdict
 from tests.e2e.webhook_requests import Answer, Sender
+from tests.kit.often import ALL
 from tests.kit.webhooks.cases import Case
 from tests.kit.webhooks.edges import edge
 from tests.kit.webhooks.mutations import mutated, seeds
@@ -19,7 +20,7 @@ from webhooks.facts import KnownFacts
 from webhooks.registrations import CHECKED_STATUS
 
 SEEDS = seeds()
-REQUESTS = 600
+REQUESTS = 600 if ALL else 200
 CONTEXT = Context(facts=KnownFacts())
 """The plane has no PriorityClass but those that API servers make."""
 

@@ -16,7 +16,7 @@ from hack.controlplane.client import Json
 from hack.controlplane.fleet import ACCOUNT, CHECK, make_account
 from hack.controlplane.processes import wait_until
 from tests.kit.clock import PATIENCE_SECONDS
-from tests.multicluster.often import SELDOM
+from tests.kit.often import SELDOM
 from tests.multicluster.trio import WORKERS, Trio
 
 LEASE = "multikueue-multikueue"
@@ -90,6 +90,7 @@ def test_the_manager_connects_and_tries_gates(trio: Trio) -> None:
     assert says(trio, CHECK, "Active", of="AdmissionCheck")["status"] == "True"
 
 
+@SELDOM
 def test_a_rotated_token_is_used_without_a_restart(trio: Trio) -> None:
     """The old one is not valid any longer: its account was made anew. No other cluster loses a watch."""
     connected(trio)
@@ -120,6 +121,7 @@ def test_a_secret_that_is_unsafe_is_refused_and_a_good_one_is_used_at_once(trio:
     says(trio, CHECK, "Active", of="AdmissionCheck")
 
 
+@SELDOM
 def test_a_cluster_that_is_silent_is_inactive_and_comes_back(trio: Trio) -> None:
     connected(trio)
     trio.proxy("alpha").disturb("BlackHole")

@@ -9,8 +9,8 @@ from typing import Final
 
 from hack.controlplane.client import Json
 from tests.e2e.support import REPRIEVE, wait_for
+from tests.kit.often import SELDOM
 from tests.multicluster.box import Box, Boxes
-from tests.multicluster.often import SELDOM
 from tests.multicluster.trio import WORKERS, Trio
 
 LONG_AGO: Final = 1000.0

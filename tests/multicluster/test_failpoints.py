@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -12,8 +12,8 @@ from tests.e2e.support import POLL_SECONDS, REPRIEVE, wait_for
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.multicluster.history import MANAGER
 from tests.kit.multicluster.rules import RULES
+from tests.kit.often import ALL, SELDOM
 from tests.multicluster.box import Box, Boxes
-from tests.multicluster.often import ALL, SELDOM
 from tests.multicluster.recorder import Recorder
 from tests.multicluster.trio import WORKERS, Trio
 
@@ -28,6 +28,10 @@ FEW: Final = [
     "multikueue.before_mirror",
 ]
 """Those that run in `make test`."""
+PATIENT: Final[dict[str, Any]] = {
+    "singleClusterPreemptionTimeoutSeconds": 300,
+    "workerLostTimeoutSeconds": 60,
+}
 DEATHS: Final = {"quota.before_write": 8, "quota.after_write": 8}
 """How often the manager dies at a place; once, if it is not here."""
 
@@ -89,10 +93,8 @@ def test_the_manager_dies_and_the_end_is_the_same(
 ) -> None:
     """SIGKILL at nomination, copy, dry run, choice, deletion, Job, Ready, DispatchPlan, gate, mirror and finish. The
     turn has the default time, so a second one would mean that its time has begun anew."""
-    trio.restart_manager(singleClusterPreemptionTimeoutSeconds=300, workerLostTimeoutSeconds=60)
     box = boxes("dies", alpha=3, beta=3)
-    trio.stop(MANAGER)
-    trio.start(MANAGER, failpoints=f"{place}=kill", wait=False)
+    trio.restart_manager(failpoints=f"{place}=kill", wait=False, **PATIENT)
     story = Story(box)
     deaths, deadline = 0, time.monotonic() + PATIENCE_SECONDS
     while not story.go_on():
@@ -118,7 +120,7 @@ def test_a_leader_is_paused_with_its_writes_on_their_way(
     trio: Trio, boxes: Boxes, recorder: Recorder, moment: str
 ) -> None:
     """Another one takes over. The former one wakes after 30 s, with its connections open."""
-    trio.restart_manager(singleClusterPreemptionTimeoutSeconds=300, workerLostTimeoutSeconds=60)
+    trio.restart_manager(**PATIENT)
     box = boxes("paused", alpha=3, beta=3)
     story = Story(box)
     moments: dict[str, Callable[[], object]] = {

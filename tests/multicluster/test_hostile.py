@@ -15,8 +15,8 @@ from hack.controlplane.client import ApiError, Json, path_of
 from tests.e2e.job_sandbox import BATCH
 from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.support import REPRIEVE, wait_for
+from tests.kit.often import SELDOM
 from tests.multicluster.box import Box, Boxes
-from tests.multicluster.often import SELDOM
 from tests.multicluster.trio import MANAGER, Trio
 
 ADMISSION: Final = "admissionregistration.k8s.io/v1"

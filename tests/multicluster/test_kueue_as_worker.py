@@ -16,11 +16,11 @@ from hack.controlplane.client import Client, Json, path_of
 from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.support import REPRIEVE, condition, wait_for
 from tests.kit.multicluster.rules import RULES
+from tests.kit.often import SELDOM
 from tests.multicluster import kueue_objects
 from tests.multicluster.box import Box, Boxes
 from tests.multicluster.copies import copies_made, copies_that_changed
 from tests.multicluster.kueue_worker import KueueWorker
-from tests.multicluster.often import SELDOM
 from tests.multicluster.recorder import Recorder
 from tests.multicluster.trio import GATES, MANAGER, WORKERS, Trio
 
@@ -121,7 +121,7 @@ def test_a_job_runs_in_a_cluster_and_ends(played: Callable[..., Played]) -> None
     assert len([each for each in added if each.key == f"{box.name}/{workload}"]) == len(WORKERS)
 
 
-@pytest.mark.parametrize("stale", [False, True], ids=["fresh", "stale"])
+@pytest.mark.parametrize("stale", [False, pytest.param(True, marks=SELDOM)], ids=["fresh", "stale"])
 def test_one_cluster_preempts_and_the_other_does_not(played: Callable[..., Played], stale: bool) -> None:
     """PendingEvaluation hides the closed gate (15547), and costs are unknown. Also where the scheduler applies older
     gates over the one that was opened."""

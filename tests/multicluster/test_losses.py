@@ -9,8 +9,8 @@ import pytest
 from hack.controlplane.client import Json
 from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.support import wait_for
+from tests.kit.often import SELDOM
 from tests.multicluster.box import Box, Boxes
-from tests.multicluster.often import SELDOM
 from tests.multicluster.trio import SETTINGS, Trio
 
 LOST: float = SETTINGS["workerLostTimeoutSeconds"]
@@ -66,6 +66,7 @@ def test_a_lost_worker_gives_its_workload_to_another_and_is_cleaned_on_its_retur
     assert box.until_admitted(workload) == other
 
 
+@SELDOM
 def test_an_eviction_there_retries(boxes: Boxes) -> None:
     """8302, 11062: the Workload here is evicted too, and offered again."""
     box = boxes("there")
@@ -136,7 +137,8 @@ def test_a_job_that_has_lost_its_copy_is_stopped_before_its_quota_goes_back(boxe
     wait_for(lambda: place.find_job("train") is None, what=box.story)
 
 
-@pytest.mark.parametrize("how", [pytest.param("Background", marks=SELDOM), "Orphan"])
+@SELDOM
+@pytest.mark.parametrize("how", ["Background", "Orphan"])
 def test_no_copy_stays_when_the_job_is_deleted(boxes: Boxes, trio: Trio, how: str) -> None:
     """15488, 5452: also while the worker is away, and with --cascade=orphan."""
     box = boxes("deleted")
@@ -165,6 +167,7 @@ def test_a_job_that_ends_there_ends_here_and_nothing_stays(boxes: Boxes) -> None
     wait_for(lambda: box.places[cluster].find_job("train") is None, what=box.story)
 
 
+@SELDOM
 def test_a_job_of_the_same_name_puts_its_cluster_out(boxes: Boxes) -> None:
     """12404, 11849: it is not touched, and the message says where and why."""
     box = boxes("taken")
@@ -191,6 +194,7 @@ def _pods(box: Box, cluster: str) -> list[Json]:
     return box.places[cluster].client.list("v1", "Pod", box.name)
 
 
+@SELDOM
 def test_a_cluster_that_leaves_the_config_loses_its_copies(boxes: Boxes, trio: Trio) -> None:
     """10122: what depends on the config follows at once."""
     box = boxes("config")

@@ -17,9 +17,9 @@ from tests.e2e.job_sandbox import BATCH
 from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.support import wait_for
 from tests.kit.multicluster.history import History
+from tests.kit.often import SELDOM
 from tests.multicluster.box import Box, Boxes, Place
 from tests.multicluster.copies import copies_made
-from tests.multicluster.often import SELDOM
 from tests.multicluster.recorder import Recorder
 from tests.multicluster.trio import WORKERS, Trio
 

@@ -6,9 +6,9 @@ import time
 from typing import Final
 
 from tests.e2e.quota_sandbox import KUEUE
+from tests.kit.often import SELDOM
 from tests.multicluster.box import Boxes
 from tests.multicluster.copies import copies_made, copies_that_changed
-from tests.multicluster.often import SELDOM
 from tests.multicluster.recorder import Recorder
 from tests.multicluster.trio import WORKERS, Trio
 

@@ -12,8 +12,8 @@ from hack.controlplane.fleet import CHECK
 from tests.e2e.job_sandbox import BATCH
 from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.support import wait_for
+from tests.kit.often import SELDOM
 from tests.multicluster.box import Box, Boxes
-from tests.multicluster.often import SELDOM
 from tests.multicluster.trio import Trio
 
 AWAY: Final = "alpha"

@@ -11,9 +11,9 @@ from aiohttp import web
 
 from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.support import REPRIEVE, wait_for
+from tests.kit.often import SELDOM
 from tests.multicluster.box import Box, Boxes
 from tests.multicluster.liar import STOLEN, Answer, liar_before, poured
-from tests.multicluster.often import SELDOM
 from tests.multicluster.trio import MANAGER, Trio
 
 

@@ -13,8 +13,8 @@ from hack.controlplane.access import access_of
 from hack.controlplane.client import Client
 from tests.e2e.quota_sandbox import KUEUE
 from tests.e2e.support import may
+from tests.kit.often import SELDOM
 from tests.multicluster.box import Boxes
-from tests.multicluster.often import SELDOM
 from tests.multicluster.trio import CLUSTERS, WORKERS, Trio
 
 

@@ -7,6 +7,7 @@ import time
 from api.times import parse_rfc3339
 from hack.controlplane.client import Json
 from tests.e2e.support import REPRIEVE, wait_for
+from tests.kit.often import SELDOM
 from tests.multicluster.box import Box, Boxes
 from tests.multicluster.trio import WORKERS, Trio
 
@@ -71,6 +72,7 @@ def test_the_next_gate_opens_when_the_turn_is_over_and_the_first_is_closed(boxes
     box.until_no_copy(workload, "alpha")
 
 
+@SELDOM
 def test_a_gate_stays_open_when_no_other_cluster_waits_for_a_turn(boxes: Boxes) -> None:
     """Also when the time of its turn is over."""
     box = boxes("alone", alpha=2, beta=2)
@@ -87,6 +89,7 @@ def test_a_gate_stays_open_when_no_other_cluster_waits_for_a_turn(boxes: Boxes) 
     assert box.until_admitted(workload) == "alpha"
 
 
+@SELDOM
 def test_a_turn_of_a_workload_that_is_gone_is_deleted_after_a_while(boxes: Boxes, trio: Trio) -> None:
     box = boxes("old")
     workload = {"name": "gone", "uid": "gone", "attempt": "2025-12-01T00:00:00Z", "priority": 0}

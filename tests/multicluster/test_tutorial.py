@@ -6,16 +6,16 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
 from tests.e2e.pages import ROOT, run, sessions
-from tests.multicluster.often import SELDOM
+from tests.kit.often import SELDOM
 from tests.multicluster.trio import MANAGER, WORKERS, Trio
 
 PAGE: Final = sessions((ROOT / "docs" / "tutorial-multikueue.md").read_text())
-USUAL: Final = {"nonPreemptingWindowSeconds": 5, "singleClusterPreemptionTimeoutSeconds": 300}
+USUAL: Final[dict[str, Any]] = {"nonPreemptingWindowSeconds": 5, "singleClusterPreemptionTimeoutSeconds": 300}
 """The tests of this folder have shorter times. On a slow machine a turn would be over."""
 
 

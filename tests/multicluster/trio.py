@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 import yaml
 
@@ -136,14 +136,17 @@ class Trio:
             if process.running:
                 process.resume()
 
-    def restart_manager(self, **settings: object) -> None:
-        """Start the manager anew with other settings of the section `multikueue`, such as `gcIntervalSeconds=60`."""
+    def restart_manager(self, *, failpoints: str = "", wait: bool = True, **settings: Any) -> None:
+        """Start the manager anew with other settings of the section `multikueue`, such as `gcIntervalSeconds=60`.
+
+        `failpoints` and `wait`: as for `start`.
+        """
         self._changed = bool(settings)
         for name in (MANAGER, f"{MANAGER}-2"):
             self.stop(name)
             file = self.fleet.manager.directory / f"{self.process(name).name}.yaml"
             file.write_text(yaml.safe_dump(yaml.safe_load(file.read_text()) | manager_settings(**settings)))
-        self.start(MANAGER)
+        self.start(MANAGER, failpoints=failpoints, wait=wait)
 
     # ---- around tests
 
