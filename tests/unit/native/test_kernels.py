@@ -8,16 +8,13 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
-from hashlib import sha256
 from html import unescape
 from importlib import metadata
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
-from hack.controlplane.binaries import cache_root
+from hack.kept import keep, kept
 from native.codes import PREEMPTS
 from native.nodes._victims import search
 from tests.kit.problems import assemble
@@ -30,35 +27,26 @@ SOURCES = {".pyx", ".pxd", ".pyi", ".py"}
 LINE = re.compile(r'<pre class="cython line score-(\d+)".*?<span class="">(\d+)</span>: ?(.*?)</pre>')
 
 
-def identity(root: Path) -> str:
-    """A hash of all that an annotation depends on: Cython itself, and what it reads."""
-    digest = sha256(f"{metadata.version('cython')} {sys.version_info[:2]}".encode())
-    for path in sorted(path for path in root.rglob("*") if path.suffix in SOURCES):
-        text = path.read_bytes()
-        digest.update(f"\0{path.relative_to(root)}\0{len(text)}\0".encode() + text)
-    return digest.hexdigest()[:16]
+def home(root: Path) -> Path:
+    """Where annotations are kept, by all that they depend on: Cython itself, and what it reads."""
+    paths = sorted(path for path in root.rglob("*") if path.suffix in SOURCES)
+    read = [part for path in paths for part in (str(path.relative_to(root)), path.read_bytes())]
+    return kept("annotations", [metadata.version("cython"), str(sys.version_info[:2]), *read])
 
 
 @pytest.fixture(scope="module")
 def listings(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with Cython's annotation of each kernel. It takes half a minute, so it is kept for these sources."""
-    home = cache_root().parent / "annotations"
-    kept = home / identity(NATIVE)
-    if kept.is_dir():
-        return kept
+    folder = home(NATIVE)
+    if folder.is_dir():
+        return folder
     scratch = tmp_path_factory.mktemp("annotations")
     shutil.copytree(NATIVE, scratch / "native", ignore=shutil.ignore_patterns("*.so", "*.c"))
     sources = [f"native/{kernel}.pyx" for kernel in KERNELS]
     command = [sys.executable, "-m", "cython", "-3", "--annotate", *sources]
     subprocess.run(command, cwd=scratch, check=True, capture_output=True)
-    home.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=home) as folder:
-        for kernel in KERNELS:
-            (Path(folder, "new", kernel).parent).mkdir(parents=True, exist_ok=True)
-            shutil.copy(scratch / "native" / f"{kernel}.html", Path(folder, "new", f"{kernel}.html"))
-        with suppress(OSError):  # another process was faster
-            Path(folder, "new").rename(kept)
-    return kept
+    keep(folder, scratch / "native", [scratch / "native" / f"{kernel}.html" for kernel in KERNELS])
+    return folder
 
 
 def annotated(kernel: str, listings: Path) -> list[tuple[int, str]]:
@@ -71,14 +59,14 @@ def annotated(kernel: str, listings: Path) -> list[tuple[int, str]]:
 def test_annotations_are_kept_only_for_the_same_sources(tmp_path: Path, name: str) -> None:
     for each in ("_a.pyx", "_a.pxd", "_a.pyi", "inner.py"):
         (tmp_path / each).write_text("x")
-    before = identity(tmp_path)
+    before = home(tmp_path)
     (tmp_path / "_a.c").write_text("made from it")
-    assert identity(tmp_path) == before
+    assert home(tmp_path) == before
     (tmp_path / name).write_text("y")
-    changed = identity(tmp_path)
+    changed = home(tmp_path)
     assert changed != before
     (tmp_path / name).rename(tmp_path / f"other{name}")
-    assert identity(tmp_path) not in {before, changed}
+    assert home(tmp_path) not in {before, changed}
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
