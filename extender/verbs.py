@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from api.core import Pod
@@ -10,6 +10,7 @@ from controllers.gangs.answering import (
     HOLD_MARK,
     RESERVED,
     ROOM_IS_RESERVED,
+    SPARED,
     UNKNOWN_VICTIM,
     VICTIM_LEAVES,
     AnyOf,
@@ -103,6 +104,13 @@ class Face(Protocol):
         that does not lead promises nothing: there every node is barred that has promised room.
         """
 
+    def spares(self, pod: Pod, names: Sequence[str]) -> list[str]:
+        """On which of these nodes the pod's scheduler would break a unit for it that it does not know.
+
+        That is so for members of its own kind of groups: preempt is never called for them. What such a pod may take on
+        the other nodes is offered to it from now on.
+        """
+
     def priority(self, pod: Pod) -> int:
         """The pod's priority; of a member that differs from its group, the lower one of both."""
 
@@ -169,7 +177,7 @@ class Verbs:
             return self._filter_ordinary(args)
         self._face.outside(args.pod)
         first = next(name for name in names if name not in verdict.nodes)
-        rejected = {first: OUTSIDE, **dict.fromkeys(self._barred(args.pod, inside), RESERVED)}
+        rejected = {first: OUTSIDE, **self._rejected(args.pod, inside)}
         return filter_only([name for name in inside if name not in rejected], rejected)
 
     def _filter_free(self, args: ExtenderArgs, verdict: FreeRoom) -> bytes:
@@ -179,16 +187,22 @@ class Verbs:
         return filter_none(names, NO_FREE_ROOM) if node is None else filter_only([node], {})
 
     def _filter_ordinary(self, args: ExtenderArgs) -> bytes:
-        if not self._face.promises_room:
+        if not self._face.promises_room and args.pod.spec.scheduling_group is None:
             return filter_all(args.node_names)
         names = names_decoder.decode(args.node_names) or []
-        rejected = dict.fromkeys(self._barred(args.pod, names), RESERVED)
+        rejected = self._rejected(args.pod, names)
         if not rejected:
             return filter_all(args.node_names)
         return filter_only([name for name in names if name not in rejected], rejected)
 
-    def _barred(self, pod: Pod, names: list[str]) -> list[str]:
-        return self._face.barred(pod, names) if self._face.promises_room else []
+    def _rejected(self, pod: Pod, names: list[str]) -> dict[str, str]:
+        """The nodes that an ordinary pod must not use, and why."""
+        barred = self._face.barred(pod, names) if self._face.promises_room else []
+        rejected = dict.fromkeys(barred, RESERVED)
+        if pod.spec.scheduling_group is not None:
+            others = [name for name in names if name not in rejected]
+            rejected.update(dict.fromkeys(self._face.spares(pod, others), SPARED))
+        return rejected
 
     def preempt(self, args: ExtenderPreemptionArgs) -> bytes:
         """Where the scheduler may evict what its dry run found; gangs' victims are never evicted by the scheduler."""

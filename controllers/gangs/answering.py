@@ -6,7 +6,7 @@ somebody outside of the room reach into it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -21,7 +21,8 @@ from controllers.gangs.lifecycle.observations import NotOffered, Observation, Of
 from controllers.gangs.metrics import PARKED
 from controllers.gangs.promised.account import pod_asks_with
 from controllers.gangs.promised.free_room import FreeRoom as Finder
-from controllers.gangs.scheduler.rejections import HOLD_MARK, RESERVED
+from controllers.gangs.promised.spared import native_group
+from controllers.gangs.scheduler.rejections import HOLD_MARK, RESERVED, SPARED
 from controllers.gangs.waking.parked import TurnedDown
 from nodes.groups.keys import is_foreign, is_native, is_owned, short_name
 
@@ -29,6 +30,7 @@ __all__ = [
     "HOLD_MARK",
     "RESERVED",
     "ROOM_IS_RESERVED",
+    "SPARED",
     "UNKNOWN_VICTIM",
     "VICTIM_LEAVES",
     "Answering",
@@ -115,6 +117,8 @@ class Answering:
         """Pods with a stored plan wait, and so do pods of groups, unless the group is known not to be a gang."""
         if self._promises.claims_for(pod.metadata.uid):
             return Hold(STARTING)
+        if native_group(pod) is not None and not self.follows:
+            return Hold(STARTING)  # it is not known where its scheduler would break a unit for it
         if key is None:
             return None
         if is_foreign(key[1]) and self._roster.minimum(key) is None:
@@ -234,7 +238,7 @@ class Answering:
     def attempted(self, pod: Pod) -> None:
         """What filter let the pod do in an earlier attempt counts no longer."""
         self._controller.asked_about(pod.metadata.uid)
-        self._promises.attempted(pod.metadata.uid)
+        self._promises.attempted(pod)
 
     def barred(self, pod: Pod, names: Iterable[str]) -> list[str]:
         """On which of these nodes the pod would take promised room. It may be on its way to the others from now on."""
@@ -249,6 +253,16 @@ class Answering:
         if barred and (waking := self._controller.waking) is not None:
             waking.keep_out(pod, priority, requests, barred)
         return barred
+
+    def spares(self, pod: Pod, names: Sequence[str]) -> list[str]:
+        """On which of these nodes a member of a native group would break a unit that its scheduler does not know."""
+        key = native_group(pod)
+        if key is None or not names:
+            return []
+        if not self.leads:
+            # What the leader has offered is not known here.
+            return self._promises.spared.all_units_on(key, pod, names)
+        return self._promises.spared.refused(key, pod, self._roster.asks_for(pod), names)
 
     # ---- preempt
 

@@ -63,7 +63,7 @@ class Known:
     def hearers(self) -> Mapping[str, Hear]:
         """Who hears of pods in every process, by name in `pod_events.ORDER`."""
         return {
-            "claims": self.promises.claims.pod_changed,
+            "claims": self.promises.pod_changed,
             "workload claims": self.promises.workloads.pod_changed,
             "waiting": self.waiters.waiting.pod_changed,
             "pending": self.waiters.pending.pod_changed,

@@ -40,6 +40,7 @@ __all__ = [
     "comes_from_elsewhere",
     "form_of",
     "implied",
+    "is_native",
     "may_ask",
     "object_name",
     "of_owner",
@@ -149,6 +150,11 @@ def victim_priority(group: PodGroup, lowest: int | None, classes: Mapping[str, P
 def may_ask(name: str, sources: Sources = PREEMPTING) -> bool:
     """Whether a group of this name may ask for room as one, if it is a gang. `sources`: those whose gangs may."""
     return not is_foreign(name) or is_owned(name) or source_of(name) in sources
+
+
+def is_native(group: PodGroup | None) -> bool:
+    """Whether kube-scheduler knows the group: its object is a PodGroup of scheduling.k8s.io, and it exists."""
+    return group is not None and source_of(group.metadata.name) == NATIVE and bool(group.api_version)
 
 
 def comes_from_elsewhere(name: str) -> bool:

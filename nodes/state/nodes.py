@@ -195,6 +195,15 @@ class NodeTable:
                 room[exist, at] = self.allocatable.array[rows, column] - used
         return room
 
+    def free_now_on(self, rows: NDArray[np.intp], resources: Sequence[str]) -> NDArray[np.int64]:
+        """The same now: allocatable less what all pods hold, those that terminate included."""
+        room, exist = self.free_on(rows, resources), rows >= 0
+        for at, resource in enumerate(resources):
+            column = self._resources.get(resource)
+            if column is not None:
+                room[exist, at] -= self.leaving.array[rows[exist], column]
+        return room
+
     def take(self, row: int, requests: NDArray[np.int64], *, leaving: bool) -> None:
         """Add a pod's requests [R] to the used room of the node. Negative requests remove a pod."""
         used = self.used.array[row]

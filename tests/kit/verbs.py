@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,8 @@ class StillWorld:
     answer: Hold | Offer | AnyOf | InPass | Within | FreeRoom | None = None
     full: Collection[str] = ()
     """Nodes whose room is reserved."""
+    spared: Collection[str] = ()
+    """Nodes with a unit that kube-scheduler does not know."""
     pods: dict[str, BoundPod] = field(default_factory=dict)
     decides: bool = True
     follows: bool = False
@@ -65,6 +67,9 @@ class StillWorld:
 
     def barred(self, pod: Pod, names: Iterable[str]) -> list[str]:
         return [name for name in names if name in self.full]
+
+    def spares(self, pod: Pod, names: Sequence[str]) -> list[str]:
+        return [name for name in names if name in self.spared]
 
     def priority(self, pod: Pod) -> int:
         return pod.spec.priority or 0

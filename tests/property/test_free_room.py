@@ -58,7 +58,7 @@ def test_no_order_of_attempts_offers_more_than_there_is(
         if each in bound:
             continue
         tried = pod(f"p{each}", requests={"cpu": str(ask)}, priority=100)
-        promises.attempted(tried.metadata.uid)
+        promises.attempted(tried)
         offered.pop(each, None)
         names = [f"n{where}" for where in attempt.nodes if where < len(sizes)]
         found = room.find(tried, roster.asks_for(tried), 100, names)

@@ -61,6 +61,9 @@ class Grants:
         """In the order in which they end with time."""
         self._hooks: list[Callable[[Grant, int], None]] = []
 
+    def __contains__(self, uid: object) -> bool:
+        return uid in self._by_pod
+
     def on_change(self, hook: Callable[[Grant, int], None]) -> None:
         """Call `hook` with each grant: with 1 when it begins, with -1 when it has ended."""
         self._hooks.append(hook)

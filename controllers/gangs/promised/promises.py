@@ -12,6 +12,7 @@ from controllers.gangs.promised.account import Account
 from controllers.gangs.promised.claims import Claims
 from controllers.gangs.promised.leftover import Leftover
 from controllers.gangs.promised.reservations import Reservations
+from controllers.gangs.promised.spared import Spared
 from controllers.gangs.promised.workload_claims import WorkloadClaims
 from controllers.gangs.writing.stored import StoredPlans
 from nodes.state.tables import Tables
@@ -27,6 +28,7 @@ class Promises:
         self.account = Account(roster, self.reservations)
         self.leftover = Leftover(tables, roster, self.reservations)
         self.claims = Claims(roster, self.reservations)
+        self.spared = Spared(tables, roster, clock)
         self.workloads = WorkloadClaims(roster, self.reservations)
 
     @property
@@ -52,9 +54,15 @@ class Promises:
 
     # ---- attempts of a scheduler
 
-    def attempted(self, uid: str) -> None:
+    def attempted(self, pod: Pod) -> None:
         """The scheduler tries the pod: what filter granted it in an earlier attempt counts no longer."""
-        self.reservations.grants.settle(uid)
+        self.reservations.grants.settle(pod.metadata.uid)
+        self.spared.attempted(pod)
+
+    def pod_changed(self, uid: str, pod: Pod | None) -> None:
+        """The tables have a new state of a pod; None when it is gone."""
+        self.claims.pod_changed(uid, pod)
+        self.spared.pod_changed(uid, pod)
 
     def let_pass(self, pod: Pod, requests: Requests, priority: int, names: Iterable[str]) -> list[str]:
         """Grant the pod what is left to its priority on the named nodes. Returns those where nothing is left to it."""

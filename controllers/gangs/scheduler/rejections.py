@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["HOLD_MARK", "RESERVED", "is_kept_out", "is_ours"]
+__all__ = ["HOLD_MARK", "RESERVED", "SPARED", "is_kept_out", "is_ours"]
 
 HOLD_MARK: Final = "reprieve: "
 """Begins every reason that our filter gives for a node."""
 
 RESERVED: Final = HOLD_MARK + "room is reserved for a pod group"
 """What filter says of a node on which the pod would take promised room."""
+
+SPARED: Final = HOLD_MARK + "a group there is evicted whole or not at all, and the node has no free room"
+"""What filter says of a node on which kube-scheduler would break a unit for a pod group of its own."""
 
 OURS: Final = re.compile(rf"(?:^0/\d+ nodes are available: |, )\d+ {re.escape(HOLD_MARK)}")
 """kube-scheduler (FitError) writes each reason behind the number of nodes that have it."""

@@ -80,16 +80,21 @@ class Waker:
         self._note(group, pod)
 
     def recall(self, pod: Pod) -> None:
-        """After a restart only the pod's status tells that a former process turned it down."""
+        """After a restart only the pod's status tells that a former process turned it down.
+
+        A condition does not bring back a pod of kube-scheduler's own groups: they have a backoff.
+        """
         if pod.metadata.uid in self._under:
             return
         messages = [
             c.message for c in pod.status.conditions or [] if c.type == "PodScheduled" and c.status == "False"
         ]
-        if any(is_ours(message) for message in messages):
-            self._note(
-                None if any(is_kept_out(message) for message in messages) else self._roster.gang_of(pod), pod
-            )
+        if any(is_kept_out(message) for message in messages):
+            self._note(None, pod)
+        elif any(is_ours(message) for message in messages):
+            gang = self._roster.gang_of(pod)
+            if gang is not None or pod.spec.scheduling_group is None:
+                self._note(gang, pod)
 
     def _note(self, group: GroupKey | None, pod: Pod) -> None:
         uid = pod.metadata.uid

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from api.groups import PodGroup
 from native.nodes._units import list_units, rearranged, sorted_by
-from nodes.groups.forms import HIGHEST
+from nodes.groups.forms import HIGHEST, is_native
 from nodes.groups.keys import NATIVE, source_of
 from nodes.state.columns.flags import UNSTARTED
 from nodes.state.snapshot import Snapshot
@@ -64,11 +64,6 @@ class Candidates:
         """What orders the unit among the others. Units with equal ties come in any order."""
         priority, rank, size, start = self.importance[unit].tolist()
         return priority, rank, size, start
-
-
-def is_native(group: PodGroup | None) -> bool:
-    """Whether kube-scheduler knows the group: its object is a PodGroup of scheduling.k8s.io, and it exists."""
-    return group is not None and source_of(group.metadata.name) == NATIVE and bool(group.api_version)
 
 
 def candidates(seen: Snapshot, below: int) -> Candidates:

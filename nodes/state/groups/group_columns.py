@@ -10,6 +10,7 @@ import numpy as np
 from api.core import PriorityClass
 from api.groups import PodGroup, goes_whole
 from api.priority import SYSTEM_CLASSES, global_default
+from nodes.groups.forms import is_native
 from nodes.state.columns.columns import Column, Columns, Register
 from nodes.state.columns.flags import Flags, Int32s, Int64s
 from nodes.state.columns.name_order import NameOrder
@@ -48,7 +49,11 @@ class GroupFacts:
         self._priority = Column(np.int64)
         self._class = Column(np.int32, NO_CLASS)
         """The row of the PriorityClass that the group needs."""
-        self._columns = Columns(self._exists, self._whole, self._least, self._priority, self._class)
+        self.hidden = Column(np.uint8)
+        """Whether the group goes whole or not at all, and kube-scheduler does not know it."""
+        self._columns = Columns(
+            self._exists, self._whole, self._least, self._priority, self._class, self.hidden
+        )
         self._classes: Register[str] = Register()
         """Names of PriorityClasses. The empty one stands for the default."""
         self._namespaces: list[str] = []
@@ -70,6 +75,7 @@ class GroupFacts:
         before = self._class.array.item(row)
         self._exists.array[row] = group is not None
         self._whole.array[row] = goes_whole(group)
+        self.hidden.array[row] = goes_whole(group) and not is_native(group)
         gang = group.spec.scheduling_policy.gang if group is not None else None
         self._least.array[row] = gang.min_count if gang is not None else -1
         self._class.array[row] = NO_CLASS
