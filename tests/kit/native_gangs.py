@@ -10,20 +10,25 @@ from api.groups import PodGroup
 from nodes.groups import native
 from tests.kit.objects import make, pod
 
-__all__ = ["GANG_KEY", "hero", "native_group", "native_pod", "small", "started"]
+__all__ = ["GANG_KEY", "hero", "native_group", "native_object", "native_pod", "small", "started"]
 
 GANG_KEY: Final = ("default", "podgroups.scheduling.k8s.io:gang")
 
 
-def native_group(
+def native_group(name: str = "gang", **fields: Any) -> PodGroup:
+    """The internal form of a `native_object`."""
+    return native.form(native_object(name, **fields))
+
+
+def native_object(
     name: str = "gang",
     *,
     minimum: int = 1,
     mode: str | None = "single",
     priority: int | None = 100,
     **spec: Any,
-) -> PodGroup:
-    """The internal form of a PodGroup of scheduling.k8s.io. It is basic if the minimum is 0."""
+) -> NativePodGroup:
+    """A PodGroup of scheduling.k8s.io. It is basic if the minimum is 0."""
     policy = {"gang": {"minCount": minimum}} if minimum else {"basic": {}}
     body = {
         "metadata": {"namespace": "default", "name": name, "uid": f"uid-{name}"},
@@ -34,7 +39,7 @@ def native_group(
             **spec,
         },
     }
-    return native.form(make(NativePodGroup, body))
+    return make(NativePodGroup, body)
 
 
 def native_pod(name: str, group: str = "gang", *, priority: int = 100, **fields: Any) -> Pod:

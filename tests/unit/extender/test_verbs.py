@@ -11,7 +11,7 @@ from api.clock import SYSTEM_CLOCK
 from controllers.gangs.answering import BoundPod, FreeRoom, Hold, Offer, Within
 from controllers.gangs.mirror.group_members import Claim
 from controllers.gangs.promised.reservations import Reservations
-from controllers.gangs.scheduler.rejections import RESERVED, is_ours
+from controllers.gangs.scheduler.rejections import RESERVED, SPARED, is_ours
 from extender.verbs import NOT_PLANNED, OUTSIDE, Verbs
 from extender.wire import filter_decoder, preemption_decoder
 from tests.kit.verbs import StillWorld, pod
@@ -103,6 +103,21 @@ def test_filter_keeps_ordinary_pods_out_of_reserved_room_and_nowhere_else() -> N
     assert answer["NodeNames"] == ["n2"]
     assert answer["FailedAndUnresolvableNodes"] == {"n1": RESERVED}
     assert filtered(world, reserved(), "n2", "n3")["NodeNames"] == ["n2", "n3"]
+
+
+@pytest.mark.parametrize("promises", [False, True])
+def test_filter_spares_units_from_the_schedulers_own_groups(promises: bool) -> None:
+    """Where room is promised that reason comes first. An ordinary pod has preempt for it."""
+    world = StillWorld(full={"n1"} if promises else (), spared={"n1", "n2"})
+    world.reservations = reserved() if promises else Reservations(SYSTEM_CLOCK)
+    native = {**pod(), "spec": {**pod()["spec"], "schedulingGroup": {"podGroupName": "g"}}}
+    for asked, left in ((native, ["n3"]), (pod(), ["n2", "n3"] if promises else ["n1", "n2", "n3"])):
+        body = orjson.dumps({"Pod": asked, "NodeNames": ["n1", "n2", "n3"]})
+        answer = orjson.loads(Verbs(world).filter(filter_decoder.decode(body)))
+        assert answer["NodeNames"] == left
+        if asked is native:
+            why = answer["FailedAndUnresolvableNodes"]
+            assert why == {"n1": RESERVED if promises else SPARED, "n2": SPARED}
 
 
 def test_a_member_beside_its_gang_gets_the_nodes_of_the_domain_only() -> None:

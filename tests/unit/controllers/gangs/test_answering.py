@@ -8,6 +8,7 @@ from api.core import Pod
 from controllers.gangs.answering import Answering, BoundPod, Hold, Offer
 from controllers.gangs.scheduler.rejections import is_ours
 from kube.errors import ApiError
+from tests.kit.native_gangs import native_object, native_pod
 from tests.kit.objects import BIG, gang, member, node, pod, priority_class
 from tests.kit.stage import Stage, staged
 
@@ -70,6 +71,21 @@ async def test_a_pod_of_several_groups_belongs_to_the_first_and_says_so() -> Non
                 "the pod names several groups: it belongs to podgroups.scheduling.k8s.io:native, and not to gang",
             )
         ]
+
+
+async def test_a_pod_of_the_schedulers_own_groups_takes_free_room_only_beside_a_unit() -> None:
+    """The gang on n0 is evicted whole or not at all, and its scheduler would evict this one pod of it."""
+    whole = gang("ring", minimum=1, priority=1, mode="all")
+    victim = pod("v", node="n0", requests=BIG, group="ring", priority=1)
+    hero, full = native_pod("m0", requests=BIG), pod("w", node="n1", requests=BIG, priority=1)
+    async with staged(node("n0"), node("n1"), whole, victim, full, native_object(), hero) as stage:
+        assert stage.filter(hero, "n0", "n1") == ["n1"], "another process may lead"
+        await stage.settle()
+        assert stage.filter(hero, "n0", "n1") == ["n1"], "the scheduler may evict the single pod there"
+        stage.delete(victim)
+        assert stage.filter(hero, "n0", "n1") == ["n0", "n1"]
+        stage.silence(1000.0)
+        assert stage.filter(hero, "n0", "n1") == [], "nobody knows what is on the nodes"
 
 
 async def test_pods_of_gangs_wait_for_the_leader_to_know_its_plans() -> None:
