@@ -22,7 +22,7 @@ from nodes.answers.job_waits import why_job_waits
 from nodes.answers.pod_answers import answer_for_pod
 from nodes.answers.pod_waits import why_pod_waits
 from nodes.groups.keys import is_foreign, short_name
-from nodes.groups.registry import GroupKey, group_of
+from nodes.groups.registry import GroupKey
 from quota.answers.waits import Around, why_workload_waits
 
 __all__ = ["WhyKind", "why"]
@@ -116,7 +116,7 @@ def _first_waiting(about: _About, pods: Sequence[Pod]) -> list[Wait]:
     found = []
     for pod in islice(waiting, 1):
         unit = about.details.unit_of(pod)
-        is_gang = unit is not None and group_of(pod) is not None and POD_GROUP not in about.picture.refused
+        is_gang = unit is not None and not is_foreign(unit[1]) and POD_GROUP not in about.picture.refused
         found.append(_pod(about, pod, [_group(about, unit)] if is_gang and unit is not None else []))
     return found
 
@@ -170,7 +170,8 @@ def _with_pods(about: _About, workload: Workload, answer: Wait) -> Wait:
 
 def _pods_of_groups(about: _About, uids: Sequence[str]) -> list[Pod]:
     """The pods of the PodGroups of these UIDs."""
-    keys = {key for pod in about.details.pods.values() if (key := group_of(pod)) is not None}
+    units = {about.details.unit_of(pod) for pod in about.details.pods.values()}
+    keys = [key for key in units if key is not None and not is_foreign(key[1])]
     groups = {key: group for key in keys if (group := about.details.groups.get(key)) is not None}
     return [
         pod

@@ -93,6 +93,9 @@ class Answering:
             return self._by_plan(plan, pod)
         if why := self._controller.quota.why_waits(pod):
             return Hold(f"{HOLD_MARK}{why}")
+        native = self._roster.native_beside(pod)
+        if native is not None and (hold := self._without_object(pod, native)) is not None:
+            return hold  # if it is basic, the pod belongs to its gang
         if deciding is None:
             return self._verdict_without_leader(pod, key)
         if key is None:
@@ -227,8 +230,11 @@ class Answering:
         """Filter turned the pod down because of its own gang."""
         if not self.decides:
             self.answered_in_vain(pod)
+        gang = self._gang_of(pod)
+        if gang is None and native_group(pod) is not None:
+            return  # its group has a backoff, and nothing else brings it back
         if (waking := self._controller.waking) is not None:
-            waking.hold(self._gang_of(pod), pod)
+            waking.hold(gang, pod)
 
     def outside(self, pod: Pod) -> None:
         """Filter found no node of its gang's domain for the pod."""

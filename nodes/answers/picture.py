@@ -16,7 +16,7 @@ from api.storage import PersistentVolumeClaim
 from api.stored_plans import carried_out
 from nodes.answers.with_groups import with_groups
 from nodes.filters.pod_volumes import PodVolumes, claims_of
-from nodes.groups.keys import is_owned
+from nodes.groups.keys import NATIVE, is_owned, source_of
 from nodes.groups.kinds.batch import JOB_SET, TRAIN_JOB
 from nodes.groups.owners import is_its_owners, owner_name
 from nodes.groups.registry import GroupKey
@@ -77,7 +77,11 @@ class NodesPicture:
 
     def with_groups(self, forms: Sequence[PodGroup]) -> NodesPicture:
         """Another picture, in which these groups exist. Raises ValueError for an invalid time."""
-        return replace(self, snapshot=with_groups(self.snapshot, forms, self.succeeded))
+        owners = self.owners.sayings()
+        for each in forms:
+            if source_of(each.metadata.name) == NATIVE:
+                owners.know_native((each.metadata.namespace, each.metadata.name), each)
+        return replace(self, snapshot=with_groups(self.snapshot, forms, self.succeeded), owners=owners)
 
     def with_claims(self, claims: Sequence[PersistentVolumeClaim]) -> NodesPicture:
         """Another picture, in which these claims are made. Raises ValueError for an invalid quantity or selector."""

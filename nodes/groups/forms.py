@@ -40,6 +40,7 @@ __all__ = [
     "comes_from_elsewhere",
     "form_of",
     "implied",
+    "is_basic",
     "is_native",
     "may_ask",
     "object_name",
@@ -155,6 +156,11 @@ def may_ask(name: str, sources: Sources = PREEMPTING) -> bool:
 def is_native(group: PodGroup | None) -> bool:
     """Whether kube-scheduler knows the group: its object is a PodGroup of scheduling.k8s.io, and it exists."""
     return group is not None and source_of(group.metadata.name) == NATIVE and bool(group.api_version)
+
+
+def is_basic(group: PodGroup | None) -> bool:
+    """Whether kube-scheduler knows the group, and it is no gang: then it takes no pod from a group of another kind."""
+    return is_native(group) and group is not None and group.spec.scheduling_policy.gang is None
 
 
 def comes_from_elsewhere(name: str) -> bool:

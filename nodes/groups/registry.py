@@ -22,6 +22,7 @@ __all__ = [
     "group_of",
     "groups_of",
     "named_group",
+    "second_said",
 ]
 
 GroupKey = tuple[str, str]
@@ -33,7 +34,11 @@ SOURCES: Final[tuple[Callable[[Pod], str | None], ...]] = (
     scheduler_plugins.name_of,
     volcano.name_of,
 )
-"""What pods say. A pod of several kinds belongs to the first one. The owner comes last."""
+"""What pods say. A pod of several kinds belongs to the first one. The owner comes last.
+
+A group of the first kind that is basic takes no pod from another group. Its object says that, see
+`nodes.state.groups.owner_groups`.
+"""
 
 ForeignGroup = CoschedulingPodGroup | NativePodGroup | VolcanoPodGroup
 """An object that is a group of another kind."""
@@ -72,6 +77,14 @@ def named_group(pod: Pod) -> GroupKey | None:
     """The group that the pod names, ours or of another kind; None if it names none. Its owner names none."""
     name = first_said(pod)
     return (sys.intern(pod.metadata.namespace), name) if name else None
+
+
+def second_said(pod: Pod) -> str | None:
+    """The name of the group that the pod names beside that of kube-scheduler's own kind; None if it names none."""
+    for source in SOURCES[1:]:
+        if name := source(pod):
+            return name
+    return None
 
 
 def form_of(group: PodGroup | ForeignGroup) -> PodGroup:

@@ -20,7 +20,6 @@ from nodes.filters.registry import FILTERS, LOCAL, POD_FILTERS, STRICTER
 from nodes.filters.taint_toleration import REASON as TAINTED
 from nodes.filters.taint_toleration import TaintToleration
 from nodes.groups.forms import asking
-from nodes.groups.keys import is_native
 from nodes.search.cluster import Cluster
 from nodes.search.devices import Devices
 from nodes.search.neighbours.kinds import Kinds, on_nodes
@@ -91,13 +90,11 @@ def not_modelled(
 
 
 def _is_driven(cluster: Cluster) -> bool:
-    """Whether the preemptor is a gang of the scheduler's own kind, and we plan for it: then filter offers its members
-    their nodes, and the scheduler finds free room there."""
+    """Whether the preemptor is a gang that we plan for. If its pods are in a group of the scheduler's own kind, the
+    scheduler tries them together, and takes the nodes that filter offers."""
     snapshot, row = cluster.snapshot, cluster.preemptor.group
     group = snapshot.groups[row] if row >= 0 else None
-    return (
-        group is not None and is_native(group.metadata.name) and asking(group, snapshot.preempting) is group
-    )
+    return group is not None and asking(group, snapshot.preempting) is group
 
 
 def _meet_taints(cluster: Cluster, members: Collection[int]) -> bool:

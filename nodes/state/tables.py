@@ -116,11 +116,14 @@ class Tables:
 
     def upsert_group(self, group: PodGroup) -> Change:
         """Add or change a PodGroup."""
-        return self._decides_unit(self.groups.upsert(group), group.metadata.namespace, group.metadata.name)
+        key = group.metadata.namespace, group.metadata.name
+        changed = self._decides_unit(self.groups.upsert(group), *key)
+        return max(changed, self._regroup(self.owners.know_native(key, group)))
 
     def delete_group(self, namespace: str, name: str) -> Change:
         """Remove a PodGroup. Its pods stay."""
-        return self._decides_unit(self.groups.delete(namespace, name), namespace, name)
+        changed = self._decides_unit(self.groups.delete(namespace, name), namespace, name)
+        return max(changed, self._regroup(self.owners.know_native((namespace, name), None)))
 
     def upsert_foreign_group(self, item: ForeignGroup) -> Change:
         """Add or change an object that is a group of another kind."""
@@ -159,7 +162,7 @@ class Tables:
     def _regroup(self, moves: Moves) -> Change:
         if moves is NO_MOVES:
             return NOTHING
-        counted = self._decides(self.succeeded_members.regroup(moves.controllers))
+        counted = self._decides(self.succeeded_members.regroup(moves.controllers, moves.natives))
         changed = max(counted, self._note(self.pods.regroup(moves.rows)))
         forms = [self._decides_unit(self.groups.renew(key), *key) for key in sorted(moves.groups)]
         return max([changed, *forms])

@@ -39,7 +39,8 @@ class PendingPods:
     def _concerns_us(self, pod: Pod) -> bool:
         if pod.metadata.deletion_timestamp or pod.spec.node_name:
             return False
-        return self._roster.gang_of(pod) is not None or any(
+        may_have_a_gang = pod.spec.scheduling_group is not None or self._roster.gang_of(pod) is not None
+        return may_have_a_gang or any(
             is_ours(each.message)
             for each in pod.status.conditions or ()
             if each.type == "PodScheduled" and each.status == "False"

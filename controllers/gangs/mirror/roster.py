@@ -358,6 +358,10 @@ class Roster:
         key = self.gang_of(pod)
         return key is not None and is_native(key[1])
 
+    def native_beside(self, pod: Pod) -> GroupKey | None:
+        """See `OwnerGroups.native_beside`."""
+        return self._tables.owners.native_beside(pod)
+
     def group_of_pod(self, uid: str) -> GroupKey | None:
         """The group that the pod's label names, whether or not it exists."""
         view = self.view(uid)

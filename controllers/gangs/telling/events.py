@@ -30,6 +30,7 @@ from controllers.gangs.mirror.waiting import WaitingPods, held_condition
 from controllers.gangs.writing.writer import Reference, Writer, reference_of
 from kube.errors import ApiError
 from kube.recorder import SERIES_SECONDS
+from nodes.groups.forms import is_basic, is_native
 from nodes.groups.keys import is_foreign, short_name
 from nodes.groups.registry import groups_of
 from runtime.exchange.owner_stops import PodOwner
@@ -200,8 +201,15 @@ class Reporter:
         self._pod_event(pod, "PodGroupNotFound", note)
 
     def ambiguous_group(self, pod: Pod) -> None:
-        """Say it if the pod names groups of several kinds. Nothing is said of another pod."""
+        """Say it if the pod names groups of several kinds. Nothing is said of another pod.
+
+        A group of kube-scheduler's own kind counts once it is known that it is a gang.
+        """
         names = groups_of(pod)
+        if len(names) > 1 and pod.spec.scheduling_group is not None:
+            native = self._roster.group((pod.metadata.namespace, names[0]))
+            if not is_native(native) or is_basic(native):
+                names = names[1:]
         if len(names) > 1:
             note = (
                 f"the pod names several groups: it belongs to {names[0]}, and not to {', '.join(names[1:])}"

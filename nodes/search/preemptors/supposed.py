@@ -18,9 +18,9 @@ from api.priority import SYSTEM_CLASSES, global_default, preemption_policy
 from api.requests import PODS
 from nodes.filters.pod_volumes import PodVolumes
 from nodes.filters.profile import DEFAULT_SCHEDULER
-from nodes.groups.forms import by_its_pods
+from nodes.groups.forms import by_its_pods, is_basic
 from nodes.groups.keys import is_foreign
-from nodes.groups.registry import named_group
+from nodes.groups.registry import GroupKey, groups_of
 from nodes.search.preemptors.gangs import topology_key_of
 from nodes.search.preemptors.preemptor import DecisionError, Preemptor, priority_of_group
 from nodes.state.columns.classes import PodClass, pod_class, with_claims
@@ -284,7 +284,7 @@ def _standing(
 
 
 def _group_of(snapshot: Snapshot, sets: Sequence[SupposedPods]) -> int:
-    groups = {named_group(each.pod) for each in sets}
+    groups = {_named_group(snapshot, each.pod) for each in sets}
     key = groups.pop() if len(groups) == 1 else None
     row = snapshot.group_keys.index(key) if key in snapshot.group_keys else -1
     known = snapshot.groups[row] if row >= 0 else None
@@ -292,6 +292,14 @@ def _group_of(snapshot: Snapshot, sets: Sequence[SupposedPods]) -> int:
         not is_foreign(known.metadata.name) or known.spec.scheduling_policy.gang is not None
     )
     return row if is_group else -1
+
+
+def _named_group(snapshot: Snapshot, pod: Pod) -> GroupKey | None:
+    """The group that the pod names. A basic one of kube-scheduler's own kind comes last: see `OwnerGroups.unit`."""
+    keys = [(pod.metadata.namespace, name) for name in groups_of(pod)]
+    rows = [snapshot.group_keys.index(key) if key in snapshot.group_keys else -1 for key in keys]
+    basic = [row >= 0 and is_basic(snapshot.groups[row]) for row in rows]
+    return next((key for _, key in sorted(zip(basic, keys, strict=True), key=lambda each: each[0])), None)
 
 
 def _of_pod(snapshot: Snapshot, workload: WorkloadName, pods: SupposedPods) -> tuple[int, bool]:

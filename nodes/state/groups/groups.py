@@ -12,7 +12,7 @@ from collections.abc import Callable
 from api.disruption import budget_policy, disruption_cost
 from api.groups import PodGroup, goes_whole, has_run
 from nodes.groups.forms import PREEMPTING, Sources, asking, implied, may_ask
-from nodes.groups.keys import is_foreign, is_owned, source_of
+from nodes.groups.keys import NATIVE, is_foreign, is_owned, source_of
 from nodes.groups.registry import GroupKey
 from nodes.state.columns.change_log import ChangeLog
 from nodes.state.columns.columns import Register
@@ -82,12 +82,12 @@ class GroupTable:
     def awaits_object(self, key: GroupKey) -> str:
         """The source of the object that may make this group of another kind a gang; empty if the object is known.
 
-        Empty also if no object makes it a gang that we plan for, or if that is its owner's.
+        Empty also if that is its owner's. The object of a group of kube-scheduler's own kind may say that it is none.
         """
         name, row = key[1], self.keys.get(key)
         is_known = row is not None and row in self._read
-        may = may_ask(name, self.preempting) and not is_owned(name)
-        return source_of(name) if may and not is_known else ""
+        may = may_ask(name, self.preempting) or source_of(name) == NATIVE
+        return source_of(name) if may and not is_known and not is_owned(name) else ""
 
     def hold(self, key: GroupKey) -> int:
         """Count one more reference to the group, which need not exist. Returns its row."""

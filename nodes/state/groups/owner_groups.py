@@ -1,7 +1,8 @@
 """Groups by owner in the tables: which pods may have one, what their owners say, and so which pods do have one.
 
 The pods tell the group, and the owner's object, its namespace and the configuration say whether it counts, and whether
-it is a gang. All of them come and go in any order. See docs/decisions/0074.
+it is a gang. A group of kube-scheduler's own kind comes before it, unless the group's object says that it is basic. All
+of them come and go in any order. See docs/decisions/0074 and 0104.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from api.core import Pod
 from api.foreign_owners import OwnerObject, OwningJob, OwningStatefulSet
 from api.groups import PodGroup
 from api.owner_annotations import ByOwner
-from nodes.groups.forms import ALL_PREEMPTING, PREEMPTING, Sources, implied, may_ask, of_owner
-from nodes.groups.keys import is_owned, named_by, source_of
+from nodes.groups.forms import ALL_PREEMPTING, PREEMPTING, Sources, implied, is_basic, may_ask, of_owner
+from nodes.groups.keys import NATIVE, is_owned, named_by, source_of
 from nodes.groups.kinds.table import OWNERS
 from nodes.groups.owner_objects import OwnerFacts, by_owner_of, facts_of
 from nodes.groups.owners import OwnedPod, OwnerName, owned_pod, owner_name
-from nodes.groups.registry import GroupKey, first_said
+from nodes.groups.registry import GroupKey, first_said, second_said
 from nodes.state.groups.chains import UNKNOWN, Chains, ControllerOf
 
 __all__ = ["NO_MOVES", "Moves", "OwnerGroups", "Told"]
@@ -40,6 +41,8 @@ class Told(NamedTuple):
     """The group that it names itself. It comes before that of its owner."""
     owned: OwnedPod | None
     namespace: str
+    native: GroupKey | None = None
+    """The group of kube-scheduler's own kind. It comes before both, unless it is basic."""
 
 
 class Moves(NamedTuple):
@@ -51,6 +54,8 @@ class Moves(NamedTuple):
     """Pods that may belong to another group than before."""
     controllers: Set[str] = frozenset()
     """Controllers (UIDs) that lead to another owner than before."""
+    natives: Set[GroupKey] = frozenset()
+    """Groups of kube-scheduler's own kind that are basic now, or no longer."""
 
 
 NO_MOVES: Final = Moves()
@@ -79,6 +84,12 @@ class OwnerGroups:
         """The same by group."""
         self._keys: dict[Owner, set[GroupKey]] = {}
         """The groups that pods tell, by owner."""
+        self._basic: set[GroupKey] = set()
+        """Groups of kube-scheduler's own kind that exist and are basic."""
+        self._native: dict[int, Told] = {}
+        """Pods that name a group of kube-scheduler's own kind, and may belong to another one, by row."""
+        self._beside: dict[GroupKey, set[int]] = {}
+        """The same by the group of kube-scheduler's own kind."""
 
     def set_preempting(self, sources: Sources) -> None:
         """See `Tables.set_preempting`."""
@@ -89,19 +100,28 @@ class OwnerGroups:
         other = OwnerGroups(self._by_owner, preempting=self._preempting)
         other._chains = self._chains.copied()
         other._facts, other._namespaces = dict(self._facts), dict(self._namespaces)
+        other._basic = set(self._basic)
         return other
 
     # ---- pods
 
     def told(self, pod: Pod) -> Told:
         """What the pod tells."""
-        namespace, said = sys.intern(pod.metadata.namespace), first_said(pod)
+        namespace, said, native = sys.intern(pod.metadata.namespace), first_said(pod), None
+        if said is not None and pod.spec.scheduling_group is not None and source_of(said) == NATIVE:
+            native, said = (namespace, said), second_said(pod)
         if said is not None:
-            return Told((namespace, said), None, namespace)
-        return Told(None, owned_pod(pod), namespace)
+            return Told((namespace, said), None, namespace, native)
+        return Told(None, owned_pod(pod), namespace, native)
 
     def unit(self, told: Told) -> GroupKey | None:
         """The group with which such a pod may be evicted, whether or not its object exists."""
+        if told.native is None:
+            return self._of_others(told)
+        return (self._of_others(told) if told.native in self._basic else None) or told.native
+
+    def _of_others(self, told: Told) -> GroupKey | None:
+        """The same without groups of kube-scheduler's own kind."""
         if told.owned is None:
             return told.said
         key, may_be = self._place(told.namespace, told.owned)
@@ -119,6 +139,11 @@ class OwnerGroups:
         key = self.unit_of(pod)
         return key if key is not None and may_ask(key[1], self._preempting) else None
 
+    def native_beside(self, pod: Pod) -> GroupKey | None:
+        """The group of kube-scheduler's own kind that the pod names, if it would belong to another one without it."""
+        told = self.told(pod) if pod.spec.scheduling_group is not None else None
+        return told.native if told is not None and self._of_others(told) is not None else None
+
     def succeeded(self, told: Told) -> GroupKey | None:
         """The gang for which such a pod counts once it has Succeeded. The number of a Job leaves it out already."""
         key = self.unit(told)
@@ -128,8 +153,9 @@ class OwnerGroups:
     def note(self, row: int, told: Told) -> GroupKey | None:
         """The pod in this row tells this. Returns the group of its owner that is new because of it."""
         owned = told.owned
+        self._note_native(row, told)
         if owned is None:
-            self.forget(row)
+            self._forget_owned(row)
             return None
         key, _ = self._place(told.namespace, owned)
         before = self._pods.get(row)
@@ -143,8 +169,21 @@ class OwnerGroups:
             self._take(row)
         return key if self._put(row, key, owned) else None
 
+    def _note_native(self, row: int, told: Told | None) -> None:
+        before = self._native.pop(row, None)
+        if before is not None and before.native is not None:
+            _discard(self._beside, before.native, row)
+        if told is not None and told.native is not None and (told.said is not None or told.owned is not None):
+            self._native[row] = told
+            self._beside.setdefault(told.native, set()).add(row)
+
     def forget(self, row: int) -> None:
-        """The pod in this row is gone, or may not belong to the group of an owner any longer."""
+        """The pod in this row is gone."""
+        self._note_native(row, None)
+        self._forget_owned(row)
+
+    def _forget_owned(self, row: int) -> None:
+        """The pod in this row may not belong to the group of an owner any longer."""
         if row in self._pods:
             owned = self._take(row)
             if owned.by:
@@ -167,15 +206,35 @@ class OwnerGroups:
             _discard(self._keys, _owner_of(key), key)
         return owned
 
+    def may_move(self, row: int) -> bool:
+        """Whether the pod in this row may belong to another group when somebody else than it says something else."""
+        return row in self._pods or row in self._native
+
     def group_in(self, row: int) -> GroupKey | None:
-        """The group of its owner to which the pod in this row belongs, as things are now; None if it has none."""
+        """The group to which the pod in this row belongs, as things are now; None if it has none.
+
+        For pods that `may_move`.
+        """
+        told = self._native.get(row)
+        if told is not None:
+            return self.unit(told)
         pod = self._pods.get(row)
         if pod is None:
             return None
         key, may_be = self._place(pod[0][0], pod[1])
         return key if may_be and self._counts(key, pod[1]) else None
 
-    # ---- what owners and namespaces say
+    # ---- what groups of kube-scheduler's own kind, owners and namespaces say
+
+    def know_native(self, key: GroupKey, group: PodGroup | None) -> Moves:
+        """The form of a group of kube-scheduler's own kind is this now; None: it does not exist."""
+        if is_basic(group) == (key in self._basic):
+            return NO_MOVES
+        if is_basic(group):
+            self._basic.add(key)
+        else:
+            self._basic.discard(key)
+        return Moves(rows=frozenset(self._beside.get(key, ())), natives=frozenset([key]))
 
     def upsert_owner(self, item: OwnerObject) -> Moves:
         """An owner's object exists and says this."""

@@ -172,7 +172,7 @@ class PodTable:
         self.claimants.note(row, bare, claims)
         if (group := self._owners.note(row, told)) is not None:
             self._groups.renew(group)
-        if is_another:  # what was known of its controller may have gone with the former pod
+        if is_another and self._owners.may_move(row):  # what was known of its controller may be gone
             replaced = max(replaced, self.regroup({row}))
             facts = self._read(row)
         self.terminations.note(row, pod, deletion)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Set
 from typing import Final, NamedTuple
 
 from api.core import Pod
-from nodes.state.groups.groups import GroupTable
+from nodes.state.groups.groups import GroupKey, GroupTable
 from nodes.state.groups.owner_groups import OwnerGroups, Told
 from nodes.state.pods.pod_facts import whole_seconds
 
@@ -17,6 +17,13 @@ SUCCEEDED: Final = "Succeeded"
 
 Name = tuple[str, str]
 """(namespace, name)."""
+
+
+class _Pod(NamedTuple):
+    uid: str
+    created: int
+    """Seconds since the epoch."""
+    told: Told
 
 
 class _Member(NamedTuple):
@@ -43,6 +50,10 @@ class SucceededMembers:
         """By row of the group: when each member (UID) was created."""
         self._led: dict[str, set[Name]] = {}
         """By the UID of the controller that leads the member to its owner."""
+        self._native: dict[Name, _Pod] = {}
+        """Those that name a group of kube-scheduler's own kind. Whether they are members, that group's object says."""
+        self._beside: dict[GroupKey, set[Name]] = {}
+        """The same by that group."""
 
     def __len__(self) -> int:
         return len(self._members)
@@ -50,7 +61,7 @@ class SucceededMembers:
     @property
     def any(self) -> bool:
         """Whether there are any."""
-        return bool(self._members)
+        return bool(self._members or self._native)
 
     def note(self, pod: Pod) -> bool:
         """The pod has ended. Returns whether a group has one more or one less.
@@ -61,25 +72,36 @@ class SucceededMembers:
         if pod.status.phase != SUCCEEDED:
             return self.forget(meta.namespace, meta.name)
         created = whole_seconds(meta.creation_timestamp, "metadata.creationTimestamp", 0)
-        return self._put((meta.namespace, meta.name), meta.uid, created, self._owners.told(pod))
+        name, found = (meta.namespace, meta.name), _Pod(meta.uid, created, self._owners.told(pod))
+        if name in self._native:
+            self._forget_native(name)
+        if found.told.native is not None:
+            self._native[name] = found
+            self._beside.setdefault(found.told.native, set()).add(name)
+        return self._put(name, *found)
 
-    def regroup(self, controllers: Iterable[str]) -> bool:
-        """These controllers (UIDs) lead to another owner than before. Returns whether a group has more or less."""
+    def regroup(self, controllers: Iterable[str], natives: Iterable[GroupKey] = ()) -> bool:
+        """These controllers (UIDs) lead to another owner than before, and these groups are basic now, or no longer.
+
+        Returns whether a group has more or less.
+        """
         names = [name for uid in controllers for name in self._led.get(uid, ())]
         known = [(name, self._members[name]) for name in names]
         moved = [self._put(name, each.uid, each.created, each.told) for name, each in known]
+        beside = [name for key in natives for name in self._beside.get(key, ())]
+        moved += [self._put(name, *self._native[name]) for name in beside]
         return any(moved)
 
     def _put(self, name: Name, uid: str, created: int, told: Told) -> bool:
         key = self._owners.succeeded(told)
         if key is None:
-            return self.forget(*name)
+            return self._drop(name)
         group = self._groups.hold(key)
         member = _Member(uid, group, created, told)
         if self._members.get(name) == member:
             self._groups.drop(group)
             return False
-        self.forget(*name)
+        self._drop(name)
         self._members[name] = member
         self._of_group.setdefault(group, {})[uid] = created
         if member.by:
@@ -89,7 +111,20 @@ class SucceededMembers:
 
     def forget(self, namespace: str, name: str) -> bool:
         """The pod is gone, or another pod has its name. Returns whether a group has one less."""
-        member = self._members.pop((namespace, name), None)
+        if (namespace, name) in self._native:
+            self._forget_native((namespace, name))
+        return self._drop((namespace, name))
+
+    def _forget_native(self, name: Name) -> None:
+        native = self._native.pop(name).told.native
+        if native is not None:
+            self._beside[native].discard(name)
+            if not self._beside[native]:
+                del self._beside[native]
+
+    def _drop(self, name: Name) -> bool:
+        """The pod is no member. Returns whether it was one."""
+        member = self._members.pop(name, None)
         if member is None:
             return False
         created = self._of_group[member.group]
@@ -97,7 +132,7 @@ class SucceededMembers:
         if not created:
             del self._of_group[member.group]
         if member.by:
-            self._led[member.by].discard((namespace, name))
+            self._led[member.by].discard(name)
             if not self._led[member.by]:
                 del self._led[member.by]
         self._groups.touch(member.group)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from api.core import Pod
+from api.times import rfc3339
 from controllers.gangs.answering import Answering, BoundPod, Hold, Offer
 from controllers.gangs.scheduler.rejections import is_ours
 from kube.errors import ApiError
@@ -62,7 +65,7 @@ async def test_pods_of_groups_of_others_pass_like_ordinary_pods() -> None:
 
 
 async def test_a_pod_of_several_groups_belongs_to_the_first_and_says_so() -> None:
-    async with staged(gang()) as stage:
+    async with staged(gang(), native_object("native")) as stage:
         await stage.settle()
         assert face(stage).verdict(member(schedulingGroup={"podGroupName": "native"})) is None
         assert await notes(stage) == [
@@ -382,3 +385,40 @@ async def test_what_is_said_of_bound_pods(there: Pod, found: BoundPod | None) ->
     ]
     async with staged(node("n0"), *groups, there) as stage:
         assert face(stage).bound("uid-default-p") == found
+
+
+# ---- pods of a gang that are also in a basic group of kube-scheduler's own kind
+
+
+async def test_a_basic_native_group_takes_no_pod_from_its_gang() -> None:
+    """Nor does it make the pod ambiguous. It may come later, and it may be another one under the same name."""
+    twice = [member(number, schedulingGroup={"podGroupName": "basic"}) for number in range(2)]
+    async with staged(node("n0"), node("n1"), gang()) as stage:
+        stage.clock += 10.0  # the pods are not new
+        await stage.settle()
+        assert face(stage).verdict(twice[0]) is None, "it may be a gang"
+        basic, whole = native_object("basic", minimum=0), native_object("basic")
+        for is_basic in (True, False, True):
+            stage.add(basic if is_basic else whole)
+            assert isinstance(face(stage).verdict(twice[0]), Hold) is is_basic
+        stage.add(*twice)
+        await stage.settle()
+        assert [stage.filter(each, "n0", "n1") for each in twice] in ([["n0"], ["n1"]], [["n1"], ["n0"]])
+        assert len([note for _, note in await notes(stage) if "several groups" in note]) == 1, "of the gang"
+
+
+async def test_a_new_pod_waits_for_the_object_of_its_native_group() -> None:
+    """A scheduler may hear of the group and its pod before we do."""
+    async with staged(gang()) as stage:
+        await stage.settle()
+        new = newborn(stage, schedulingGroup={"podGroupName": "basic"})
+        assert "podgroups.scheduling.k8s.io:basic is not known yet" in held(stage, new)
+        assert (
+            face(stage).verdict(newborn(stage, group=None, schedulingGroup={"podGroupName": "basic"})) is None
+        )
+        stage.add(native_object("basic"))
+        assert face(stage).verdict(new) is None, "a gang of the scheduler's own"
+
+
+def newborn(stage: Stage, **fields: Any) -> Pod:
+    return member(created=rfc3339(stage.api.clock.wall()), **fields)

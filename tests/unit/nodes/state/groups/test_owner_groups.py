@@ -315,3 +315,12 @@ def test_nothing_is_kept_of_pods_that_are_gone() -> None:
     assert tables.groups.find(*SIM) is None
     put(tables, job_set(replicas=5), of_set("p"))
     assert minimum(tables.groups.find(*SIM)) == 5
+
+
+def test_a_pod_of_the_same_name_keeps_the_group_that_it_names() -> None:
+    """The watch did not show that the former pod went."""
+    tables = Tables()
+    put(tables, pod("p", uid="first", group="gang"), pod("p", uid="second", group="gang"))
+    row = tables.pod("second")
+    assert row is not None
+    assert tables.view(row).group == (NS, "gang")
