@@ -81,6 +81,7 @@ class Leading:
         marking = Marking(writer, roster, known.marked, Signature.of(term))
         self.evictions = evicting.evictions(known, writer, store, reporter, gangs, marking, quota.stops)
         self.strays = evicting.strays(known, marking, self.evictions)
+        self.broken = evicting.broken_units(known, self.evictions, reporter)
         retention = configuration.retention()
         self._acts = evicting.plan_acts(known, store, self.evictions, gangs, self.writes, retention)
 
@@ -113,7 +114,7 @@ class Leading:
         stopped = StoppedGangs(groups, gangs, known.mirror.roster, known.clock)
         waits = Waits(gangs, verdicts, singles)
         timekeeper = Timekeeper(
-            (evidence, lessons, waits, self.waking, self._acts, stopped, pieces, self.unknown)
+            (evidence, lessons, waits, self.waking, self._acts, stopped, pieces, self.unknown, self.broken)
         )
         mirror, clock = known.mirror, known.clock
         return Planner(mirror, following, turns, self.waking, timekeeper, clock, self._nudged)
@@ -143,6 +144,7 @@ class Leading:
         self.passing.take_over(self._known.promises.stored)
         self.unanswered.take_over()
         self.strays.begin()
+        self.broken.begin()
         self._has_taken_over = True
         for fault in faults:
             self.telling.misread(fault)
@@ -163,6 +165,7 @@ class Leading:
             "arrivals": self.arrivals.pod_changed,
             "evidence": self.evidence.pod_changed,
             "strays": lambda uid, _: self.strays.pod_changed(uid),
+            "broken units": lambda uid, _: self.broken.pod_changed(uid),
             "lone preemptors": self.lone.pod_changed,
             "gates": lambda uid, _: self.gates.pod_changed(uid),
             "waking": self.waking.pod_changed,

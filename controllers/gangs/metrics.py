@@ -21,6 +21,7 @@ __all__ = [
     "PLANNING_SECONDS",
     "PLANS",
     "PULSES",
+    "UNITS_BROKEN",
     "UNPLANNED",
     "WAKES",
 ]
@@ -68,6 +69,10 @@ DRY_RUNS_REFUSED = Counter(
 EVICTIONS_IN_VAIN = Counter(
     "reprieve_evictions_in_vain_total",
     "Pods evicted by plans whose gang did not get to run on their room.",
+)
+UNITS_BROKEN = Counter(
+    "reprieve_units_broken_total",
+    "Groups that are evicted whole or not at all, and of which kube-scheduler evicted a part that no plan names.",
 )
 CYCLES = Counter(
     "reprieve_preemption_cycles_total",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from controllers.gangs.evicting.broken_units import BrokenUnits
 from controllers.gangs.evicting.evictions import Evictions
 from controllers.gangs.evicting.evictor import Evictor
 from controllers.gangs.evicting.job_stops import Stopping
@@ -20,7 +21,7 @@ from controllers.gangs.writing.writes import Writes
 from runtime.exchange.owner_stops import OwnerStops
 from runtime.plans.plan_retention import Retention
 
-__all__ = ["evictions", "plan_acts", "resuming", "strays"]
+__all__ = ["broken_units", "evictions", "plan_acts", "resuming", "strays"]
 
 
 def evictions(
@@ -45,6 +46,18 @@ def strays(known: Known, marking: Marking, evictions: Evictions) -> Strays:
         known.marked,
         marking,
         lambda uid: claims.has_victim(uid) or evictions.is_victim(uid),
+        known.clock,
+    )
+
+
+def broken_units(known: Known, evictions: Evictions, reporter: Reporter) -> BrokenUnits:
+    """Who says what kube-scheduler has broken."""
+    claims = known.promises.claims
+    return BrokenUnits(
+        known.preempted,
+        known.mirror.roster,
+        lambda uid: claims.has_victim(uid) or evictions.is_victim(uid),
+        reporter.unit_broken,
         known.clock,
     )
 

@@ -16,6 +16,7 @@ from runtime.terms.term import Term
 
 __all__ = [
     "PREEMPTED",
+    "SIGNED",
     "Mark",
     "MarkedPods",
     "Signature",

@@ -174,6 +174,26 @@ class Reporter:
             self._event((victim.namespace, victim.name), "Warning", reason, action, message)
         return message
 
+    def unit_broken(self, group: GroupKey, evicted: list[str], running: int) -> None:
+        """kube-scheduler has evicted these pods of a group that is evicted whole or not at all, and no plan did.
+
+        Of a group whose object is not known, an event on one of the pods that run says it.
+        """
+        there = self._roster.group(group)
+        if there is None:
+            return
+        named = ", ".join(evicted[:NAMED]) + (f" and {len(evicted) - NAMED} more" if evicted[NAMED:] else "")
+        note = (
+            f"kube-scheduler evicted {named} of {short_name(group[1])}, which is evicted whole or not at all; "
+            f"no plan of reprieve says so, and {counted(running, 'pod')} of it stayed"
+        )
+        views = (self._roster.view(uid) for uid in self._roster.running_members(group))
+        first = min(((view.name, view.uid) for view in views if view is not None), default=None)
+        regarding = reference_of(there)
+        if not there.api_version and first is not None:
+            regarding = Reference("v1", "Pod", group[0], *first)
+        self._writer.event(regarding, "Warning", "UnitBroken", "Preempting", note)
+
     async def write_stopped(self, victim: Victim, message: str) -> bool:
         """Have the unit's PodGroup say which pods remain. Returns false if that could not be written."""
         group = self._roster.group((victim.namespace, victim.name))

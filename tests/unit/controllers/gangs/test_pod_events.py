@@ -53,6 +53,12 @@ async def a_stray_mark_is_withdrawn(stage: Stage) -> bool:
     return not any(each["type"] == DISRUPTION_TARGET for each in conditions)
 
 
+async def a_unit_that_the_scheduler_breaks_is_looked_at(stage: Stage) -> bool:
+    theirs = {**MARK, "message": "preempting to accommodate a higher priority pod"}
+    stage.add(node("n0"), gang(mode="all"), member(node="n0", conditions=[theirs], deleting=True))
+    return stage.leading.broken.due_in() < 3.0
+
+
 async def a_group_with_a_gated_pod_is_looked_at(stage: Stage) -> bool:
     stage.add(gang(), member(schedulingGates=GATES))
     stage.clock += 1
@@ -68,6 +74,7 @@ async def the_gang_hears_that_its_last_gate_is_removed(stage: Stage) -> bool:
 
 REASONS: Final[Mapping[str, Callable[[Stage], Awaitable[bool]]]] = {
     "claims": who_has_asked_takes_nothing,
+    "broken units": a_unit_that_the_scheduler_breaks_is_looked_at,
     "strays": a_stray_mark_is_withdrawn,
     "gates": a_group_with_a_gated_pod_is_looked_at,
     "gates removed": the_gang_hears_that_its_last_gate_is_removed,
