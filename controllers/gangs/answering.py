@@ -268,7 +268,11 @@ class Answering:
         if not self.leads:
             # What the leader has offered is not known here.
             return self._promises.spared.all_units_on(key, pod, names)
-        return self._promises.spared.refused(key, pod, self._roster.asks_for(pod), names)
+        refused = self._promises.spared.refused(key, pod, self._roster.asks_for(pod), names)
+        deciding = self._controller.deciding
+        if len(refused) == len(names) and deciding is not None and self._roster.preempts_by_pod(key):
+            deciding.wants_plan(pod, names)
+        return refused
 
     # ---- preempt
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from api.core import Pod
 from controllers.gangs.assembly import evicting, planning, telling, waking
@@ -214,3 +214,12 @@ class Leading:
         self.evidence.preempt_called(pod, candidates)
         self.gangs.touch(key_of_pod(pod))
         return True
+
+    def wants_plan(self, pod: Pod, nodes: Sequence[str]) -> None:
+        """The scheduler would evict on these nodes for a pod of a basic group of its own kind, and must not.
+
+        It never asks preempt for such a pod. It has shown that the nodes pass its filters once others are gone.
+        """
+        if self.lone.wish(pod, dict.fromkeys(nodes, ())):
+            self.evidence.filter_called(pod, [*nodes])
+            self.gangs.touch(key_of_pod(pod))

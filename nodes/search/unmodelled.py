@@ -19,7 +19,7 @@ from nodes.filters.node_volume_limits import LIMITS
 from nodes.filters.registry import FILTERS, LOCAL, POD_FILTERS, STRICTER
 from nodes.filters.taint_toleration import REASON as TAINTED
 from nodes.filters.taint_toleration import TaintToleration
-from nodes.groups.forms import asking
+from nodes.groups.forms import asking, is_basic
 from nodes.search.cluster import Cluster
 from nodes.search.devices import Devices
 from nodes.search.neighbours.kinds import Kinds, on_nodes
@@ -90,11 +90,14 @@ def not_modelled(
 
 
 def _is_driven(cluster: Cluster) -> bool:
-    """Whether the preemptor is a gang that we plan for. If its pods are in a group of the scheduler's own kind, the
-    scheduler tries them together, and takes the nodes that filter offers."""
-    snapshot, row = cluster.snapshot, cluster.preemptor.group
-    group = snapshot.groups[row] if row >= 0 else None
-    return group is not None and asking(group, snapshot.preempting) is group
+    """Whether the preemptor is a gang that we plan for, or a pod of a basic group of the scheduler's own kind. If the
+    gang's pods are in such a group, the scheduler tries them together, and takes the nodes that filter offers."""
+    snapshot, preemptor = cluster.snapshot, cluster.preemptor
+    group = snapshot.groups[preemptor.group] if preemptor.group >= 0 else None
+    if preemptor.kind != "Pod":
+        return group is not None and asking(group, snapshot.preempting) is group
+    rows = {int(snapshot.pod_group[pod]) for pod in preemptor.required}
+    return all(row >= 0 and is_basic(snapshot.groups[row]) for row in rows)
 
 
 def _meet_taints(cluster: Cluster, members: Collection[int]) -> bool:

@@ -30,7 +30,7 @@ from controllers.gangs.mirror.group_members import (
 from controllers.gangs.mirror.lone_pods import LonePods
 from controllers.gangs.mirror.owners import Owners
 from controllers.gangs.mirror.table_changes import TableChanges
-from nodes.groups.forms import by_its_pods, victim_priority
+from nodes.groups.forms import by_its_pods, is_basic, victim_priority
 from nodes.groups.keys import is_native
 from nodes.search.preemptors.demand import Count, Demand, count_members, demand_of
 from nodes.search.preemptors.mismatch import mismatch
@@ -361,6 +361,13 @@ class Roster:
     def native_beside(self, pod: Pod) -> GroupKey | None:
         """See `OwnerGroups.native_beside`."""
         return self._tables.owners.native_beside(pod)
+
+    def preempts_by_pod(self, key: GroupKey) -> bool:
+        """Whether the group is a basic one of kube-scheduler's own kind whose pods may preempt, each for itself."""
+        group = self.group(key)
+        if group is None or not is_basic(group):
+            return False
+        return preemption_policy(group, self._tables.priority_classes) != "Never"
 
     def group_of_pod(self, uid: str) -> GroupKey | None:
         """The group that the pod's label names, whether or not it exists."""

@@ -422,3 +422,41 @@ async def test_a_new_pod_waits_for_the_object_of_its_native_group() -> None:
 
 def newborn(stage: Stage, **fields: Any) -> Pod:
     return member(created=rfc3339(stage.api.clock.wall()), **fields)
+
+
+@pytest.mark.parametrize("policy", ["basic", "gang", "Never"])
+async def test_a_pod_of_a_basic_native_group_takes_a_unit_whole(policy: str) -> None:
+    """Its scheduler never asks preempt for it. A gang of that kind is not planned for here."""
+    ring = gang("ring", minimum=1, priority=1, mode="all")
+    victims = [
+        pod(f"v{number}", node=f"n{number}", requests=BIG, group="ring", priority=1) for number in (0, 1)
+    ]
+    its = native_object(
+        minimum=int(policy == "gang"), preemptionPolicy="Never" if policy == "Never" else None
+    )
+    hero = native_pod("m0", requests=BIG)
+    async with staged(node("n0"), node("n1"), ring, *victims, its, hero) as stage:
+        stage.agrees = False
+        await stage.settle()
+        assert stage.filter(hero, "n0", "n1") == []
+        await stage.settle()
+        if policy != "basic":
+            assert (stage.phases(), stage.api.deleted) == ([], [])
+            return
+        assert sorted(stage.api.deleted) == ["v0", "v1"]
+        assert stage.filter(hero, "n0", "n1") == [], "they are not gone yet"
+        stage.delete(*victims)
+        await stage.settle()
+        assert stage.phases() == ["Ready"]
+        assert stage.filter(hero, "n0", "n1") in (["n0"], ["n1"])
+
+
+async def test_a_pod_of_a_basic_native_group_gets_no_plan_while_there_is_another_node() -> None:
+    ring = gang("ring", minimum=1, priority=1, mode="all")
+    victim = pod("v", node="n0", requests=BIG, group="ring", priority=1)
+    hero = native_pod("m0", requests=BIG)
+    async with staged(node("n0"), node("n1"), ring, victim, native_object(minimum=0), hero) as stage:
+        await stage.settle()
+        assert stage.filter(hero, "n0", "n1") == ["n1"]
+        await stage.settle()
+        assert stage.phases() == []
