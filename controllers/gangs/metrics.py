@@ -72,7 +72,7 @@ EVICTIONS_IN_VAIN = Counter(
 )
 UNITS_BROKEN = Counter(
     "reprieve_units_broken_total",
-    "Groups that are evicted whole or not at all, and of which kube-scheduler evicted a part that no plan names.",
+    "Groups that are evicted whole or not at all. kube-scheduler evicted a part of them, and no plan names that part.",
 )
 CYCLES = Counter(
     "reprieve_preemption_cycles_total",

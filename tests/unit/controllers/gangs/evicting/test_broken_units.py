@@ -59,7 +59,7 @@ async def test_a_broken_unit_is_named_once(at_once: bool) -> None:
         else:
             stage.add(evicted("v1"))
         await stage.settle()
-        assert broken(stage) == [], "the others may go, too"
+        assert broken(stage) == [], "the scheduler may evict the others, too"
         await passes(stage)
         note = (
             "kube-scheduler evicted v1 of ring, which is evicted whole or not at all; "
