@@ -78,10 +78,9 @@ def test_a_pod_of_a_basic_native_group_takes_a_unit_whole(sandbox: Sandbox) -> N
 
 def test_free_room_beside_a_unit_is_used_as_far_as_it_goes(sandbox: Sandbox) -> None:
     """Three nodes have room for one member each. For four there would be room only without the unit."""
-    nodes = sandbox.nodes(3, cpu="2")
-    ring = sandbox.gang("ring", 3, priority=10, mode="all")
-    sandbox.wait_running(*ring)
-    assert len(set(sandbox.bound().values())) == len(nodes)
+    sandbox.group("ring", min_count=3, mode="all", priority=10)
+    for number, node in enumerate(sandbox.nodes(3, cpu="2")):
+        sandbox.filler(f"ring-{number}", node, 1, group="ring")
     native(sandbox, "four", 4, minimum=4)
     wait_attempts(sandbox, "four")
     three = native(sandbox, "three", 3, minimum=3)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,10 @@ from nodes.state.tables import Tables
 __all__ = ["Spared", "native_group"]
 
 Int64s = NDArray[np.int64]
+
+
+MOST_OFFERED: Final = 256
+"""Nodes with a unit that one member is offered. A scheduler looks at 100 nodes or more, and each offer is counted."""
 
 
 def native_group(pod: Pod) -> GroupKey | None:
@@ -189,7 +194,7 @@ def _share(slots: Int64s, members: int) -> NDArray[np.intp]:
     The nodes with the most slots come first. With one slot or more there is at least one node.
     """
     best: NDArray[np.intp] = np.argsort(-slots, kind="stable")
-    most = max(1, int(slots.sum()) // members)
+    most = min(MOST_OFFERED, max(1, int(slots.sum()) // members))
     return best[: min(most, int(np.count_nonzero(slots)))]
 
 
