@@ -60,7 +60,7 @@ class BasicGroups(RuleBasedStateMachine):
         number=st.integers(1, 2),
     )
     def put_pod(self, name: str, native: str, beside: str, succeeded: bool, number: int) -> None:
-        group = {"schedulingGroup": {"podGroupName": native}} if native else {}
+        group: dict[str, Any] = {"schedulingGroup": {"podGroupName": native}} if native else {}
         phase = "Succeeded" if succeeded else "Running"
         made: Pod = pod(name, uid=f"{name}-{number}", node="n", phase=phase, **group, **BESIDE[beside])
         self.tables.upsert_pod(made)
@@ -99,7 +99,7 @@ class BasicGroups(RuleBasedStateMachine):
     def a_copy_says_the_same(self) -> None:
         said = self.tables.owners.sayings()
         for native, beside, _ in self.pods.values():
-            group = {"schedulingGroup": {"podGroupName": native}} if native else {}
+            group: dict[str, Any] = {"schedulingGroup": {"podGroupName": native}} if native else {}
             found = said.unit_of(pod("x", **group, **BESIDE[beside]))
             assert (found[1] if found is not None else "") == self.belongs(native, beside)
 
