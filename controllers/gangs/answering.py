@@ -269,8 +269,9 @@ class Answering:
             # What the leader has offered is not known here.
             return self._promises.spared.all_units_on(key, pod, names)
         refused = self._promises.spared.refused(key, pod, self._roster.asks_for(pod), names)
-        deciding = self._controller.deciding
-        if len(refused) == len(names) and deciding is not None and self._roster.preempts_by_pod(key):
+        may_preempt = self._roster.preempts_by_pod(key) and not self._is_member(pod)
+        deciding = self._controller.deciding if may_preempt and len(refused) == len(names) else None
+        if deciding is not None:
             deciding.wants_plan(pod, names)
         return refused
 
@@ -287,9 +288,8 @@ class Answering:
 
     def preempts_alone(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> bool:
         """Whether a plan is made for this pod, for which the scheduler would break groups that are evicted whole."""
-        key, deciding = self._roster.gang_of(pod), self._controller.deciding
-        is_member = key is not None and self._roster.minimum(key) is not None
-        if deciding is None or is_member or not deciding.preempts_alone(pod, candidates):
+        deciding = self._controller.deciding
+        if deciding is None or self._is_member(pod) or not deciding.preempts_alone(pod, candidates):
             return False
         PARKED.inc()
         return True
@@ -373,6 +373,11 @@ class Answering:
             leading.unanswered.miss()
             leading.waking.told(turned_down)
         return leading is not None
+
+    def _is_member(self, pod: Pod) -> bool:
+        """Whether the pod belongs to a gang that we plan for."""
+        key = self._roster.gang_of(pod)
+        return key is not None and self._roster.minimum(key) is not None
 
     def _gang_of(self, pod: Pod) -> GroupKey | None:
         leading = self._controller.leading

@@ -460,3 +460,17 @@ async def test_a_pod_of_a_basic_native_group_gets_no_plan_while_there_is_another
         assert stage.filter(hero, "n0", "n1") == ["n1"]
         await stage.settle()
         assert stage.phases() == []
+
+
+async def test_a_later_member_of_a_gang_gets_no_plan_of_its_own() -> None:
+    """It is also in a basic native group."""
+    ring = gang("ring", minimum=1, priority=1, mode="all")
+    victim = pod("v", node="n0", requests=BIG, group="ring", priority=1)
+    basic: dict[str, Any] = {"schedulingGroup": {"podGroupName": "basic"}}
+    first, later = member(0, node="n1", **basic), member(1, **basic)
+    there = [node("n0"), node("n1"), ring, victim, gang(minimum=1, has_run=True)]
+    async with staged(*there, native_object("basic", minimum=0), first, later) as stage:
+        await stage.settle()
+        assert stage.filter(later, "n0") == []
+        await stage.settle()
+        assert (stage.phases(), stage.api.deleted) == ([], [])
