@@ -101,3 +101,14 @@ def test_a_gang_whose_pods_are_in_a_basic_native_group_is_bound_whole_or_not_at_
     sandbox.wait_bound(*gang)
     assert sandbox.history.evictions() == {}
     assert not sandbox.events("PodGroupAmbiguous", gang[0])
+
+
+def test_a_gang_whose_pods_are_in_a_basic_native_group_evicts_by_a_plan(sandbox: Sandbox) -> None:
+    """The scheduler shows its nodes in filter calls only: it never asks preempt for these pods."""
+    sandbox.full_nodes(2)
+    spec = {"schedulingPolicy": {"basic": {}}, "priorityClassName": sandbox.priority(1000)}
+    create(sandbox, NATIVE, "PodGroup", "job", spec)
+    gang = sandbox.gang("gang", 2, priority=1000, schedulingGroup={"podGroupName": "job"})
+    sandbox.wait_bound(*gang)
+    assert sandbox.history.evictions() == {"low-0-0": 1, "low-1-0": 1}
+    sandbox.wait_plan("gang", "Bound")
