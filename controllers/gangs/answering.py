@@ -270,7 +270,9 @@ class Answering:
             return self._promises.spared.all_units_on(key, pod, names)
         refused = self._promises.spared.refused(key, pod, self._roster.asks_for(pod), names)
         may_preempt = self._roster.preempts_by_pod(key) and not self._is_member(pod)
-        deciding = self._controller.deciding if may_preempt and len(refused) == len(names) else None
+        is_first_try = [*names] == [pod.status.nominated_node_name]  # then the scheduler asks about all nodes
+        is_nowhere = len(refused) == len(names) and not is_first_try
+        deciding = self._controller.deciding if may_preempt and is_nowhere else None
         if deciding is not None:
             deciding.wants_plan(pod, names)
         return refused

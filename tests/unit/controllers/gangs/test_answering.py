@@ -462,6 +462,19 @@ async def test_a_pod_of_a_basic_native_group_gets_no_plan_while_there_is_another
         assert stage.phases() == []
 
 
+async def test_a_nominated_node_alone_is_no_reason_for_a_plan() -> None:
+    """The scheduler asks about it first, and then about all nodes."""
+    ring = gang("ring", minimum=1, priority=1, mode="all")
+    victim = pod("v", node="n0", requests=BIG, group="ring", priority=1)
+    hero = native_pod("m0", requests=BIG, nominated="n0")
+    async with staged(node("n0"), node("n1"), ring, victim, native_object(minimum=0), hero) as stage:
+        await stage.settle()
+        assert stage.filter(hero, "n0") == []
+        await stage.settle()
+        assert stage.phases() == []
+        assert stage.filter(hero, "n0", "n1") == ["n1"]
+
+
 async def test_a_later_member_of_a_gang_gets_no_plan_of_its_own() -> None:
     """It is also in a basic native group."""
     ring = gang("ring", minimum=1, priority=1, mode="all")
