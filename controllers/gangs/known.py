@@ -11,7 +11,6 @@ from controllers.gangs.configuration import GroupsConfiguration, PlanningConfigu
 from controllers.gangs.mirror.marked_pods import MarkedPods
 from controllers.gangs.mirror.mirror import Mirror
 from controllers.gangs.mirror.misread import Misread
-from controllers.gangs.mirror.preempted_pods import PreemptedPods
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.mirror.scheduler_marks import SchedulerMarks
 from controllers.gangs.pod_events import Hear
@@ -59,7 +58,6 @@ class Known:
         self.waiters: Final = Waiters(roster, clock)
         self.marked: Final = MarkedPods()
         self.scheduler_marks: Final = SchedulerMarks(clock)
-        self.preempted: Final = PreemptedPods()
         self.misread: Final = Misread()
 
     def hearers(self) -> Mapping[str, Hear]:
@@ -71,6 +69,5 @@ class Known:
             "pending": self.waiters.pending.pod_changed,
             "marked": self.marked.pod_changed,
             "scheduler marks": self.scheduler_marks.pod_changed,
-            "preempted": self.preempted.pod_changed,
             "gated": self.waiters.gated.pod_changed,
         }

@@ -39,12 +39,11 @@ ORDER: Final = (
     Place("pending"),
     Place("marked"),
     Place("scheduler marks"),
-    Place("preempted"),
     Place("gated"),
     # What acts, or will act.
     Place("evidence"),
     Place("strays", "marked", "it looks at the pod's mark as it is from this event on"),
-    Place("broken units", "preempted", "it looks at the scheduler's mark as it is from this event on"),
+    Place("broken units", "scheduler marks", "it looks at the scheduler's mark as it is from this event on"),
     Place("lone preemptors"),
     Place("gates", "gated", "it looks at the pod's gate as it is from this event on"),
     Place("waking"),

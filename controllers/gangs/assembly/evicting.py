@@ -54,7 +54,7 @@ def broken_units(known: Known, evictions: Evictions, reporter: Reporter) -> Brok
     """Who says what kube-scheduler has broken."""
     claims = known.promises.claims
     return BrokenUnits(
-        known.preempted,
+        known.scheduler_marks,
         known.mirror.roster,
         lambda uid: claims.has_victim(uid) or evictions.is_victim(uid),
         reporter.unit_broken,

@@ -13,9 +13,10 @@ from typing import Final
 from api.clock import Clock
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.metrics import UNITS_BROKEN
-from controllers.gangs.mirror.preempted_pods import PreemptedPods
 from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.mirror.scheduler_marks import SchedulerMarks
 from nodes.groups.forms import is_native
+from nodes.state.columns.flags import TERMINATING
 
 __all__ = ["BrokenUnits"]
 
@@ -30,7 +31,7 @@ class BrokenUnits:
     """Says it once for each unit in a term."""
 
     def __init__(
-        self, shown: PreemptedPods, roster: Roster, is_victim: Callable[[str], bool], say: Say, clock: Clock
+        self, shown: SchedulerMarks, roster: Roster, is_victim: Callable[[str], bool], say: Say, clock: Clock
     ) -> None:
         """`is_victim`: whether a plan goes on, or ends at this moment, that evicts the pod (UID)."""
         self._shown, self._roster, self._is_victim = shown, roster, is_victim
@@ -51,13 +52,14 @@ class BrokenUnits:
 
     def pod_changed(self, uid: str) -> None:
         """The mirror has a new state of a pod, or it is gone."""
-        pod, known = self._shown.find(uid), self._pods.get(uid)
+        pod = self._roster.view(uid) if uid in self._shown else None
+        known = self._pods.get(uid)
         if pod is not None and known is None:
             unit = self._roster.all_mode_group(uid)
             if unit is None or is_native(self._roster.group(unit)) or self._is_victim(uid):
                 return
             known = self._pods[uid] = unit, pod.name
-        if known is None or (pod is not None and not pod.leaving):
+        if known is None or (pod is not None and not pod.flags & TERMINATING):
             return
         if pod is None:
             del self._pods[uid]
@@ -84,7 +86,7 @@ class BrokenUnits:
 
     def _look(self, unit: GroupKey, evicted: list[str]) -> None:
         group = self._roster.group(unit)
-        running = sum(self._shown.find(uid) is None for uid in self._roster.running_members(unit))
+        running = sum(uid not in self._shown for uid in self._roster.running_members(unit))
         if group is None or not running or group.metadata.uid in self._said:
             return
         self._said.add(group.metadata.uid)

@@ -5,6 +5,5 @@ tests/unit/controllers/gangs/waking/test_gates.py; group_members, roster and tab
 tests/property/test_looks.py; lone_pods in tests/unit/controllers/gangs/planning/test_singles.py; marked_pods in
 tests/unit/controllers/gangs/test_terms.py; mirror and misread in tests/unit/controllers/gangs/test_owner_gangs.py;
 owners in tests/unit/controllers/gangs/lifecycle/test_cycles.py; pending in
-tests/unit/controllers/gangs/waking/test_waker.py; preempted_pods in
-tests/unit/controllers/gangs/evicting/test_broken_units.py.
+tests/unit/controllers/gangs/waking/test_waker.py.
 """

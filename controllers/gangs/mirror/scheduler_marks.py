@@ -6,6 +6,7 @@ It writes the condition DisruptionTarget, and deletes the pod then. Our own mark
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from api.clock import Clock
@@ -34,6 +35,10 @@ class SchedulerMarks:
 
     def __contains__(self, uid: object) -> bool:
         return uid in self._seen
+
+    def __iter__(self) -> Iterator[str]:
+        """UIDs."""
+        return iter(list(self._seen))
 
     def on(self, node: str, *, since: float) -> set[str]:
         """Pods (UIDs) on the node whose mark was first seen at this time (monotonic seconds) or later."""
