@@ -26,12 +26,12 @@ __all__ = [
     "HIGH",
     "LONGEST_BACKOFF",
     "OTHER_SCHEDULER",
-    "SCHEDULED",
     "Call",
     "Natives",
     "Stub",
     "everybody",
     "nobody",
+    "words",
 ]
 
 GENERIC_WORKLOAD: Final = "GenericWorkload"
@@ -43,6 +43,8 @@ LONGEST_BACKOFF: Final = 4
 """Seconds, of a single pod. That of a group is this times the square root of its members."""
 OTHER_SCHEDULER: Final = "another-scheduler"
 """The name of a second profile of the same scheduler."""
+PLACEMENTS: Final = "pod group is unschedulable, 0/1 placements are available, first placement status: "
+"""What a scheduler with TopologyAwareWorkloadScheduling says first."""
 GATES: Final = [{"name": "example.com/held"}]
 
 Offer = Callable[[str, Sequence[str]], Sequence[str] | None]
@@ -57,6 +59,12 @@ def everybody(pod: str, nodes: Sequence[str]) -> Sequence[str]:
 def nobody(pod: str, nodes: Sequence[str]) -> Sequence[str]:
     """An offer of no node."""
     return ()
+
+
+def words(said: Json) -> str:
+    """The message of a condition, as a scheduler without domains gives it."""
+    message: str = said["message"]
+    return message.replace(PLACEMENTS, "")
 
 
 @dataclass(frozen=True)
@@ -209,6 +217,17 @@ class Natives:
             return found if found is not None and text in found["message"] else None
 
         return wait_for(look, what=lambda: f"not {text!r}: {self.object(group)}\n{self.sandbox.report()}")
+
+    def scheduled(self, group: str) -> Json | None:
+        """The condition of a PodGroup that has been scheduled; None before."""
+        found = condition(self.object(group), SCHEDULED)
+        return found if found is not None and found["status"] == "True" else None
+
+    def fits_nowhere(self, pod: str) -> str:
+        """What the scheduler says of a pod that fits nowhere; empty if it says something else."""
+        found = condition(self.sandbox.get_pod(pod) or {}, "PodScheduled") or {}
+        message: str = found.get("message", "")
+        return message if message.startswith("0/") else ""
 
     def wait_calls(self, count: int) -> list[Call]:
         """Until filter was called this often for members; returns these calls."""

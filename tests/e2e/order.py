@@ -101,6 +101,7 @@ LONGEST: Final = (
     "quota_leaders",
     "confirmation",
     "gates",
+    "native_facts",
     "webhook_certificates",
     "api_plane",
     "webhooks",

@@ -13,22 +13,21 @@ from typing import Any
 
 import pytest
 
-from hack.controlplane.client import Json
 from hack.controlplane.plane import ControlPlane, Options
 from tests.e2e.natives import (
     GENERIC_WORKLOAD,
     HIGH,
     LONGEST_BACKOFF,
     OTHER_SCHEDULER,
-    SCHEDULED,
     Call,
     Natives,
     Stub,
     everybody,
     nobody,
+    words,
 )
 from tests.e2e.other_kinds import NATIVE
-from tests.e2e.support import SandboxFactory, condition, wait_for
+from tests.e2e.support import SandboxFactory, wait_for
 from tests.kit.versions import SELDOM, needs, needs_set_up_with
 
 pytestmark = [
@@ -41,8 +40,6 @@ LINGERS = "example.com/lingers"
 """A finalizer: its pod terminates until the test lets it go."""
 OF_TWO = "minCount (2) cannot be satisfied: 0 scheduled, 1 remaining, pod group preemption: "
 """How the condition of a gang of two begins after the first one fits nowhere."""
-PLACEMENTS = "pod group is unschedulable, 0/1 placements are available, first placement status: "
-"""What TopologyAwareWorkloadScheduling has in front of it."""
 ONGOING = "ongoing preemption on nominated nodes"
 FAULTY = ("SchedulerError", "PodGroupError")
 """The reason of a group that is never tried, until 1.37 and from 1.38 on."""
@@ -92,7 +89,7 @@ def test_filter_is_called_for_one_member_after_the_other_and_preempt_never(nativ
     natives.group("gang", 3)
     natives.open("big", *small)
     bound = natives.wait_bound(*small)
-    said = wait_for(lambda: fits_nowhere(natives, "big"), what=natives.sandbox.report)
+    said = wait_for(lambda: natives.fits_nowhere("big"), what=natives.sandbox.report)
     assert "3 Insufficient cpu" in said
 
     calls = list(natives.calls)
@@ -109,13 +106,6 @@ def test_filter_is_called_for_one_member_after_the_other_and_preempt_never(nativ
     natives.sandbox.pod("single", priority=HIGH)
     natives.sandbox.wait_bound("single")
     assert natives.preempt_calls == ["single"]
-
-
-def fits_nowhere(natives: Natives, pod: str) -> str:
-    """What the scheduler says of a pod that fits nowhere; empty if it says something else."""
-    found = condition(natives.sandbox.get_pod(pod) or {}, "PodScheduled") or {}
-    message: str = found.get("message", "")
-    return message if message.startswith("0/") else ""
 
 
 def test_the_condition_says_the_result_of_an_attempt_and_events_name_the_group(natives: Natives) -> None:
@@ -142,20 +132,8 @@ def test_the_condition_says_the_result_of_an_attempt_and_events_name_the_group(n
 
     natives.sandbox.release(victims[1])
     natives.wait_bound(*members)
-    last = wait_for(lambda: scheduled(natives, "gang"))
+    last = wait_for(lambda: natives.scheduled("gang"))
     assert (first["status"], first["reason"], last["reason"]) == ("False", "Unschedulable", "Scheduled")
-
-
-def words(said: Json) -> str:
-    """The message of a condition, in the words of a scheduler without domains."""
-    message: str = said["message"]
-    return message.replace(PLACEMENTS, "")
-
-
-def scheduled(natives: Natives, group: str) -> dict[str, str] | None:
-    """The condition of a group that has been scheduled."""
-    found = condition(natives.object(group), SCHEDULED)
-    return found if found is not None and found["status"] == "True" else None
 
 
 def test_the_condition_says_why_nobody_is_evicted(natives: Natives) -> None:
@@ -194,7 +172,7 @@ def test_a_group_counts_as_scheduled_before_its_pods_are_bound(natives: Natives)
     natives.sandbox.node("n0", cpu="1")
     volume = {"name": "data", "persistentVolumeClaim": {"claimName": "claim"}}
     natives.gang("gang", 1, volumes=[volume])
-    wait_for(lambda: scheduled(natives, "gang"), what=lambda: natives.object("gang"))
+    wait_for(lambda: natives.scheduled("gang"), what=lambda: natives.object("gang"))
     natives.sandbox.node("n1", cpu="1")
     natives.wait_awake("awake")
     assert "gang-0" not in natives.sandbox.bound()
@@ -227,7 +205,7 @@ def test_a_nomination_keeps_others_out_but_no_sibling(natives: Natives) -> None:
     natives.nominate(members[0], "n0")
     natives.nominate(members[1], "n1")
     natives.sandbox.pod("other", priority=HIGH, nodeSelector={HOSTNAME: natives.full("n1")})
-    assert "1 Insufficient cpu" in wait_for(lambda: fits_nowhere(natives, "other"))
+    assert "1 Insufficient cpu" in wait_for(lambda: natives.fits_nowhere("other"))
     natives.sandbox.delete_pod("other")
 
     natives.offer = lambda pod, nodes: ["n1"] if "n1" in nodes else nodes
