@@ -28,7 +28,7 @@ from tests.e2e.natives import (
 )
 from tests.e2e.other_kinds import NATIVE
 from tests.e2e.support import SandboxFactory, wait_for
-from tests.kit.versions import SELDOM, needs, needs_set_up_with
+from tests.kit.versions import IN_MATRIX, needs, needs_set_up_with
 
 pytestmark = [
     needs(NATIVE, "there are no native groups"),
@@ -320,7 +320,7 @@ def test_the_end_of_its_own_victims_brings_a_group_no_sooner(natives: Natives) -
     assert (gap(calls, 1) >= backoff(1, 2), gap(calls, 3) >= backoff(2, 2)) == (True, True)
 
 
-@SELDOM
+@IN_MATRIX
 def test_the_longest_backoff_grows_with_the_square_root_of_the_members(natives: Natives) -> None:
     natives.sandbox.full_nodes(4)
     natives.offer = nobody

@@ -13,13 +13,16 @@ from hack.controlplane.modules import VERSIONS
 from hack.controlplane.plane import Options
 from hack.controlplane.versions import default_version, knows
 from hack.matrix import APIS, GATES, VERSION
+from tests.kit.often import ALL
 
-__all__ = ["SELDOM", "THERE", "as_set_up", "needs", "needs_set_up_with", "older_than"]
+__all__ = ["IN_MATRIX", "THERE", "as_set_up", "needs", "needs_set_up_with", "older_than"]
 
 THERE: Final = os.environ.get(VERSION, "")
 """The minor version, such as 1.36; "" is the default."""
-SELDOM: Final = pytest.mark.skipif(VERSION not in os.environ, reason="runs in make matrix")
-"""Of tests that take long. `make test` leaves them out."""
+IN_MATRIX: Final = pytest.mark.skipif(
+    VERSION not in os.environ and not ALL, reason="runs in make matrix and make test-e2e"
+)
+"""Of tests of Kubernetes that take long. `make test` leaves them out."""
 
 
 def as_set_up(options: Options, environment: Mapping[str, str] = os.environ) -> Options:
