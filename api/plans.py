@@ -404,6 +404,14 @@ class PreemptionPlanStatus(Struct):
     unplanned: list[str] | None = None
     """UIDs of pods on the plan's nodes that kube-scheduler has evicted while it evicted by the plan, and that the plan
     does not name."""
+    next_attempt: str | None = None
+    """When kube-scheduler tries the preemptor again at the latest (RFC 3339). Of a plan by which the scheduler evicts,
+    and written only if that is not soon. Attempts on others may put it off."""
+    next_attempt_known: bool | None = None
+    """Every attempt was seen, so that is the time. Otherwise it is an upper bound, and it may come much sooner."""
+    handed_over: str | None = None
+    """Since when kube-scheduler may evict by the plan (RFC 3339): a pass was offered enough of its nodes. Empty if it
+    may not. As of the time when nextAttempt was written."""
 
 
 class PreemptionPlan(Struct, kw_only=True):

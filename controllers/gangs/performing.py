@@ -26,6 +26,7 @@ from controllers.gangs.lifecycle.effects import (
     Rehearse,
     Remind,
     SayAstray,
+    SayAttempt,
     SayKept,
     SayPreempting,
     SayReleasing,
@@ -113,6 +114,8 @@ class Performer:
                 UNPLANNED.inc(len(pods))
                 self._reporter.unplanned(plan, len(pods))
                 return partial(self._acts.unplanned, plan, plan.unplanned)
+            case SayAttempt():
+                return partial(self._acts.say_attempt, effect)
             case Judge():
                 return partial(self._outcomes.judge, gang.key, effect)
             case SayScheduled():

@@ -9,7 +9,7 @@ import structlog
 
 from controllers.gangs.evicting.evictions import Evictions
 from controllers.gangs.gangs import Gang, Gangs
-from controllers.gangs.lifecycle.effects import Advance, End, Record
+from controllers.gangs.lifecycle.effects import Advance, End, Record, SayAttempt
 from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.lifecycle.observations import NotStored, Stored
 from controllers.gangs.promised.reservations import Reservations
@@ -81,6 +81,14 @@ class PlanActs:
             await self._store.unplanned((plan.namespace, plan.name), pods)
         except PlanNotStoredError as error:
             log.warning("what the scheduler evicts could not be written", plan=plan.name, error=str(error))
+
+    async def say_attempt(self, effect: SayAttempt) -> None:
+        """Store when the scheduler tries the gang again. It is only for people."""
+        plan = effect.plan
+        try:
+            await self._store.attempt((plan.namespace, plan.name), effect)
+        except PlanNotStoredError as error:
+            log.warning("the time of an attempt could not be written", plan=plan.name, error=str(error))
 
     def rehearse(self, gang: Gang, plan: ActivePlan) -> None:
         """Have the API server check the plan's evictions. Observed as Rehearsed."""

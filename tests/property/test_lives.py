@@ -36,6 +36,7 @@ from controllers.gangs.lifecycle.effects import (
     Rehearse,
     Remind,
     SayAstray,
+    SayAttempt,
     SayKept,
     SayPreempting,
     SayReleasing,
@@ -750,6 +751,9 @@ class Lives(RuleBasedStateMachine):
                     return
                 assert self.phases.get(plan.name) in ("Ready", "Bound", "Aborted", "Expired")
                 self.held -= plan.members.keys()
+            case SayAttempt(plan, seconds):
+                assert plan.is_steered
+                assert seconds > 0.0
             case SayUnplanned(plan, pods):
                 assert pods <= self.strangers
                 assert pods <= plan.unplanned

@@ -30,6 +30,7 @@ __all__ = [
     "SayPreempting",
     "SayReleasing",
     "SayScheduled",
+    "SayAttempt",
     "SayUnplanned",
     "Wake",
     "record_of",
@@ -201,6 +202,19 @@ class SayUnplanned:
 
 
 @dataclass(frozen=True, slots=True)
+class SayAttempt:
+    """Store when kube-scheduler tries the gang again. People read it, and nothing else."""
+
+    plan: ActivePlan
+    seconds: float
+    """From now to the attempt, at the latest."""
+    is_known: bool
+    """Otherwise it is an upper bound."""
+    handed_over: float | None
+    """Seconds since the plan was handed over; None if it is not."""
+
+
+@dataclass(frozen=True, slots=True)
 class SayScheduled:
     """Say that minCount members are bound."""
 
@@ -229,6 +243,7 @@ Effect = (
     | Judge
     | CannotSchedule
     | SayAstray
+    | SayAttempt
     | SayKept
     | SayPreempting
     | SayReleasing

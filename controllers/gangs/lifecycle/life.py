@@ -162,6 +162,8 @@ class ActivePlan:
     """It is handed over, and ends as soon as it no longer is. It makes no more offers."""
     unplanned: frozenset[str] = frozenset()
     """Pods (UIDs) that the scheduler has evicted for the group, and that the plan does not name."""
+    said_attempt: float = 0.0
+    """The time of the scheduler's next attempt as it was last stored, in monotonic seconds; 0 if it was not."""
 
     @property
     def namespace(self) -> str:

@@ -229,6 +229,8 @@ class PlanSeen:
     """Other pods (UIDs) on its nodes that the scheduler has marked since the hand-over."""
     next_attempt: float = 0.0
     """When the scheduler's next attempt on the group begins at the latest, in monotonic seconds; 0 if it is due."""
+    attempt_known: bool = False
+    """That is its time, and not only an upper bound."""
     answer: str = ""
     """Why the scheduler has not placed the group, as the group's condition says it; empty if it does not."""
     preempts: bool = False

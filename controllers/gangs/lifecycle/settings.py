@@ -76,6 +76,9 @@ ESTIMATES: Final = 2
 LEAST_ESTIMATE_SECONDS: Final = 30.0
 """An estimate counts as this at least: the attempts on other groups come in between."""
 
+LATER_SECONDS: Final = 5.0
+"""The time of the next attempt is stored for people if it is at least as far away."""
+
 PASS_SECONDS: Final = 120.0
 """A pass of the scheduler is over after this time, and its victims are marked. With 100 members it takes some 11 s."""
 

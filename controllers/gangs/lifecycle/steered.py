@@ -14,7 +14,14 @@ from dataclasses import replace
 from math import inf
 from typing import Final
 
-from controllers.gangs.lifecycle.effects import Effect, Nominate, NominateFirst, Rehearse, SayUnplanned
+from controllers.gangs.lifecycle.effects import (
+    Effect,
+    Nominate,
+    NominateFirst,
+    Rehearse,
+    SayAttempt,
+    SayUnplanned,
+)
 from controllers.gangs.lifecycle.endings import ending_of, would_end
 from controllers.gangs.lifecycle.judging import after_begun
 from controllers.gangs.lifecycle.life import ActivePlan, Contradiction, Life
@@ -29,13 +36,15 @@ from controllers.gangs.lifecycle.observations import (
     PlanSeen,
     PreemptCalled,
 )
-from controllers.gangs.lifecycle.settings import PASS_SECONDS, REMIND_SECONDS, Settings
+from controllers.gangs.lifecycle.settings import LATER_SECONDS, PASS_SECONDS, REMIND_SECONDS, Settings
 from controllers.gangs.lifecycle.steps import Step, advanced, ended
 
 __all__ = ["resumed", "steered_noted", "steered_seen"]
 
 MOST_DOUBLINGS: Final = 4
 """How often the time between two nominations of one plan doubles."""
+SAME_SECONDS: Final = 2.0
+"""Estimates of the next attempt that differ by less are the same."""
 
 
 def resumed(plan: ActivePlan, now: float) -> ActivePlan:
@@ -82,6 +91,30 @@ def _handed_over(plan: ActivePlan, now: float) -> ActivePlan:
 
 def steered_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, settings: Settings) -> Step:
     """What follows for a plan from a look at it, while nothing is being written for it."""
+    life, effects = _seen(life, plan, seen, now, settings)
+    later = _with_attempt(life.plan, seen, now) if life.plan is not None else None
+    if later is None:
+        return life, effects
+    since = now - later.handed_over if later.handed_over is not None else None
+    says = SayAttempt(later, seen.next_attempt - now, seen.attempt_known, since)
+    return replace(life, plan=later), (*effects, says)
+
+
+def _with_attempt(plan: ActivePlan, seen: PlanSeen, now: float) -> ActivePlan | None:
+    """The plan with the time of the next attempt, if that is to be stored.
+
+    It moves a little with each call of an attempt that goes on. A time that comes soon is not worth a write.
+    """
+    is_new = abs(seen.next_attempt - plan.said_attempt) > SAME_SECONDS
+    is_later = seen.next_attempt >= now + LATER_SECONDS
+    return (
+        replace(plan, said_attempt=seen.next_attempt)
+        if plan.opened is not None and is_later and is_new
+        else None
+    )
+
+
+def _seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, settings: Settings) -> Step:
     effects: tuple[Effect, ...] = ()
     if unplanned := seen.unplanned - plan.unplanned:
         plan = replace(plan, unplanned=plan.unplanned | unplanned)

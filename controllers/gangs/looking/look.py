@@ -94,6 +94,7 @@ class Looks:
             marked=steered.marked,
             unplanned=steered.unplanned,
             next_attempt=steered.next_attempt,
+            attempt_known=steered.attempt_known,
             answer=steered.answer,
             preempts=steered.preempts,
         )

@@ -26,6 +26,7 @@ class SteeredSeen(NamedTuple):
     marked: frozenset[str] = frozenset()
     unplanned: frozenset[str] = frozenset()
     next_attempt: float = 0.0
+    attempt_known: bool = False
     answer: str = ""
     preempts: bool = False
 
@@ -46,12 +47,13 @@ class SteeredLook:
         """`unbound`: UIDs of the planned members that wait."""
         if not plan.is_steered:
             return SteeredSeen()
-        answer = self._answer(plan.group)
+        answer, attempt = self._answer(plan.group), self._estimate(plan.group)
         return SteeredSeen(
             all(self._is_nominated(plan, uid) for uid in unbound),
             frozenset(uid for uid in plan.victims if self._is_marked(plan, uid)),
             self._unplanned(plan),
-            self._estimate(plan.group).latest,
+            attempt.latest,
+            attempt.is_known,
             answer,
             PREEMPTS in answer,
         )

@@ -11,7 +11,7 @@ from api.meta import Condition
 from api.plan_names import PlanKey, plan_name
 from api.plans import PREEMPTOR_KIND, Phase, PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus
 from api.times import rfc3339
-from controllers.gangs.lifecycle.effects import Judge
+from controllers.gangs.lifecycle.effects import Judge, SayAttempt
 from controllers.gangs.lifecycle.life import ActivePlan, Ending
 from controllers.gangs.lifecycle.stored_plan import ACTIVE, FINALIZER, IN_VAIN
 from controllers.gangs.metrics import PLANS
@@ -131,6 +131,16 @@ class PlanStore:
         stored = self._stored.get(key)
         before = (stored.status.unplanned if stored is not None else None) or ()
         await self._objects.patch(key, PreemptionPlanStatus(unplanned=sorted({*before, *pods})))
+
+    async def attempt(self, key: PlanKey, said: SayAttempt) -> None:
+        """Store when the scheduler tries the preemptor again. Raises PlanNotStoredError."""
+        now, since = self._clock.wall(), said.handed_over
+        status = PreemptionPlanStatus(
+            next_attempt=rfc3339(now + said.seconds),
+            next_attempt_known=said.is_known,
+            handed_over=rfc3339(now - since) if since is not None else "",
+        )
+        await self._objects.patch(key, status)
 
     def begun(self, key: PlanKey) -> frozenset[str]:
         """Units (UIDs) of several pods that may be evicted in part, and have to be finished."""

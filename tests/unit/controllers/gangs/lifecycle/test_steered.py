@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace as spec_replace
 
-from controllers.gangs.lifecycle.effects import Advance, End, Nominate, NominateFirst, Rehearse, SayUnplanned
+from controllers.gangs.lifecycle.effects import (
+    Advance,
+    End,
+    Nominate,
+    NominateFirst,
+    Rehearse,
+    SayAttempt,
+    SayUnplanned,
+)
 from controllers.gangs.lifecycle.life import ActivePhase
 from controllers.gangs.lifecycle.observations import (
     HandedOver,
@@ -215,3 +223,28 @@ def test_lost_quota_waits_for_the_end_of_the_pass() -> None:
     assert gang(demanded) == []
     gang(OVER)
     assert End in kinds(gang(demanded))
+
+
+def test_the_time_of_an_attempt_that_comes_late_is_stored_once() -> None:
+    gang = steered()
+    said = [each for each in gang.looks(next_attempt=50.0) if isinstance(each, SayAttempt)]
+    assert [(each.seconds, each.is_known, each.handed_over) for each in said] == [(50.0, False, None)]
+    assert gang.looks(next_attempt=51.5) == []
+    assert kinds(gang.looks(next_attempt=60.0)) == [SayAttempt]
+
+
+def test_an_attempt_that_comes_soon_is_not_stored() -> None:
+    assert steered().looks(next_attempt=4.0) == []
+
+
+def test_no_attempt_is_stored_before_the_plan_is_offered() -> None:
+    gang = steered(opened=None, nominated=False)
+    assert SayAttempt not in kinds(gang.looks(next_attempt=50.0))
+
+
+def test_with_the_attempt_it_is_stored_whether_the_plan_is_handed_over() -> None:
+    gang = steered()
+    gang(PASS)
+    (said,) = gang.looks(next_attempt=52.0, attempt_known=True, after=2.0)
+    assert isinstance(said, SayAttempt)
+    assert (said.seconds, said.is_known, said.handed_over) == (50.0, True, 2.0)
