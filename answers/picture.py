@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from answers.errors import InputError
+from answers.native_gangs import NativeSaid
 from answers.worker_clusters import WorkerClusters
 from api.kueue import API_VERSION as QUOTA_VERSION
 from api.kueue import WorkloadPriorityClass
@@ -42,6 +43,8 @@ class Picture:
     """Which rights are missing to ask about quota; empty if none is."""
     worker_clusters: WorkerClusters = field(default_factory=WorkerClusters)
     """What a manager of several clusters says of them."""
+    native: NativeSaid = field(default_factory=NativeSaid)
+    """What the leader says of gangs of kube-scheduler's own kind."""
     looked: NodesPicture | None = None
     """None if nodes could not be looked at: see `nodes`."""
     why_not: str = ""

@@ -10,6 +10,7 @@ from typing import Final, Literal, NamedTuple
 from answers.details import Details
 from answers.dispatched import of_job, with_clusters
 from answers.errors import InputError, UnreadError
+from answers.native_gangs import with_scheduler
 from answers.picture import JOB, POD_GROUP, WORKLOAD, Picture
 from api.core import Pod
 from api.meta import controller_reference
@@ -21,7 +22,7 @@ from nodes.answers.group_waits import GATHERS, why_group_waits
 from nodes.answers.job_waits import why_job_waits
 from nodes.answers.pod_answers import answer_for_pod
 from nodes.answers.pod_waits import why_pod_waits
-from nodes.groups.keys import is_foreign, short_name
+from nodes.groups.keys import is_foreign, is_native, short_name
 from nodes.groups.registry import GroupKey
 from quota.answers.waits import Around, why_workload_waits
 
@@ -129,6 +130,15 @@ def _group(about: _About, key: GroupKey) -> Wait:
     )
     if not answer.waits:
         return answer
+    answer = with_scheduler(
+        answer,
+        key,
+        group,
+        about.picture.plans,
+        about.picture.nodes.snapshot,
+        about.picture.native,
+        about.picture.moment / 1e6,
+    )
     if answer.state in GATHERS:
         said = {
             each.metadata.uid: found.sentence
@@ -186,6 +196,7 @@ def _key(about: _About, namespace: str, name: str) -> GroupKey:
     if about.details.groups.get((namespace, name)) is not None:
         return namespace, name
     units = {unit for pod in about.details.pods.values() if (unit := about.details.unit_of(pod)) is not None}
+    units.update(key for key in about.details.groups if is_native(key[1]))
     if (namespace, name) in units:
         return namespace, name
     named = [unit for unit in units if is_foreign(unit[1]) and name in (short_name(unit[1]), _bare(unit[1]))]

@@ -9,6 +9,7 @@ from api.owner_annotations import BY_OWNER_ANNOTATION
 __all__ = [
     "BY_OWNER",
     "GATES",
+    "MAX_BACKOFF",
     "NAMESPACE",
     "NATIVE_GROUPS",
     "PROCESS",
@@ -31,5 +32,7 @@ QUOTA_MODE: Final = "reprieve.dev/quota-mode"
 """Annotation: its `quota.mode`."""
 NATIVE_GROUPS: Final = "reprieve.dev/native-groups"
 """Annotation: its `planning.nativeGroups`."""
+MAX_BACKOFF: Final = "reprieve.dev/pod-max-backoff-seconds"
+"""Annotation: podMaxBackoffSeconds of the scheduler, by its `planning.schedulerConfiguration`."""
 BY_OWNER: Final = BY_OWNER_ANNOTATION
 """Annotation: its `groups.byOwner`. On an owner or a namespace, the same annotation comes before it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
+from answers.native_gangs import NativeSaid
 from answers.reading.budgets import SCALED_KINDS, Budgets, as_changed
 from answers.reading.documents import Kind, Reader, located, only
 from answers.reading.field_checks import (
@@ -20,7 +21,7 @@ from answers.reading.published import (
     LEASE_KIND,
     PublishedLease,
     by_owner_said,
-    plans_for_native,
+    native_said,
 )
 from api.compression import expand
 from api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
@@ -140,6 +141,8 @@ class NodeObjects(Reader):
         self.tables = Tables(costs) if by_owner is None else Tables(costs, by_owner=by_owner)
         self.asks_lease = by_owner is None
         """Whether the Lease matters."""
+        self.native = NativeSaid()
+        """What the leader says of gangs of kube-scheduler's own kind."""
         self._misread = list[str]()
         """What is wrong with objects without which there is an answer, too."""
         self._plans: list[PreemptionPlan] = []
@@ -188,9 +191,10 @@ class NodeObjects(Reader):
 
     def _listen(self, lease: PublishedLease, place: str) -> None:
         """Do what the process does. An answer does not fail because it says something that cannot be read."""
-        if plans_for_native(lease):
-            self.tables.set_preempting(ALL_PREEMPTING)
         try:
+            self.native = native_said(lease)
+            if self.native.plans:
+                self.tables.set_preempting(ALL_PREEMPTING)
             said = by_owner_said(lease)
         except FieldError as error:
             self._misread.append(f"{place}: {error}")

@@ -87,6 +87,7 @@ class Planes(Reader):
             refused=self.refused,
             without_nodes=self._unread(),
             without_quota=self._unread(QUOTA_KINDS),
+            native=self.nodes.native,
             looked=looked,
             why_not=why_not,
         )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from answers.native_gangs import NativeSaid
 from answers.reading.documents import Kind, One
 from api.meta import ObjectMeta, Struct
 from api.owner_annotations import ByOwner, parse_by_owner
-from api.published import BY_OWNER, NAMESPACE, NATIVE_GROUPS, PROCESS
+from api.published import BY_OWNER, MAX_BACKOFF, NAMESPACE, NATIVE_GROUPS, PROCESS
 from api.validation import FieldError
 
-__all__ = ["LEASE", "LEASE_KIND", "PublishedLease", "by_owner_said", "plans_for_native"]
+__all__ = ["LEASE", "LEASE_KIND", "PublishedLease", "by_owner_said", "native_said"]
 
 LEASE: Final = ("coordination.k8s.io/v1", "Lease")
 
@@ -35,6 +36,11 @@ def by_owner_said(lease: PublishedLease) -> ByOwner | None:
         raise FieldError(f"metadata.annotations[{BY_OWNER}]", str(error)) from None
 
 
-def plans_for_native(lease: PublishedLease) -> bool:
-    """Whether the process plans for gangs of kube-scheduler's own kind. One that does not say it does not."""
-    return (lease.metadata.annotations or {}).get(NATIVE_GROUPS, "Off") != "Off"
+def native_said(lease: PublishedLease) -> NativeSaid:
+    """What the process says about gangs of kube-scheduler's own kind. Raises FieldError."""
+    said = lease.metadata.annotations or {}
+    text = said.get(MAX_BACKOFF)
+    try:
+        return NativeSaid(said.get(NATIVE_GROUPS, ""), float(text) if text else None)
+    except ValueError:
+        raise FieldError(f"metadata.annotations[{MAX_BACKOFF}]", f"must be a number, not {text!r}") from None

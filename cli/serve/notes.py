@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 
-from api.published import BY_OWNER, GATES, NATIVE_GROUPS, QUOTA_MODE, SCHEDULERS, VERSION
+from api.published import BY_OWNER, GATES, MAX_BACKOFF, NATIVE_GROUPS, QUOTA_MODE, SCHEDULERS, VERSION
+from api.validation import FieldError
 from cli.common.configuration import Configuration
+from controllers.gangs.scheduler.file import load
 from extender.callers import Callers
 
 __all__ = ["notes"]
@@ -23,7 +25,18 @@ def notes(configuration: Configuration, callers: Callers | None) -> Callable[[],
         BY_OWNER: configuration.groups.by_owner,
         NATIVE_GROUPS: configuration.planning.native_groups,
     }
+    if (longest := _max_backoff(configuration)) is not None:
+        fixed[MAX_BACKOFF] = f"{longest:g}"
     return lambda: {**fixed, SCHEDULERS: callers.text()} if callers is not None else fixed
+
+
+def _max_backoff(configuration: Configuration) -> float | None:
+    """podMaxBackoffSeconds of the scheduler; None if its file is not known."""
+    path = configuration.planning.scheduler_configuration
+    try:
+        return load(path).backoffs.last if path is not None else None
+    except FieldError:  # the controller of gangs says so
+        return None
 
 
 def _version() -> str:

@@ -11,8 +11,9 @@ Pure. An attempt has two passes at most, a real and a simulated one, and a pass 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import sqrt
 from typing import Final
+
+from nodes.search.preemptors.trying import longest_wait
 
 __all__ = ["WINDOW_SECONDS", "Attempts", "Backoffs", "Estimate"]
 
@@ -33,7 +34,7 @@ class Backoffs:
 
     def longest(self, members: int) -> float:
         """The longest wait of a group with this number of waiting members, in seconds."""
-        return self.last * sqrt(max(1, members))
+        return longest_wait(self.last, members)
 
     def seconds(self, attempts: int, members: int) -> float:
         """The wait after this number of attempts in vain. 0 if there was none."""

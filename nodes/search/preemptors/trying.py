@@ -6,6 +6,7 @@ Source: validatePodGroup in pkg/scheduler/schedule_one_podgroup.go. Members that
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import sqrt
 from typing import Literal, NamedTuple
 
 from api.groups import PodGroup
@@ -13,7 +14,7 @@ from api.words import counted
 from nodes.groups.native import part_of
 from nodes.search.preemptors.mismatch import Asking, mismatch
 
-__all__ = ["NotTried", "why_not_tried"]
+__all__ = ["NotTried", "longest_wait", "why_not_tried"]
 
 
 class NotTried(NamedTuple):
@@ -23,6 +24,15 @@ class NotTried(NamedTuple):
     reason: str
     """A word in CamelCase, as conditions have it."""
     message: str
+
+
+def longest_wait(max_backoff: float, members: int) -> float:
+    """How long a group that was turned down waits at most for its next attempt, in seconds.
+
+    `max_backoff`: podMaxBackoffSeconds. `members`: how many wait. Source: calculateBackoffDuration in
+    pkg/scheduler/backend/queue/backoff_queue.go.
+    """
+    return max_backoff * sqrt(max(1, members))
 
 
 def why_not_tried(group: PodGroup, priority: int, members: Sequence[Asking], gated: int) -> NotTried | None:

@@ -29,10 +29,10 @@ def member(name: str, *, labels: dict[str, str] | None = None, uid: str = "", no
     }
 
 
-def ask(path: Path, name: str, *things: Any, kind: str = "podgroup") -> Result:
+def ask(path: Path, name: str, *things: Any, kind: str = "podgroup", more: tuple[str, ...] = ()) -> Result:
     file = path / "things.json"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": things}))
-    return CliRunner().invoke(reprieve, ["why", kind, name, "-n", "a", "-f", str(file), "-o", "json"])
+    return CliRunner().invoke(reprieve, ["why", kind, name, "-n", "a", "-f", str(file), "-o", "json", *more])
 
 
 @pytest.mark.parametrize("name", ["train", "PyTorchJob.kubeflow.org:train"])
@@ -138,3 +138,150 @@ def test_a_gang_of_kubernetes_own_kind_is_planned_for_if_the_process_says_so(
     answer = json.loads(ask(tmp_path, "podgroups.scheduling.k8s.io:train", *things).stdout)
     assert answer["state"] == state
     assert says in answer["sentence"]
+
+
+SAYS = "minCount (2) cannot be satisfied: 0 scheduled, 2 remaining"
+STEERED = {
+    "preemptor": {"kind": "PodGroup", "apiVersion": "scheduling.k8s.io/v1beta1", "namespace": "a", "uid": "uid-train"},
+    "outcome": "Preempts",
+    "reason": "it fits with 1 victim gone",
+    "evictedBy": "Scheduler",
+    "evictorReason": "SameVictims",
+    "placements": [{"pod": "w-0", "uid": "uid-w-0", "node": "n"}],
+    "victims": [{"kind": "Pod", "namespace": "a", "name": "low", "uid": "uid-low", "priority": 0,
+                 "violatesPodDisruptionBudget": False, "pods": []}],
+}  # fmt: skip
+NOW = ("--now", "2026-01-01T00:10:00Z")
+
+
+def native_train(
+    members: int, *, mode: str = "Steer", backoff: str = "", status: Any = None, **spec: Any
+) -> list[Any]:
+    """A native gang whose members wait, the Lease, and its plan if `status` is that of one. `spec`: of the plan."""
+    condition = {
+        "type": "PodGroupInitiallyScheduled", "status": "False", "reason": "Unschedulable", "message": SAYS,
+        "lastTransitionTime": "2026-01-01T00:00:07Z",
+    }  # fmt: skip
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "train", "namespace": "a", "uid": "uid-train"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, "priority": 7},
+        "status": {"conditions": [condition]},
+    }
+    said = lease(mode)
+    if backoff:
+        said["metadata"]["annotations"]["reprieve.dev/pod-max-backoff-seconds"] = backoff
+    pods = [native_member(f"w-{number}") for number in range(members)]
+    if status is None:
+        return [said, group, *pods]
+    body = {**STEERED, **spec}
+    body["preemptor"] = {**STEERED["preemptor"], "name": "podgroups.scheduling.k8s.io:train", "priority": 7}  # type: ignore[dict-item]
+    plan = {
+        "apiVersion": API_VERSION, "kind": "PreemptionPlan", "metadata": {"name": "p", "namespace": "a"},
+        "spec": body, "status": status,
+    }  # fmt: skip
+    return [said, group, *pods, plan]
+
+
+def native_answer(path: Path, *things: Any) -> dict[str, Any]:
+    result = ask(path, "train", *things, more=NOW)
+    assert result.exit_code == 3, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("members", "backoff", "seconds", "words"),
+    [
+        (25, "", 50, "(10 by default)"),
+        (25, "2", 10, "(2) times the square root of 25 waiting members"),
+        (2, "", 14, "2 w"),
+    ],
+)
+def test_without_a_stored_time_the_longest_backoff_is_named(
+    tmp_path: Path, members: int, backoff: str, seconds: int, words: str
+) -> None:
+    found = native_answer(tmp_path, *native_train(members, backoff=backoff))
+    assert found["numbers"]["longestBackoffSeconds"] == seconds
+    assert f"The upper bound is {seconds} s after the last attempt" in found["triedAgain"]
+    assert words in found["triedAgain"]
+    assert found["since"] == "2026-01-01T00:00:07Z"
+    assert found["notes"] == [f"kube-scheduler says (Unschedulable): {SAYS}"]
+
+
+@pytest.mark.parametrize(
+    ("at", "known", "words"),
+    [
+        ("2026-01-01T00:10:30Z", True, "at 2026-01-01T00:10:30Z when its backoff is over"),
+        ("2026-01-01T00:10:30Z", False, "at 2026-01-01T00:10:30Z at the latest"),
+        ("2026-01-01T00:09:30Z", True, "An attempt was due at 2026-01-01T00:09:30Z"),
+    ],
+)
+def test_a_steered_plan_names_the_next_attempt(tmp_path: Path, at: str, known: bool, words: str) -> None:
+    status = {"phase": "Planned", "nextAttempt": at, "nextAttemptKnown": known}
+    found = native_answer(tmp_path, *native_train(25, status=status))
+    assert words in found["triedAgain"]
+    assert found["numbers"]["nextAttempt"] == at
+    assert (found["plan"], found["numbers"]["evictedBy"]) == ("a/p", "Scheduler")
+    assert found["notes"][0].endswith("because its rule evicts these victims, or equal ones (SameVictims).")
+    assert found["notes"][1].startswith("The plan is not handed over")
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (
+            {"phase": "Planned", "handedOver": "2026-01-01T00:09:59Z"},
+            "handed over since 2026-01-01T00:09:59Z",
+        ),
+        ({"phase": "Planned", "handedOver": ""}, "is not handed over"),
+        ({"phase": "Evicting"}, "was handed over, and kube-scheduler has evicted by it"),
+        ({"phase": "Ready", "unplanned": ["x"]}, "has evicted 1 pod that the plan does not name"),
+    ],
+)
+def test_it_says_whether_a_steered_plan_is_handed_over(tmp_path: Path, status: Any, words: str) -> None:
+    found = native_answer(tmp_path, *native_train(2, status=status))
+    assert words in " ".join(found["notes"])
+
+
+def test_of_a_driven_plan_it_says_that_reprieve_evicts(tmp_path: Path) -> None:
+    things = native_train(2, status={"phase": "Evicting"}, evictedBy="Reprieve", evictorReason="UnknownUnit")
+    notes = native_answer(tmp_path, *things)["notes"]
+    assert notes[0].startswith("reprieve evicts, because kube-scheduler would evict only a part of a group")
+    assert len(notes) == 2, "nothing is handed over"
+
+
+def test_with_the_mode_off_it_says_who_evicts_and_who_differs(tmp_path: Path) -> None:
+    things = native_train(3, mode="Off")
+    things[2]["spec"]["priority"] = 5
+    found = native_answer(tmp_path, *things)
+    assert found["state"] == "OfAnotherKind"
+    assert found["notes"][0].endswith("reprieve plans nothing for it (planning.nativeGroups is Off).")
+    assert "kube-scheduler does not try it: pod w-0 has priority 5" in found["notes"][1]
+    assert found["triedAgain"].startswith("By kube-scheduler, once that has changed.")
+
+
+def test_a_gate_of_another_program_is_all_that_a_gang_waits_for(tmp_path: Path) -> None:
+    things = native_train(3)
+    things[3]["spec"]["schedulingGates"] = [{"name": "other"}]
+    assert native_answer(tmp_path, *things)["triedAgain"].startswith(
+        "Right after its last scheduling gate has gone."
+    )
+
+
+def test_the_text_has_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "o.json"
+    path.write_text(
+        json.dumps(
+            {"apiVersion": "v1", "kind": "List", "items": native_train(25, status={"phase": "Planned"})}
+        )
+    )
+    result = CliRunner().invoke(reprieve, ["why", "podgroup", "a/train", "-f", str(path), *NOW])
+    assert result.exit_code == 3, result.output
+    for words in (
+        "who evicts: Scheduler",
+        "longest backoff, in seconds: 50",
+        "kube-scheduler says (Unschedulable)",
+    ):
+        assert words in result.stdout
