@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from answers.doctor import clusters, gangs, installation, schedulers
+from answers.doctor import clusters, gangs, installation, native, schedulers
 from answers.doctor.findings import Finding, Findings
 from answers.doctor.seen import Seen
 
@@ -17,7 +17,9 @@ CHECKS: Final[tuple[Callable[[Seen, float], list[Finding]], ...]] = (
     schedulers.calls,
     schedulers.settings,
     schedulers.versions,
-    schedulers.gates,
+    native.gates,
+    native.alpha,
+    native.backoffs,
     schedulers.unknown,
     installation.rights,
     installation.webhooks,

@@ -72,7 +72,9 @@ FAULTS: Final[dict[str, Fault]] = {
     "NotEveryNodeIsOffered": Fault("Error", "Set percentageOfNodesToScore to 100 in that configuration."),
     "SchedulerConfigurationWrong": Fault("Error", "Correct the field that the message names."),
     "SchedulerNotSupported": Fault("Error", "Use a kube-scheduler of version 1.34 or newer."),
-    "NativeGangsOn": Fault("Error", "Turn the gate GenericWorkload of that kube-scheduler off."),
+    "NativeGangsWaitLong": Fault(
+        "Warning", "Lower podMaxBackoffSeconds of that kube-scheduler, or set planning.gates to UntilPlanned."
+    ),
     "CertificateExpired": Fault("Error", "Renew the certificate as docs/webhooks.md says."),
     "CertificateEndsSoon": Fault("Warning", "Renew the certificate as docs/webhooks.md says."),
     "CertificateUnreadable": Fault(

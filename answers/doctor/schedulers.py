@@ -19,15 +19,14 @@ from api.yaml import YamlError, documents
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration, parse
 from nodes.filters.profile import DEFAULT_SCHEDULER
 
-__all__ = ["calls", "gates", "settings", "unknown", "versions"]
+__all__ = ["RELEASE", "calls", "configurations", "running", "settings", "unknown", "versions"]
 
 BINARY: Final = "kube-scheduler"
 OLDEST: Final = (1, 34)
-NATIVE: Final = "GenericWorkload"
-"""kube-scheduler's gate. With it the scheduler places pod groups itself, and calls preempt for none of their pods."""
 LOOKS_WITHIN: Final = 10.0
 """Seconds after which a scheduler has looked at a new pod, and has said so in its status."""
 RELEASE: Final = re.compile(r":v(\d+)\.(\d+)[^:/]*$")
+"""The tag of an image: major and minor version."""
 
 
 def calls(seen: Seen, now: float) -> list[Finding]:
@@ -47,7 +46,7 @@ def calls(seen: Seen, now: float) -> list[Finding]:
 def settings(seen: Seen, now: float) -> list[Finding]:
     """Whether the configurations of schedulers that call us, as far as ConfigMaps hold them, are as we need them."""
     found, count = [], 0
-    for place, text in _configurations(seen):
+    for place, text in configurations(seen):
         count += 1
         try:
             configuration = parse(text)
@@ -64,7 +63,7 @@ def settings(seen: Seen, now: float) -> list[Finding]:
 
 def versions(seen: Seen, now: float) -> list[Finding]:
     """Whether the kube-schedulers that run as pods are new enough."""
-    images = sorted({program.image for program in _schedulers(seen)})
+    images = sorted({program.image for program in running(seen)})
     releases = {image: match for image in images if (match := RELEASE.search(image))}
     old = [image for image, match in releases.items() if (int(match[1]), int(match[2])) < OLDEST]
     if old:
@@ -72,17 +71,6 @@ def versions(seen: Seen, now: float) -> list[Finding]:
     if not releases:
         return [note("versions", "no pod shows the version of a kube-scheduler")]
     return [well("versions", f"a scheduler runs {some(releases)}")]
-
-
-def gates(seen: Seen, now: float) -> list[Finding]:
-    """Whether kube-scheduler places pod groups itself."""
-    programs = list(_schedulers(seen))
-    if not programs:
-        return [note("gates", "no pod shows the options of a kube-scheduler")]
-    if any(_gate(each, NATIVE) for each in programs):
-        message = f"a kube-scheduler runs with the gate {NATIVE}: it places pod groups itself"
-        return [fault("gates", "NativeGangsOn", message)]
-    return [well("gates", f"no kube-scheduler runs with the gate {NATIVE}")]
 
 
 def unknown(seen: Seen, now: float) -> list[Finding]:
@@ -115,7 +103,7 @@ def _has_scheduled(seen: Seen, since: float | None) -> bool:
     )
 
 
-def _configurations(seen: Seen) -> Iterator[tuple[str, str]]:
+def configurations(seen: Seen) -> Iterator[tuple[str, str]]:
     """Configurations of kube-scheduler with extenders, with their places. Others are none of our business."""
     for each in seen.all(ConfigMap):
         for key, text in (each.data or {}).items():
@@ -136,7 +124,7 @@ def _short(configuration: SchedulerConfiguration) -> list[str]:
     return sorted(name for name, limits in configuration.limits.items() if limits.filter is not None)
 
 
-def _schedulers(seen: Seen) -> Iterator[Program]:
+def running(seen: Seen) -> Iterator[Program]:
     """The containers of kube-schedulers: static pods of the control plane, and Deployments."""
     specs = [pod.spec.containers for pod in seen.all(SeenPod)]
     specs += [each.spec.template.spec.containers for each in seen.all(Deployment)]
@@ -144,13 +132,6 @@ def _schedulers(seen: Seen) -> Iterator[Program]:
         for program in programs or ():
             if BINARY in program.name or BINARY in program.image or BINARY in " ".join(program.command or ()):
                 yield program
-
-
-def _gate(program: Program, gate: str) -> bool:
-    """Whether the options turn the gate on. Of several values the last one counts."""
-    words = " ".join((*(program.command or ()), *(program.args or ())))
-    values: list[str] = re.findall(rf"[=, ]{gate}=(\w+)", words)
-    return bool(values) and values[-1].lower() in ("true", "t", "1")
 
 
 def _name(pod: Pod) -> str:

@@ -74,6 +74,12 @@ def add(*things: Json) -> Change:
     return lambda objects: objects.extend(things)
 
 
+def native(members: int, **spec: Any) -> list[Json]:
+    """The pods of a PodGroup of kube-scheduler's own kind."""
+    spec = {"schedulingGroup": {"podGroupName": "train"}, **spec}
+    return [pod(f"train-{number}", **spec) for number in range(members)]
+
+
 def both(first: Change, second: Change) -> Change:
     return lambda objects: (first(objects), second(objects))
 
@@ -164,9 +170,10 @@ MADE: dict[str, list[Change]] = {
     "NotEveryNodeIsOffered": [in_scheduler("ToScore: 100", "ToScore: 50")],
     "SchedulerConfigurationWrong": [in_scheduler("preemptVerb", "bindVerb")],
     "SchedulerNotSupported": [program(image="kube-scheduler:v1.33.9")],
-    "NativeGangsOn": [
-        program(command=["kube-scheduler", "--feature-gates=A=false,GenericWorkload=true"]),
-        program(args=["--feature-gates", "GenericWorkload=true"]),
+    "NativeGangsWaitLong": [
+        add(*native(37)),
+        both(annotation("reprieve.dev/pod-max-backoff-seconds", "31"), add(*native(4))),
+        both(in_scheduler("profiles:", "podMaxBackoffSeconds: 31\nprofiles:"), add(*native(4))),
     ],
     "CertificateExpired": [in_hook(bundle(-3))],
     "CertificateEndsSoon": [in_hook(bundle(3))],
@@ -194,7 +201,7 @@ ADDED = [
     "PlansOld",
     "SchedulerUnknown",
     "TwoManageQuota",
-    "NativeGangsOn",
+    "NativeGangsWaitLong",
     "WebhookDown",
     "CertificateExpired",
     "ClusterGone",
@@ -242,12 +249,72 @@ def test_a_cluster_without_new_pods_has_no_calls(scheduled_at: int, found: list[
         add(plan("Bound", 3600)),
         both(add(KUEUE), annotation("reprieve.dev/quota-mode", "Observe")),
         program(command=["kube-scheduler", "--feature-gates=GenericWorkload=false"]),
+        program(command=["kube-scheduler", "--feature-gates=GenericWorkload=true"]),
+        program(
+            command=["kube-scheduler", "--feature-gates=GenericWorkload=true"], image="kube-scheduler:v1.36.3"
+        ),
+        add(*native(36)),
+        add(*native(100, nodeName="a")),
+        both(annotation("reprieve.dev/pod-max-backoff-seconds", "5"), add(*native(100))),
     ],
 )
 def test_what_may_be_wanted_is_no_fault(change: Change) -> None:
     objects = healthy()
     change(objects)
     assert faults(objects) == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"command": ["kube-scheduler", "--feature-gates=A=false,GenericWorkload=true"]},
+        {"args": ["--feature-gates", "GenericWorkload=true"]},
+    ],
+)
+@pytest.mark.parametrize(
+    ("mode", "level", "words"),
+    [
+        (
+            "Steer",
+            "OK",
+            "planning.nativeGroups is Steer: kube-scheduler evicts for its own PodGroups, and reprieve",
+        ),
+        ("Drive", "OK", "planning.nativeGroups is Drive: reprieve evicts"),
+        (
+            "Off",
+            "Note",
+            "planning.nativeGroups is Off: kube-scheduler evicts for its own PodGroups by its own rule",
+        ),
+        ("", "Note", "the Lease does not say what planning.nativeGroups is"),
+    ],
+)
+def test_where_the_scheduler_places_groups_the_mode_is_named(
+    fields: Json, mode: str, level: str, words: str
+) -> None:
+    objects = healthy()
+    both(program(**fields), annotation("reprieve.dev/native-groups", mode))(objects)
+    (said,) = [each for each in examined(objects) if each.check == "gates"]
+    assert said.level == level
+    assert words in said.message
+
+
+def test_alpha_versions_of_groups_are_noted() -> None:
+    objects = healthy()
+    program(
+        command=["kube-scheduler", "--feature-gates=GenericWorkload=true"], image="kube-scheduler:v1.36.3"
+    )(objects)
+    assert [each.message for each in examined(objects) if each.check == "alpha"] == [
+        "kube-scheduler:v1.36.3 runs with the gate GenericWorkload: the PodGroups of this version are alpha, and "
+        "reprieve leaves them alone"
+    ]
+    server = pod("kube-apiserver", nodeName="a")
+    server["spec"]["containers"][0]["command"] = [
+        "kube-apiserver",
+        "--runtime-config=scheduling.k8s.io/v1alpha2=true",
+    ]
+    (said,) = [each for each in examined([*healthy(), server]) if each.check == "alpha"]
+    assert (said.level, said.fault) == ("Note", "")
+    assert "serves v1alpha2" in said.message
 
 
 def test_a_scheduler_that_looked_at_one_pod_is_known() -> None:
