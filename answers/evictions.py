@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import UNSET
+
+from answers.scheduler_marks import Mark
 from api.plans import PreemptionPlan, PreemptionPlanSpec, Preemptor, Victim
 from api.stored_plans import is_proposal
 
@@ -47,7 +50,13 @@ class Eviction:
             "rule": self.rule,
             "reason": self.spec.reason,
             "planEnd": self.why_over or None,
+            "evictedBy": self.evicted_by or None,
         }
+
+    @property
+    def evicted_by(self) -> str:
+        """Scheduler or Reprieve, for a gang of kube-scheduler's own kind; empty for other preemptors."""
+        return self.spec.evicted_by if self.spec.evicted_by is not UNSET else ""
 
     @property
     def rule(self) -> str:
@@ -67,19 +76,25 @@ class Evictions:
     """The oldest first."""
     oldest: str
     """When the oldest plan was made that was read (RFC 3339); empty if there is no plan."""
+    by_scheduler: tuple[tuple[Mark, str], ...] = ()
+    """What kube-scheduler evicted and no plan names as a victim. With each: NAMESPACE/NAME of the plan by which it
+    evicted meanwhile (`status.unplanned`), else empty."""
 
     def plain(self) -> dict[str, Any]:
         """For programs."""
         return {
             "name": self.name,
             "evictions": [each.plain() for each in self.found],
+            "byScheduler": [mark.plain(plan) for mark, plan in self.by_scheduler],
             "oldestPlan": self.oldest or None,
         }
 
 
-def evictions(plans: Sequence[PreemptionPlan], namespace: str, name: str) -> Evictions:
+def evictions(
+    plans: Sequence[PreemptionPlan], namespace: str, name: str, marks: Sequence[Mark] = ()
+) -> Evictions:
     """The plans with a victim of this name, or with a pod of it. `plans`: with all names, and expanded. Those that are
-    only proposed evict nobody."""
+    only proposed evict nobody. `marks`: what kube-scheduler says of pods of this name."""
     plans = [each for each in plans if not is_proposal(each)]
     found = [
         _eviction(plan, victim)
@@ -91,7 +106,22 @@ def evictions(plans: Sequence[PreemptionPlan], namespace: str, name: str) -> Evi
         name=f"{namespace}/{name}",
         found=tuple(sorted(found, key=lambda each: (each.begun, each.plan))),
         oldest=min((each.metadata.creation_timestamp or "" for each in plans), default=""),
+        by_scheduler=_by_scheduler(plans, marks),
     )
+
+
+def _by_scheduler(plans: Sequence[PreemptionPlan], marks: Sequence[Mark]) -> tuple[tuple[Mark, str], ...]:
+    victims = {uid for plan in plans for each in plan.spec.victims for uid in _uids(each)}
+    unplanned = {
+        uid: f"{plan.metadata.namespace}/{plan.metadata.name}"
+        for plan in plans
+        for uid in (plan.status.unplanned if plan.status is not None else None) or ()
+    }
+    return tuple((mark, unplanned.get(mark.uid, "")) for mark in marks if mark.uid not in victims)
+
+
+def _uids(victim: Victim) -> list[str]:
+    return [victim.uid, *(pod.uid for pod in victim.pods)]
 
 
 def _is(victim: Victim, namespace: str, name: str) -> bool:

@@ -114,6 +114,10 @@ class Reader(ABC):
         self._other_versions: dict[str, str] = {}
         """What is said of versions that are done without. Kinds of one version need one sentence."""
 
+    def selector(self, kind: tuple[str, str]) -> str:
+        """A field selector: which objects of the kind a live cluster is asked for. Empty: all."""
+        return self.fields.get(kind, "")
+
     @abstractmethod
     def keep(self, thing: Any, place: str) -> None:
         """Store an object that was read and checked. `place` is for messages."""

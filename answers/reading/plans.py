@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from answers.reading.documents import Kind, Reader
+from answers.scheduler_marks import PREEMPTED, Mark, PreemptedEvent, marks_of
 from api.compression import expand
+from api.core import Pod
 from api.groups import API_VERSION
 from api.plan_names import whole_plan_name
 from api.plans import ClusterPreemptionPlan, PreemptionPlan, PreemptionPlanSpec
 
-__all__ = ["Plans", "with_whole_names"]
+__all__ = ["Evicted", "Plans", "with_whole_names"]
+
+EVENT: Final = ("v1", "Event")
+POD: Final = ("v1", "Pod")
 
 
 class Plans(Reader):
@@ -40,6 +45,54 @@ class Plans(Reader):
         """With the names that their namespaces may not read, if they were read. Call it after the last object was
         read."""
         return with_whole_names(self._plans, self._whole)
+
+
+class Evicted(Plans):
+    """The same, and what kube-scheduler says of one pod that it has evicted."""
+
+    kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
+        **Plans.kinds,
+        EVENT: Kind(PreemptedEvent, True),
+        POD: Kind(Pod, True),
+    }
+
+    def __init__(self, namespace: str, name: str) -> None:
+        """The name of the pod. Other pods, and events on them, do not count."""
+        super().__init__()
+        self._namespace, self._name = namespace, name
+        self._pods: list[Pod] = []
+        self._events: list[PreemptedEvent] = []
+
+    def selector(self, kind: tuple[str, str]) -> str:
+        """See `Reader`."""
+        if kind == EVENT:
+            where = f"involvedObject.namespace={self._namespace},involvedObject.name={self._name}"
+            return f"reason={PREEMPTED},{where}"
+        if kind == POD:
+            return f"metadata.namespace={self._namespace},metadata.name={self._name}"
+        return super().selector(kind)
+
+    def do_without(self, kind: tuple[str, str], problem: str) -> bool:
+        """See `Reader`. Plans tell most of it."""
+        if kind in (EVENT, POD):
+            self.notes.append(f"Not read: {problem}")
+            return True
+        return super().do_without(kind, problem)
+
+    def keep(self, thing: Any, place: str) -> None:
+        """See `Plans`."""
+        match thing:
+            case PreemptedEvent(involved_object=victim):
+                it = "Pod", self._namespace, self._name
+                self._events += [thing] if (victim.kind, victim.namespace, victim.name) == it else []
+            case Pod(metadata=meta):
+                self._pods += [thing] if (meta.namespace, meta.name) == (self._namespace, self._name) else []
+            case _:
+                super().keep(thing, place)
+
+    def marks(self) -> Sequence[Mark]:
+        """What the scheduler says. Call it after the last object was read."""
+        return marks_of(self._pods, self._events)
 
 
 def with_whole_names(

@@ -78,7 +78,7 @@ async def _read(files: str, connection: Connection, reader: Reader) -> dict[tupl
                 return
             try:
                 path = list_path(version, found[version][kind].plural)
-                await pages.read(path, kind, reader.fields.get((version, kind), ""))
+                await pages.read(path, kind, reader.selector((version, kind)))
             except ApiError as error:
                 if error.status != HTTPStatus.FORBIDDEN:
                     raise

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from answers.evictions import Eviction, Evictions
+from answers.scheduler_marks import Mark
 from cli.common.output import line
 from nodes.groups.keys import short_name
 
@@ -21,11 +22,17 @@ WORDS = {
 """Rules of nodes. Those of quota have Kueue's names, and the reason of the plan says the rest."""
 
 
+EVICTORS = {"Scheduler": "kube-scheduler, on the nodes that the plan names", "Reprieve": "reprieve"}
+"""Of plans for gangs of kube-scheduler's own kind."""
+
+
 def render(answer: Evictions) -> RenderableType:
     """The whole answer."""
     parts: list[RenderableType] = [_head(answer.name, answer.found)]
     for each in answer.found:
         parts += _eviction(answer.name, each)
+    for mark, plan in answer.by_scheduler:
+        parts += _mark(mark, plan)
     oldest = answer.oldest
     known = f"The oldest plan that was read is of {oldest}." if oldest else "There is no plan."
     says = f"{known} Plans are kept for a time, so earlier evictions are not known."
@@ -49,10 +56,24 @@ def _eviction(key: str, each: Eviction) -> list[RenderableType]:
         ("victim", f"{unit}, priority {victim.priority}" if unit != key else f"priority {victim.priority}"),
         ("when", each.begun or "not yet: the plan has evicted nobody"),
         ("rule", rule),
+        *([("evicted by", EVICTORS[each.evicted_by])] if each.evicted_by else []),
         ("reason", each.spec.reason),
         ("since then", _end(each)),
     ]
     return [Text(), Text(f"PreemptionPlan {each.plan}"), *(line(f"{name:<11}{text}") for name, text in said)]
+
+
+def _mark(mark: Mark, plan: str) -> list[RenderableType]:
+    """What kube-scheduler evicted and no plan names."""
+    uid = f"UID {mark.preemptor_uid}" if mark.preemptor_uid else "which is not named"
+    meanwhile = f"while it evicted by PreemptionPlan {plan}, which does not name this pod"
+    said = [
+        ("for", f"{mark.kind} {mark.preemptor or uid}"),
+        ("when", mark.at or "that is not known"),
+        ("plan", meanwhile if plan else "none of reprieve"),
+        ("it says", mark.says),
+    ]
+    return [Text(), Text("kube-scheduler evicted it"), *(line(f"{name:<11}{text}") for name, text in said)]
 
 
 def _end(each: Eviction) -> str:

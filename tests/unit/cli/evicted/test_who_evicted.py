@@ -108,3 +108,93 @@ def test_damaged_victims_are_named_with_their_plan(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "ClusterPreemptionPlan team-a.hero-1" in result.output
     assert "compressedVictims" in result.output
+
+
+UID = "uid-native"
+
+
+def preempted(message: str = f"Preempted by podgroup {UID} on node n0", name: str = "sweep-1") -> Any:
+    """kube-scheduler's event on a victim."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"of-{name}", "namespace": "team-b"},
+        "involvedObject": {"kind": "Pod", "namespace": "team-b", "name": name, "uid": "uid-1"},
+        "related": {"kind": "PodGroup", "namespace": "team-a", "name": "train", "uid": UID},
+        "reason": "Preempted",
+        "message": message,
+        "eventTime": "2026-01-02T00:00:03.000000Z",
+    }
+
+
+def terminating() -> Any:
+    mark = {
+        "type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler",
+        "message": "default-scheduler: preempting to accommodate a higher priority podgroup",
+        "lastTransitionTime": "2026-01-02T00:00:02Z",
+    }  # fmt: skip
+    return {
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "sweep-1", "namespace": "team-b", "uid": "uid-1"},
+        "spec": {"containers": []}, "status": {"conditions": [mark]},
+    }  # fmt: skip
+
+
+def written(path: Path, *items: Any) -> str:
+    file = path / "marks.json"
+    file.write_bytes(msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": items}))
+    return str(file)
+
+
+def test_without_a_plan_the_event_of_the_scheduler_names_the_group(tmp_path: Path) -> None:
+    path = written(tmp_path, preempted(), terminating(), preempted(name="other"))
+    found = answer("team-b/sweep-1", "-f", path)
+    assert found["evictions"] == []
+    (mark,) = found["byScheduler"]
+    assert mark["preemptor"] == {"kind": "PodGroup", "name": "team-a/train", "uid": UID}
+    assert (mark["time"], mark["plan"]) == ("2026-01-02T00:00:03.000000Z", None)
+    text = invoke("team-b/sweep-1", "-f", path).output
+    assert "No plan evicts team-b/sweep-1" in text
+    assert "for        PodGroup team-a/train" in text
+    assert "plan       none of reprieve" in text
+
+
+def test_without_the_event_the_condition_tells_that_it_was_a_group(tmp_path: Path) -> None:
+    (mark,) = answer("team-b/sweep-1", "-f", written(tmp_path, terminating()))["byScheduler"]
+    assert mark["preemptor"] == {"kind": "PodGroup", "name": None, "uid": None}
+
+
+def test_our_own_event_is_none_of_the_scheduler(tmp_path: Path) -> None:
+    path = written(tmp_path, preempted("Preempted by PodGroup team-a/hero on node n0"))
+    assert invoke("team-b/sweep-1", "-f", path).exit_code == 3
+
+
+def steered(victim: Victim, **status: Any) -> Any:
+    """A plan by which the scheduler evicts."""
+    plan = stored("train-1", victim)[0]
+    plan.spec = msgspec.structs.replace(plan.spec, evicted_by="Scheduler", evictor_reason="SameVictims")
+    plan.status = msgspec.structs.replace(plan.status, **status)
+    return plan
+
+
+def test_what_a_steered_plan_names_is_told_once(tmp_path: Path) -> None:
+    victim = Victim("Pod", "team-a", "low", "uid-1", 0, False, [VictimPod("team-a", "low", "uid-1", "n0")])
+    event = preempted(name="low")
+    event["involvedObject"]["namespace"] = "team-a"
+    path = written(tmp_path, steered(victim), event)
+    found = answer("team-a/low", "-f", path)
+    assert [each["evictedBy"] for each in found["evictions"]] == ["Scheduler"]
+    assert found["byScheduler"] == []
+    assert (
+        "evicted by kube-scheduler, on the nodes that the plan names"
+        in invoke("team-a/low", "-f", path).output
+    )
+
+
+def test_what_a_steered_plan_does_not_name_has_that_plan(tmp_path: Path) -> None:
+    path = written(tmp_path, steered(SWEEP_OF_OTHERS, unplanned=["uid-1"]), preempted())
+    (mark,) = answer("team-b/sweep-1", "-f", path)["byScheduler"]
+    assert mark["plan"] == "team-a/train-1"
+
+
+SWEEP_OF_OTHERS = Victim("Pod", "team-a", "low", "uid-low", 0, False, [])
