@@ -165,7 +165,11 @@ class Answering:
         if deciding is None:
             return Hold(STARTING)
         node = deciding.passing.answer(tried.group, tried.plan, pod.metadata.uid, nodes, tried.node)
-        return Offer(node) if node is not None else tried.otherwise
+        if node is None:
+            return tried.otherwise
+        if node in nodes:
+            deciding.attempts.offered(tried.group)
+        return Offer(node)
 
     def _passes(self, plan: ActivePlan, uid: str, member: PlannedPod | None) -> bool:
         """Whether the pod may be bound now by a plan that is Ready. `member`: as it is planned, if it is."""

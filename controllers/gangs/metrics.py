@@ -17,10 +17,14 @@ __all__ = [
     "GATES_REMOVED",
     "IN_PIECES_SECONDS",
     "PARKED",
+    "HAND_OVER_SECONDS",
+    "NATIVE_PASSES",
+    "NATIVE_PLANS",
     "PHASE_SECONDS",
     "PLANNING_SECONDS",
     "PLANS",
     "PULSES",
+    "STEERED_VICTIMS",
     "UNITS_BROKEN",
     "UNPLANNED",
     "WAKES",
@@ -86,6 +90,28 @@ CONFIRMATIONS = Counter(
 UNPLANNED = Counter(
     "reprieve_unplanned_evictions_total",
     "Pods that kube-scheduler evicted while it evicted by a plan that does not name them.",
+)
+STEERED_VICTIMS = Counter(
+    "reprieve_steered_evictions_total",
+    "Pods that plans name by which kube-scheduler has begun to evict for its own PodGroups.",
+)
+NATIVE_PLANS = Counter(
+    "reprieve_native_plans_total",
+    "Plans that were stored for gangs of kube-scheduler's own kind, by who evicts (spec.evictedBy) and why "
+    "(spec.evictorReason).",
+    ["evictor", "reason"],
+)
+NATIVE_PASSES = Counter(
+    "reprieve_native_passes_total",
+    "Passes of kube-scheduler over gangs of its own kind, by result: offered (a member was offered its planned node), "
+    "held. A pass counts when the next one begins, or the gang is gone.",
+    ["result"],
+)
+HAND_OVER_SECONDS = Histogram(
+    "reprieve_hand_over_seconds",
+    "Seconds from a plan by which kube-scheduler evicts to the first pass that was offered enough of its nodes. The "
+    "backoff of the scheduler is most of it.",
+    buckets=(0.1, 0.5, 1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0),
 )
 PARKED = Counter(
     "reprieve_extender_parked_pods_total",

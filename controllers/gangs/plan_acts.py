@@ -6,12 +6,14 @@ from collections.abc import Collection
 from typing import Final
 
 import structlog
+from msgspec import UNSET
 
 from controllers.gangs.evicting.evictions import Evictions
 from controllers.gangs.gangs import Gang, Gangs
 from controllers.gangs.lifecycle.effects import Advance, End, Record, SayAttempt
 from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.lifecycle.observations import NotStored, Stored
+from controllers.gangs.metrics import NATIVE_PLANS, STEERED_VICTIMS
 from controllers.gangs.promised.reservations import Reservations
 from controllers.gangs.writing.housekeeping import Housekeeping
 from controllers.gangs.writing.plan_store import PlanStore
@@ -52,6 +54,7 @@ class PlanActs:
             log.warning("a plan that cannot be written is not acted on", group=gang.key, error=str(error))
             self._gangs.observe(gang, NotStored("Planned", str(error), error.for_good))
             return False
+        _count_native(plan)
         self._gangs.observe(gang, Stored("Planned"))
         await failpoint("plan.committed")
         return True
@@ -65,6 +68,8 @@ class PlanActs:
             log.warning("a plan goes on only once that is written", plan=plan.name, error=str(error))
             self._gangs.observe(gang, NotStored(phase, str(error), error.for_good))
         else:
+            if phase == "Evicting" and plan.is_steered:
+                STEERED_VICTIMS.inc(len(plan.victims))
             self._gangs.observe(gang, Stored(phase))
             await failpoint(f"plan.{phase.lower()}")
 
@@ -132,3 +137,10 @@ class PlanActs:
         plans = (gang.life.plan for gang in gangs if gang is not None)
         carried_out = {(plan.namespace, plan.name) for plan in plans if plan is not None}
         await self._housekeeping.sweep(carried_out, self._evictions.at_work)
+
+
+def _count_native(plan: ActivePlan) -> None:
+    """Count a stored plan for a gang of kube-scheduler's own kind."""
+    by, reason = plan.spec.evicted_by, plan.spec.evictor_reason
+    if by is not UNSET and reason is not UNSET:
+        NATIVE_PLANS.labels(by, reason).inc()

@@ -147,6 +147,8 @@ class ActivePlan:
     """The wave whose turn it is, once the plan is Ready: members of earlier ones are bound."""
     wave_deadline: float = 0.0
     """Until when it has time at least. The first one has until `deadline`."""
+    made: float | None = None
+    """When it was made. None: by a former process or term."""
     seconds: float = 0.0
     """How long a steered plan has, from its hand-over and from each later phase."""
     opened: float | None = None

@@ -144,6 +144,7 @@ def _decided_anew(life: Life, decided: Decided, now: float, settings: Settings) 
         spec=spec,
         members=decided.members,
         deadline=now + seconds,
+        made=now,
         seconds=seconds,
         writing="Planned",
     )

@@ -15,6 +15,7 @@ from controllers.gangs.keys import GroupKey
 from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.lifecycle.observations import NeverNamed
 from controllers.gangs.lifecycle.stored_plan import seconds_of
+from controllers.gangs.metrics import NATIVE_PASSES
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.scheduler.attempts import Attempts, Backoffs, Estimate
 from nodes.groups.keys import is_native
@@ -35,8 +36,16 @@ class _Group:
     """The member of the last call, if that had one name."""
     missed: set[str] = field(default_factory=set)
     """Members for which the first pass of the attempt did not name the planned node."""
+    offered: bool = False
+    """A member was offered a node in this pass."""
     began: float = 0.0
     """When the attempt began, in monotonic seconds."""
+
+    def count_pass(self) -> None:
+        """The pass is over, if there was one."""
+        if self.called:
+            NATIVE_PASSES.labels("offered" if self.offered else "held").inc()
+        self.offered = False
 
 
 class AttemptBook:
@@ -76,6 +85,11 @@ class AttemptBook:
         group.alone = uid if len(nodes) == 1 and group.alone != uid else ""
         self._note_missed(key, group, pod, nodes)
 
+    def offered(self, key: GroupKey) -> None:
+        """A member of the group was offered its planned node in the pass that goes on."""
+        if (group := self._groups.get(key)) is not None:
+            group.offered = True
+
     def estimate(self, key: GroupKey) -> Estimate:
         """When the next attempt on the group begins."""
         group = self._groups.get(key)
@@ -84,7 +98,8 @@ class AttemptBook:
 
     def forget(self, key: GroupKey) -> None:
         """The group is gone."""
-        self._groups.pop(key, None)
+        if (group := self._groups.pop(key, None)) is not None:
+            group.count_pass()
 
     def _first(self, key: GroupKey) -> Attempts:
         """Of a group that is younger than this term, every attempt is seen. Creation times are in whole seconds."""
@@ -95,6 +110,7 @@ class AttemptBook:
         return Attempts(since, all_seen=is_new)
 
     def _begin_pass(self, key: GroupKey, group: _Group, now: float) -> None:
+        group.count_pass()
         before = group.attempts.count
         group.attempts = group.attempts.begin_pass(now, self._members(key), self._backoffs)
         group.called.clear()

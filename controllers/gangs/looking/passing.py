@@ -8,8 +8,10 @@ from api.clock import Clock
 from controllers.gangs.gangs import Gangs
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.lifecycle.life import ActivePlan
+from controllers.gangs.lifecycle.observations import HandedOver
 from controllers.gangs.lifecycle.passes import Call, Offering, Pass, answer, closed, resumed
 from controllers.gangs.lifecycle.stored_plan import StoredPlan
+from controllers.gangs.metrics import HAND_OVER_SECONDS
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.writing.stored import StoredPlans
 from nodes.groups.keys import NATIVE, source_of
@@ -26,6 +28,8 @@ class Passing:
     def __init__(self, roster: Roster, gangs: Gangs, clock: Clock) -> None:
         self._roster, self._gangs, self._clock = roster, gangs, clock
         self._passes: dict[GroupKey, Pass] = {}
+        self._handed_over: dict[GroupKey, str] = {}
+        """The last plan of each group that was handed over."""
         self._taken_over = clock.monotonic()
 
     def __len__(self) -> int:
@@ -67,8 +71,16 @@ class Passing:
         passing, node, seen = answer(passing, Call(uid, nodes), offering)
         self._passes[group] = passing
         for each in seen:
+            if isinstance(each, HandedOver) and plan is not None:
+                self._measure(group, plan)
             self._gangs.report(group, each)
         return node
+
+    def _measure(self, group: GroupKey, plan: ActivePlan) -> None:
+        """Measure how long the plan waited for its first hand-over."""
+        if self._handed_over.get(group) != plan.name and plan.made is not None:
+            HAND_OVER_SECONDS.observe(self._clock.monotonic() - plan.made)
+        self._handed_over[group] = plan.name
 
     def _offering(self, group: GroupKey, plan: ActivePlan, offered: str | None) -> Offering:
         return Offering(
@@ -82,6 +94,7 @@ class Passing:
     def forget(self, group: GroupKey) -> None:
         """No offers count any longer: the gang has reached minCount, or is gone."""
         self._passes.pop(group, None)
+        self._handed_over.pop(group, None)
 
 
 def _is_native(plan: StoredPlan) -> bool:

@@ -58,7 +58,7 @@ def test_pages_name_only_metrics_that_there_are() -> None:
 OF_QUEUES = {"cluster_queue", "cohort", "preempting_cluster_queue"}
 """Labels whose values are names that users choose."""
 BOUNDED = {
-    "agrees", "answer", "by", "cause", "cluster", "code", "end", "kind", "lease", "method", "name", "phase", "plane",
+    "agrees", "answer", "by", "cause", "cluster", "code", "end", "evictor", "kind", "lease", "method", "name", "phase", "plane",
     "purpose", "reason", "replica_role", "result", "status", "underlying_cause", "verb", "what", "which", "why",
 }  # fmt: skip
 """Labels whose values the code chooses, or whoever may write the status of a Workload (`reason`, `underlying_cause`).

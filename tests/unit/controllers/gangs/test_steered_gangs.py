@@ -8,13 +8,16 @@ from typing import Any
 
 import msgspec
 import pytest
+from prometheus_client import REGISTRY
 
 from api.core import Pod
 from api.foreign_groups import NativePodGroup
 from api.groups import SCHEDULING_GATE
+from api.times import parse_rfc3339
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.lifecycle.settings import GatesMode
+from controllers.gangs.scheduler.attempts import WINDOW_SECONDS
 from tests.kit.native_gangs import GANG_KEY, native_pod
 from tests.kit.objects import make, node, pod
 from tests.kit.stage import Stage, staged
@@ -224,3 +227,53 @@ async def test_a_whole_attempt_that_never_names_a_planned_node_contradicts_the_p
             each["status"]["phase"]: each["status"]["conditions"][-1] for each in stage.api.plans.values()
         }
         assert ends["Aborted"]["reason"] == "TurnedDown"
+
+
+def sampled(name: str, **labels: str) -> float:
+    return REGISTRY.get_sample_value(name, labels) or 0.0
+
+
+async def test_the_time_of_a_late_attempt_is_stored_for_people() -> None:
+    """A process that has just started takes the longest backoff: ten seconds times the square root of two."""
+    async with steering(*MEMBERS) as stage:
+        again = stage.restart()
+        again.add(node("n0"), node("n1"), victim(0), victim(1), group(), *MEMBERS)
+        await again.settle()
+        again.filter(pod("other", priority=1), "n0")
+        await again.settle()
+        [stored] = again.api.plans.values()
+        status = stored["status"]
+        assert (status["nextAttemptKnown"], status["handedOver"] != "") == (False, True), (
+            "it may have been, before"
+        )
+        assert parse_rfc3339(status["nextAttempt"]) == pytest.approx(
+            again.api.clock.wall() + 14.1 + WINDOW_SECONDS, abs=2.0
+        )
+        await again.close()
+
+
+async def test_passes_victims_and_plans_are_counted() -> None:
+    held, offered = {"result": "held"}, {"result": "offered"}
+    passes = "reprieve_native_passes_total"
+    names = {
+        "plans": ("reprieve_native_plans_total", {"evictor": "Scheduler", "reason": "SameVictims"}),
+        "victims": ("reprieve_steered_evictions_total", {}),
+        "handed over": ("reprieve_hand_over_seconds_count", {}),
+    }
+    before = {each: sampled(name, **labels) for each, (name, labels) in names.items()}
+    before_passes = sampled(passes, **held), sampled(passes, **offered)
+    async with steering(*MEMBERS) as stage:
+        for each in MEMBERS:
+            stage.filter(each, "n2")
+        await hand_over(stage)
+        await hand_over(stage)
+        stage.add(marked(victim(0)))
+        await stage.settle()
+    after = {each: sampled(name, **labels) for each, (name, labels) in names.items()}
+    assert {each: after[each] - before[each] for each in names} == {
+        "plans": 1,
+        "victims": 2,
+        "handed over": 1,
+    }
+    counted = sampled(passes, **held) - before_passes[0], sampled(passes, **offered) - before_passes[1]
+    assert counted == (1, 1), "the last pass goes on"
