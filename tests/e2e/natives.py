@@ -17,8 +17,8 @@ from api.times import rfc3339
 from hack.controlplane import objects
 from hack.controlplane.client import Json
 from hack.controlplane.plane import Options
+from hack.controlplane.stub_extender import answering
 from tests.e2e.other_kinds import NATIVE
-from tests.e2e.stub_extender import answering
 from tests.e2e.support import Sandbox, condition, wait_for
 
 __all__ = [

@@ -16,11 +16,11 @@ import pytest
 
 from hack.controlplane.client import ApiError, Client, Json
 from hack.controlplane.nodes import wait_for_nodes
+from hack.controlplane.stub_extender import answering
 from hack.fidelity.ours import judge
 from hack.fidelity.selectors import NAMESPACES
 from hack.fidelity.world import Step, World
 from hack.fidelity.worlds import random_world
-from tests.e2e.stub_extender import answering
 from tests.e2e.support import PlaneFactory, condition, wait_for
 from tests.kit.often import ALL
 

@@ -17,8 +17,8 @@ from controllers.gangs.waking.parked import ParkedPods
 from controllers.gangs.waking.waker import Waker
 from controllers.gangs.writing.writer import Writer
 from hack.controlplane.plane import ControlPlane
+from hack.controlplane.stub_extender import answering
 from nodes.state.tables import Tables
-from tests.e2e.stub_extender import answering
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, condition, wait_for
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.connected import connected

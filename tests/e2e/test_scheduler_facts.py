@@ -11,7 +11,7 @@ from controllers.gangs.answering import BoundPod
 from controllers.gangs.scheduler.messages import PreemptionOutcome, preemption_outcome
 from extender.verbs import Verbs
 from extender.wire import preemption_decoder
-from tests.e2e.stub_extender import answering
+from hack.controlplane.stub_extender import answering
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, condition, wait_for
 from tests.kit.verbs import StillWorld
 from tests.kit.versions import older_than

@@ -1,4 +1,4 @@
-"""An extender that is not reprieve: the test answers for it."""
+"""An extender that is not reprieve: the caller answers for it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Compares whom kube-scheduler evicts for gangs of its own kind with our plans for them: `make fidelity-steer`."""
