@@ -12,7 +12,7 @@ KERNELS := $(wildcard native/*.pxd native/*/*.pyx native/*/*.pxd schema/*.pyx)
 # The tests start Python more than a hundred times, so what is imported is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build demo test lint types style modules test-unit property test-e2e matrix bench test-multicluster bench-quality fuzz fidelity alerts stress load crds docs lock binaries clean
+.PHONY: help build demo test lint types style modules test-unit property test-e2e matrix bench test-multicluster bench-quality fuzz fidelity fidelity-steer alerts stress load crds docs lock binaries clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -98,6 +98,12 @@ FIDELITY_SEED ?= 0
 
 fidelity: build ## Compare our filters with kube-scheduler's own ones on random clusters, shrink what differs, our defaults with an API server's, and budgets with the disruption controller's (FIDELITY_VERDICTS=3000000, FIDELITY_OBJECTS=3000, FIDELITY_SEED=0)
 	@$(BIN)/python -m hack.fidelity --verdicts $(FIDELITY_VERDICTS) --objects $(FIDELITY_OBJECTS) --seed $(FIDELITY_SEED)
+
+STEER_WORLDS ?= 300
+STEER_SEED ?= 0
+
+fidelity-steer: build binaries ## Compare whom kube-scheduler evicts for its own gangs with our plans, in random clusters on a real control plane with GenericWorkload on, and shrink what differs (STEER_WORLDS=300, STEER_SEED=0)
+	@$(BIN)/python -m hack.fidelity.steered --worlds $(STEER_WORLDS) --seed $(STEER_SEED)
 
 alerts: build ## Ask Prometheus' own promtool when the alerts fire, and when not
 	@$(BIN)/python -m hack.alerts

@@ -19,7 +19,7 @@ NOT_STARTED: Final = 60
 
 @dataclass(frozen=True)
 class Result:
-    """What has come of a world."""
+    """The result of a world."""
 
     world: World
     kind: str

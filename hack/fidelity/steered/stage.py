@@ -64,7 +64,7 @@ class Stage:
             yield stage
 
     def run(self, worlds: Sequence[World]) -> Iterator[Result]:
-        """What comes of each world, in order."""
+        """The result of each world, in order."""
         with ThreadPoolExecutor(SLOTS) as pool:
             yield from pool.map(self._run, worlds)
 
