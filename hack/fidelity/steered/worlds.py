@@ -60,8 +60,10 @@ def _groups(dice: Random, *, strangers: bool) -> list[Group]:
 def _pods(
     dice: Random, nodes: tuple[tuple[int, int], ...], groups: list[Group], *, strangers: bool
 ) -> list[Running]:
-    """Pods that fill the nodes. In every second world many are equally important."""
+    """Pods that fill the nodes. In every second world many are equally important, and most of these look alike."""
     ties = dice.random() < 0.5
+    plain = ties and dice.random() < 0.7
+    mixed = dice.random() < 0.2
     priorities = dice.choice([(1,), (0, 1), (0, 1, 1, 5), (0, 1, 5, 5, PRIORITY, 200)])
     grouped, portly, leaving = (
         dice.choice([0.0, 0.3, 0.6]),
@@ -72,8 +74,8 @@ def _pods(
     for node, (cpus, memory) in enumerate(nodes):
         ports = set[int]()
         while cpus > 0 and dice.random() < 0.99:
-            cpu = min(cpus, dice.choice([1, 1, 1, 2, 3]))
-            held = min(memory, dice.choice([0, 0, 1, 2]))
+            cpu = 1 if plain else min(cpus, dice.choice([1, 1, 1, 2, 3]))
+            held = 0 if plain else min(memory, dice.choice([0, 0, 1, 2]))
             cpus, memory = cpus - cpu, memory - held
             port = 80 if dice.random() < portly and not ports else 0
             ports |= {port} - {0}
@@ -85,12 +87,12 @@ def _pods(
                 memory=held,
                 priority=dice.choice(priorities),
                 start=_start(dice, len(found), ties=ties),
-                app=dice.choice(APPS),
+                app=dice.choice(APPS[:3] if plain else APPS),
                 port=port,
                 terminating=dice.random() < leaving,
                 daemon=strangers and dice.random() < 0.05,
             )
-            found.append(pod if group is None else _in_group(dice, pod, group))
+            found.append(pod if group is None else _in_group(dice, pod, group, mixed=mixed))
     return found
 
 
@@ -101,20 +103,23 @@ def _start(dice: Random, number: int, *, ties: bool) -> int | None:
     return (number * 37) % 59
 
 
-def _in_group(dice: Random, pod: Running, group: Group) -> Running:
-    """The pod as a part of the group. Some have another priority than the group."""
-    priority = group.priority if dice.random() < 0.8 else pod.priority
+def _in_group(dice: Random, pod: Running, group: Group, *, mixed: bool) -> Running:
+    """The pod as a part of the group. If `mixed`, some have another priority than the group."""
+    priority = pod.priority if mixed and dice.random() < 0.3 else group.priority
     return replace(pod, group=group.name, priority=priority, daemon=False)
 
 
 def _members(dice: Random) -> tuple[Member, ...]:
-    """One gang of eight has a member that fits nowhere."""
+    """Of ten gangs, one has a member that fits nowhere, and one is so large that it may fit only in a part."""
     alike, apart = dice.random() < 0.5, dice.choice(["", "", "", "a"])
     port = dice.choice([0, 0, 0, 80])
     count = dice.randint(1, 8)
     shapes = [(dice.randint(1, 3), dice.choice([0, 1, 2, 3])) for _ in range(1 if alike else count)]
-    if dice.random() < 0.12:
+    size = dice.random()
+    if size < 0.1:
         shapes[0] = (LARGEST, 0)
+    elif size < 0.2:
+        count, shapes = dice.randint(4, 8), [(dice.choice([5, 6]), 0)]
     return tuple(
         Member(f"m{number}", *shapes[number % len(shapes)], port=port, apart=apart) for number in range(count)
     )
