@@ -17,12 +17,15 @@ import pytest
 from hack.controlplane.client import Client
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import Process
+from tests.e2e.other_kinds import NATIVE
 from tests.e2e.stress.cluster import Cluster
 from tests.e2e.stress.faults import ACTIONS_WITH_FAULTS
+from tests.e2e.stress.native_groups import ACTIONS_OF_NATIVES
 from tests.e2e.stress.owners import ACTIONS_OF_OWNERS
-from tests.e2e.stress.run import OPTIONS, REPLICATED, SHORT_REST, stress, take_step
+from tests.e2e.stress.run import OPTIONS, REPLICATED, SHORT_REST, stress, take_step, with_natives
 from tests.e2e.support import PlaneFactory, Sandbox, condition, wait_for
 from tests.kit.often import SELDOM
+from tests.kit.versions import needs
 
 HISTORY_SECONDS = 12.0
 LOAD_SECONDS = 15.0
@@ -87,6 +90,17 @@ def test_a_random_history_with_faults(planes: PlaneFactory, seed: int) -> None:
     """
     plane = planes(**REPLICATED)
     result = stress(plane, seed, HISTORY_SECONDS, actions=ACTIONS_WITH_FAULTS, rest_seconds=SHORT_REST)
+    print(result)
+    assert result.violations == [], str(result)
+
+
+@SELDOM
+@needs(NATIVE, "it has no groups that reprieve reads")
+@pytest.mark.parametrize("mode", ["Steer", "Drive"])
+def test_random_load_with_groups_of_the_schedulers_own_kind(planes: PlaneFactory, mode: str) -> None:
+    plane = planes(**with_natives(OPTIONS, mode))
+    actions = {**ACTIONS_OF_OWNERS, **ACTIONS_OF_NATIVES}
+    result = stress(plane, 1, LOAD_SECONDS, actions=actions, rest_seconds=SHORT_REST)
     print(result)
     assert result.violations == [], str(result)
 

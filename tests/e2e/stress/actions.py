@@ -25,7 +25,17 @@ from tests.e2e.stress.cluster import (
 )
 from tests.e2e.stress.refusals import DELETION, STATUS
 
-__all__ = ["ACTIONS", "Action", "kill", "pause"]
+__all__ = [
+    "ACTIONS",
+    "GANGS",
+    "GATED",
+    "OWNED",
+    "Action",
+    "kill",
+    "pause",
+    "remove_gang",
+    "remove_owned",
+]
 
 Action = Callable[[Cluster], object]
 
@@ -168,7 +178,7 @@ def remove_group(cluster: Cluster) -> None:
     """A group goes, its pods stay for a while."""
     if cluster.gangs:
         gang = cluster.rng.choice(cluster.gangs)
-        cluster.delete(REPRIEVE, "PodGroup", gang.name, gang.namespace)
+        cluster.delete(gang.version, "PodGroup", gang.name, gang.namespace)
 
 
 def remove_member(cluster: Cluster) -> None:
@@ -183,7 +193,7 @@ def change_minimum(cluster: Cluster) -> None:
     if cluster.gangs:
         gang = cluster.rng.choice(cluster.gangs)
         spec = {"schedulingPolicy": {"gang": {"minCount": cluster.rng.randint(1, 6)}}}
-        cluster.patch(REPRIEVE, "PodGroup", (gang.name, gang.namespace), {"spec": spec})
+        cluster.patch(gang.version, "PodGroup", (gang.name, gang.namespace), {"spec": spec})
 
 
 def cordon(cluster: Cluster) -> None:

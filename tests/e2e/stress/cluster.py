@@ -49,6 +49,8 @@ class Gang:
     name: str
     pods: tuple[str, ...]
     job: bool = False
+    version: str = REPRIEVE
+    """The API version of the group."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +190,7 @@ class Cluster:
 
     def delete_gang(self, gang: Gang) -> None:
         """The group and its pods."""
-        self.delete(REPRIEVE, "PodGroup", gang.name, gang.namespace)
+        self.delete(gang.version, "PodGroup", gang.name, gang.namespace)
         if gang.job:
             self.delete("batch/v1", "Job", gang.name, gang.namespace)
         for pod in gang.pods:

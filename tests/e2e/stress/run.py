@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -12,19 +12,33 @@ from typing import Any, Final
 
 from hack.controlplane.plane import ControlPlane
 from hack.controlplane.processes import wait_until
+from tests.e2e.natives import GENERIC_WORKLOAD
+from tests.e2e.other_kinds import NATIVE
 from tests.e2e.stress.actions import ACTIONS, Action
 from tests.e2e.stress.cluster import SECOND_SCHEDULER, Cluster
 from tests.e2e.stress.mirrors import showing, wrong_mirrors
 from tests.e2e.stress.owners import TRAINING, serves
 from tests.e2e.stress.recorder import Recorder, look_around
 from tests.kit.clock import PATIENCE_SECONDS
-from tests.kit.stress import evictions, marked, rest, vain
+from tests.kit.stress import evictions, marked, rest, scheduler_evictions, vain
 from tests.kit.stress.history import History
+from tests.kit.stress.natives import is_native, show_natives, show_natives_at_rest
 from tests.kit.stress.owned import show_groups, show_groups_at_rest
 from tests.kit.stress.pieces import Piece, in_pieces, skipped
 from tests.kit.stress.rest import Rest
+from tests.kit.stress.scheduler_evictions import Told
 
-__all__ = ["OPTIONS", "OWNERS", "REPLICATED", "SHORT_REST", "Result", "judge", "stress", "take_step"]
+__all__ = [
+    "OPTIONS",
+    "OWNERS",
+    "REPLICATED",
+    "SHORT_REST",
+    "Result",
+    "judge",
+    "stress",
+    "take_step",
+    "with_natives",
+]
 
 STEP_SECONDS: Final = 0.15
 REST_SECONDS: Final = 30.0
@@ -52,6 +66,23 @@ OPTIONS: Final[dict[str, Any]] = {
 
 REPLICATED: Final[dict[str, Any]] = {**OPTIONS, "replicas": 2}
 """The same with two processes of reprieve."""
+
+
+def with_natives(options: Mapping[str, Any], mode: str) -> dict[str, Any]:
+    """Options of a plane whose scheduler has groups of its own. `mode`: `planning.nativeGroups`.
+
+    A group that was turned down comes back after ten seconds at most.
+    """
+    settings = options["reprieve_settings"]
+    return {
+        **options,
+        "reprieve_settings": {**settings, "planning": {**settings["planning"], "nativeGroups": mode}},
+        "feature_gates": {GENERIC_WORKLOAD: True},
+        "runtime_config": {NATIVE: True},
+        "scheduler_settings": {"podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 4},
+    }
+
+
 OWNERS: Final = (("v1", "Namespace"), ("batch/v1", "Job"), (TRAINING, "PyTorchJob"))
 """What says something of groups by owner."""
 
@@ -75,17 +106,23 @@ class Result:
     """Members of them that were bound for no reason that is known: our fault, or that of who looks for reasons."""
     in_vain: dict[str, list[str]]
     """By gang: plans that evicted and came to nothing."""
+    by_scheduler: int = 0
+    """Pods that kube-scheduler evicted for groups of its own."""
+    unplanned: Sequence[str] = ()
+    """Those among them that a steered plan does not name, and that it recorded."""
 
     def __str__(self) -> str:
         worst = max(map(len, self.in_vain.values()), default=0)
         lines = [
-            f"seed {self.seed}: {self.steps} steps, {self.plans} plans, {self.deletions} pods evicted",
+            f"seed {self.seed}: {self.steps} steps, {self.plans} plans, {self.deletions} pods evicted, "
+            f"{self.by_scheduler} by kube-scheduler for its own groups, {len(self.unplanned)} not planned",
             f"{len(self.violations)} violations, {len(self.late)} late, {len(self.pieces)} gangs in pieces, "
             f"plans in vain: {sum(map(len, self.in_vain.values()))}, at most {worst} of one gang",
             *(f"violation: {each}" for each in self.violations),
             *(f"late: {each}" for each in self.late),
             *(f"in pieces: {each}" for each in self.pieces),
             *(f"unexplained: {each}" for each in self.unexplained),
+            *(f"not planned: {each}" for each in self.unplanned),
             *(f"in vain: {gang}: {', '.join(each)}" for gang, each in self.in_vain.items()),
         ]
         return "\n".join(lines)
@@ -115,7 +152,7 @@ def judge(
     """Do something to a new plane, and see what is wrong after a rest. `bound`: pods that have a node then."""
     cluster = Cluster(plane, random.Random(seed))
     _serve_owners(cluster)
-    recorder = Recorder(plane, OWNERS)
+    recorder = Recorder(plane, OWNERS, native=_has_natives(plane))
     cluster.prepare()
     try:
         load(cluster)
@@ -126,18 +163,22 @@ def judge(
     finally:
         recorder.close()
     history.write(plane.layout.logs / "history.jsonl")
+    show_natives(history)
     show_groups(history)
-    found = in_pieces(_look_around(plane), history, _skipped(plane))
+    skips = _skipped(plane)
+    found = in_pieces(_ours(_look_around(plane)), history, skips)
     return Result(
         seed=seed,
         steps=cluster.step,
         deletions=len(history.deletions),
         plans=len(history.states["PreemptionPlan"]),
-        violations=[*_wrong(history), *left],
+        violations=[*_wrong(history, Told(skips, _holds(plane))), *left],
         late=late,
         pieces=[str(each) for each in found],
         unexplained=_unexplained(found),
         in_vain=vain.in_vain(history),
+        by_scheduler=len(scheduler_evictions.taken(history)),
+        unplanned=scheduler_evictions.unplanned(history),
     )
 
 
@@ -181,18 +222,36 @@ def _look_around(plane: ControlPlane) -> Rest:
     spaces, *owners = (
         [{**each, "kind": kind} for each in plane.client.list(version, kind)] for version, kind in OWNERS
     )
-    return show_groups_at_rest(
-        look_around(plane.client), [each for found in owners for each in found], spaces
-    )
+    around = look_around(plane.client)
+    if _has_natives(plane):
+        around = show_natives_at_rest(around, plane.client.list(NATIVE, "PodGroup"))
+    return show_groups_at_rest(around, [each for found in owners for each in found], spaces)
+
+
+def _ours(around: Rest) -> Rest:
+    """Without native groups: kube-scheduler tries these as one, and a piece of one is its own."""
+    groups = [each for each in around.groups if not is_native(each)]
+    return Rest(around.pods, around.nodes, groups, around.plans, around.classes)
+
+
+def _has_natives(plane: ControlPlane) -> bool:
+    return bool((plane.layout.options.feature_gates or {}).get(GENERIC_WORKLOAD))
+
+
+def _holds(plane: ControlPlane) -> bool:
+    """Whether native gangs are held without a plan."""
+    planning: Any = (plane.layout.options.reprieve_settings or {}).get("planning", {})
+    return bool(planning.get("nativeGroups") != "Off")
 
 
 def _serve_owners(cluster: Cluster) -> None:
     wait_until(lambda: serves(cluster), PATIENCE_SECONDS, "the CRD is not served".__str__)
 
 
-def _wrong(history: History) -> list[str]:
+def _wrong(history: History, told: Told) -> list[str]:
     checks = (*evictions.CHECKS, *marked.CHECKS, vain.too_often_in_vain)
-    return [wrong for check in checks for wrong in check(history)]
+    found = [wrong for check in checks for wrong in check(history)]
+    return found + [wrong for judge in scheduler_evictions.CHECKS for wrong in judge(history, told)]
 
 
 def _skipped(plane: ControlPlane) -> dict[str, list[float]]:

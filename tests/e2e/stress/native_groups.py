@@ -1,0 +1,95 @@
+"""Groups of kube-scheduler's own kind under load: basic ones, gangs that lose single pods, and gangs that go whole.
+
+An action draws from the cluster's random numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from api.groups import SCHEDULING_GATE
+from hack.controlplane import objects
+from hack.controlplane.client import Json
+from tests.e2e.other_kinds import NATIVE
+from tests.e2e.stress.actions import GANGS, GATED, OWNED, Action, remove_gang, remove_owned
+from tests.e2e.stress.cluster import PRIORITIES, Cluster, Gang, Owned
+
+__all__ = ["ACTIONS_OF_NATIVES"]
+
+POLICIES: Final = ("basic", "single", "all")
+
+
+def add_native(cluster: Cluster) -> None:
+    """A native group and its pods; sometimes fewer pods than minCount, sometimes pods of another class."""
+    rng = cluster.rng
+    if len(cluster.gangs) >= GANGS:
+        remove_gang(cluster)
+    namespace, name = rng.choice(cluster.namespaces), cluster.name("native")
+    policy, members, priority = rng.choice(POLICIES), rng.randint(1, 6), f"p{rng.choice(PRIORITIES)}"
+    minimum = members if rng.random() < 0.7 else rng.randint(1, members)
+    cluster.create(_group(namespace, name, policy, minimum, priority))
+    pods = tuple(f"{name}-{number}" for number in range(members - (rng.random() < 0.1)))
+    own = priority if rng.random() < 0.95 else f"p{rng.choice(PRIORITIES)}"
+    is_gated = rng.random() < GATED and policy != "basic"
+    spec: dict[str, Any] = {"schedulingGates": [{"name": SCHEDULING_GATE}]} if is_gated else {}
+    cpu, grace = rng.choice(("500m", "1", "1", "2")), rng.choice((0, 0, 1))
+    for pod in pods:
+        cluster.create(
+            objects.pod(
+                pod,
+                namespace,
+                cpu=cpu,
+                priority_class=own,
+                grace_seconds=grace,
+                schedulingGroup={"podGroupName": name},
+                **spec,
+            )
+        )
+    cluster.gangs.append(Gang(namespace, name, pods, version=NATIVE))
+
+
+def add_native_deployment(cluster: Cluster) -> None:
+    """Pods of low priority that come back at once, in a native group."""
+    rng = cluster.rng
+    if len(cluster.owned) >= OWNED:
+        remove_owned(cluster, 0)
+    namespace, name, priority = (
+        rng.choice(cluster.namespaces),
+        cluster.name("natdep"),
+        f"p{rng.choice(PRIORITIES[:3])}",
+    )
+    cluster.create(_group(namespace, name, rng.choice(POLICIES), 1, priority))
+    pod = objects.pod(
+        "",
+        namespace,
+        cpu=rng.choice(("500m", "1")),
+        priority_class=priority,
+        schedulingGroup={"podGroupName": name},
+    )
+    labels = {"app": name}
+    spec = {
+        "replicas": rng.randint(1, 4),
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": pod["spec"]},
+    }
+    meta = {"namespace": namespace, "name": name}
+    cluster.create({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec})
+    cluster.owned.append(Owned("apps/v1", "Deployment", namespace, name))
+    cluster.owned.append(Owned(NATIVE, "PodGroup", namespace, name))
+
+
+def _group(namespace: str, name: str, policy: str, minimum: int, priority: str) -> Json:
+    """A native PodGroup. With the policies `single` and `all` it is a gang."""
+    is_gang = policy != "basic"
+    return objects.pod_group(
+        name,
+        namespace,
+        min_count=minimum if is_gang else None,
+        mode=policy if is_gang else None,
+        priority_class=priority,
+        api_version=NATIVE,
+    )
+
+
+ACTIONS_OF_NATIVES: Final[dict[Action, int]] = {add_native: 30, add_native_deployment: 8}
+"""How often, in relation to all other actions."""

@@ -1,0 +1,284 @@
+"""The checks of evictions by kube-scheduler find what they look for: each in a forged history, and nothing in a clean
+one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.kit.stress import natives, scheduler_evictions
+from tests.kit.stress.history import History
+from tests.kit.stress.scheduler_evictions import Told
+from tests.unit.kit.forged import Forge, Json, group, plan, pod, victim
+
+ANSWERED = Told({})
+GANG = {"gang": {"minCount": 1}}
+
+
+def native(name: str, priority: int = 100, policy: Json | None = None, mode: str | None = None) -> Json:
+    """A native group, as it is recorded."""
+    body = group(name, priority, mode=mode)
+    return {**body, "kind": natives.WATCHED, "spec": {**body["spec"], "schedulingPolicy": policy or GANG}}
+
+
+def member(name: str, of: str, priority: int = 100, node: str | None = None) -> Json:
+    """A pod of a native group."""
+    body = pod(name, priority, node=node)
+    body["spec"]["schedulingGroup"] = {"podGroupName": of}
+    return body
+
+
+def steered(phase: str, *victims: Json, by: str = "Scheduler", **status: Any) -> Json:
+    """A plan of the native gang."""
+    body = plan("plan", phase, victims=victims, **status)
+    return {**body, "spec": {**body["spec"], "evictedBy": by}}
+
+
+def event(of: Json, group_uid: str = "uid-hero") -> Json:
+    """kube-scheduler says for which native group it has evicted a pod."""
+    uid = of["metadata"]["uid"]
+    return {
+        "kind": "Event",
+        "metadata": {"namespace": "d", "name": f"event-{uid}", "uid": f"uid-event-{uid}"},
+        "reason": "Preempted",
+        "regarding": {"kind": "Pod", "namespace": "d", "uid": uid},
+        "note": f"Preempted by podgroup {group_uid} on node n0",
+    }
+
+
+class NativeForge(Forge):
+    """A history with evictions by kube-scheduler."""
+
+    def take(self, of: Json, *, scheduler: str = "default-scheduler", preemptor: str = "podgroup") -> Json:
+        """kube-scheduler marks a pod for a preemptor."""
+        said = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "PreemptionByScheduler",
+            "message": f"{scheduler}: preempting to accommodate a higher priority {preemptor}",
+        }
+        return self.tell({**of, "status": {**of["status"], "conditions": [said]}})
+
+    def evict(self, of: Json, group_uid: str = "uid-hero") -> None:
+        """kube-scheduler evicts a pod for a native group."""
+        marked = self.take(of)
+        self.tell(marked, "DELETED")
+        self.tell(event(of, group_uid), "ADDED")
+
+    def shown(self) -> History:
+        """Ready to be checked."""
+        history = self.done()
+        natives.show_natives(history)
+        return history
+
+
+def check(name: str, forge: NativeForge, told: Told = ANSWERED) -> list[str]:
+    wrong: list[str] = getattr(scheduler_evictions, name)(forge.shown(), told)
+    return wrong
+
+
+@pytest.fixture
+def forge() -> NativeForge:
+    """The native gang `hero` of priority 100 waits."""
+    made = NativeForge()
+    made.tell(native("hero"), "ADDED")
+    made.tell(member("hero-0", "hero"), "ADDED")
+    return made
+
+
+def wait(forge: NativeForge, seconds: int) -> None:
+    """Nothing happens for a while, that matters."""
+    for number in range(seconds):
+        forge.tell({"kind": "Node", "metadata": {"name": "n9", "uid": "uid-n9"}, "number": number})
+
+
+def test_a_steered_eviction_is_right(forge: NativeForge) -> None:
+    low = forge.tell(pod("low"), "ADDED")
+    forge.tell(steered("Planned", victim(low)))
+    forge.evict(low)
+    forge.tell(steered("Evicting", victim(low)))
+    forge.tell(steered("Bound", victim(low)))
+    history = forge.shown()
+    assert [wrong for each in scheduler_evictions.CHECKS for wrong in each(history, ANSWERED)] == []
+    assert [str(each) for each in scheduler_evictions.taken(history)] == ["pod d/low"]
+
+
+def test_a_gang_without_a_plan_evicts_nobody(forge: NativeForge) -> None:
+    low = forge.tell(pod("low"), "ADDED")
+    forge.evict(low)
+    expected = ["kube-scheduler evicted pod d/low for d/podgroups.scheduling.k8s.io:hero: it had no plan"]
+    assert check("unplanned_evictions", forge) == expected
+    assert check("unplanned_evictions", forge, Told({}, holds=False)) == []
+
+
+def test_a_plan_that_is_younger_than_the_mark_is_no_reason(forge: NativeForge) -> None:
+    low = forge.tell(pod("low"), "ADDED")
+    forge.take(low)
+    forge.tell(event(low), "ADDED")
+    forge.tell(steered("Planned", victim(low)))
+    assert len(check("unplanned_evictions", forge)) == 1
+
+
+@pytest.mark.parametrize(("seconds", "wrong"), [(2, 0), (15, 1)])
+def test_a_plan_that_ended_long_ago_is_no_reason(forge: NativeForge, seconds: int, wrong: int) -> None:
+    low = forge.tell(pod("low"), "ADDED")
+    forge.tell(steered("Planned", victim(low)))
+    forge.tell(steered("Aborted", victim(low)))
+    wait(forge, seconds)
+    forge.evict(low)
+    assert len(check("unplanned_evictions", forge)) == wrong
+
+
+def test_a_driven_plan_is_no_reason(forge: NativeForge) -> None:
+    low = forge.tell(pod("low"), "ADDED")
+    forge.tell(steered("Evicting", victim(low), by="Reprieve"))
+    forge.evict(low)
+    [wrong] = check("unplanned_evictions", forge)
+    assert wrong.endswith("hero: d/plan by Reprieve was Evicting")
+
+
+def test_a_plan_of_another_gang_is_no_reason(forge: NativeForge) -> None:
+    low = forge.tell(pod("low"), "ADDED")
+    forge.tell(native("other"), "ADDED")
+    forge.tell(steered("Planned", victim(low)))
+    forge.evict(low, "uid-other")
+    assert len(check("unplanned_evictions", forge)) == 1
+
+
+@pytest.mark.parametrize(("recorded", "wrong"), [(["uid-low"], 0), (["uid-other"], 1), (None, 1)])
+def test_a_victim_that_the_plan_does_not_name_is_recorded(
+    forge: NativeForge, recorded: list[str] | None, wrong: int
+) -> None:
+    low, other = forge.tell(pod("low"), "ADDED"), forge.tell(pod("named"), "ADDED")
+    forge.tell(steered("Planned", victim(other)))
+    forge.evict(low)
+    forge.tell(steered("Evicting", victim(other), unplanned=recorded))
+    assert len(check("unplanned_evictions", forge)) == wrong
+    assert scheduler_evictions.unplanned(forge.history) == ["pod d/low"] * (1 - wrong)
+
+
+def test_a_basic_group_evicts_without_a_plan(forge: NativeForge) -> None:
+    forge.tell(native("basic", policy={"basic": {}}), "ADDED")
+    low = forge.tell(pod("low"), "ADDED")
+    forge.evict(low, "uid-basic")
+    assert check("unplanned_evictions", forge) == []
+
+
+def test_an_eviction_for_a_group_that_nobody_names_needs_a_plan(forge: NativeForge) -> None:
+    """No event is there yet. Any steered plan may be the reason."""
+    low, other = forge.tell(pod("low"), "ADDED"), forge.tell(pod("other"), "ADDED")
+    forge.tell(steered("Planned", victim(low)))
+    forge.take(low)
+    forge.take(other)
+    expected = "kube-scheduler evicted pod d/other for a group that is not known: it had no plan"
+    assert check("unplanned_evictions", forge) == [expected]
+
+
+@pytest.mark.parametrize(("scheduler", "preemptor"), [("second", "podgroup"), ("default-scheduler", "pod")])
+def test_other_evictions_are_not_judged(forge: NativeForge, scheduler: str, preemptor: str) -> None:
+    """Those by a scheduler that does not know reprieve, and those that preempt allowed."""
+    low = forge.tell(pod("low"), "ADDED")
+    forge.take(low, scheduler=scheduler, preemptor=preemptor)
+    assert scheduler_evictions.taken(forge.shown()) == []
+
+
+@pytest.mark.parametrize(
+    ("pod_name", "ago", "wrong"), [("d/hero-0", 3.0, 0), ("d/hero-0", 30.0, 1), ("d/stranger", 3.0, 1)]
+)
+def test_what_follows_an_answer_that_was_lost_is_not_judged(
+    forge: NativeForge, pod_name: str, ago: float, wrong: int
+) -> None:
+    low = forge.tell(pod("low"), "ADDED")
+    at = forge.now
+    forge.evict(low)
+    told = Told({pod_name: [at + 1.0 - ago]})
+    assert len(check("unplanned_evictions", forge, told)) == wrong
+
+
+def test_what_nobody_watched_is_not_judged(forge: NativeForge) -> None:
+    low = forge.tell(pod("low"), "ADDED")
+    forge.miss("PreemptionPlan")
+    forge.evict(low)
+    assert check("unplanned_evictions", forge) == []
+
+
+# ---- units
+
+
+def unit_of(forge: NativeForge, mode: str = "all") -> list[Json]:
+    """A running group of ours with the pods u0 and u1."""
+    forge.tell(group("unit", 10, mode=mode), "ADDED")
+    return [forge.tell(pod(f"u{number}", group="unit"), "ADDED") for number in range(2)]
+
+
+@pytest.mark.parametrize("has_plan", [True, False])
+def test_the_scheduler_breaks_a_unit(forge: NativeForge, *, has_plan: bool) -> None:
+    """Also if a plan says so."""
+    unit = unit_of(forge)
+    if has_plan:
+        forge.tell(steered("Planned", victim(unit[0])))
+    forge.evict(unit[0])
+    [wrong] = check("broken_by_the_scheduler", forge)
+    assert wrong.endswith("hero and left ['u1'] of d/unit")
+
+
+def test_a_unit_of_which_all_go_is_not_broken(forge: NativeForge) -> None:
+    for each in unit_of(forge):
+        forge.evict(each)
+    assert check("broken_by_the_scheduler", forge) == []
+
+
+def test_a_group_that_loses_single_pods_is_no_unit(forge: NativeForge) -> None:
+    forge.evict(unit_of(forge, "single")[0])
+    assert check("broken_by_the_scheduler", forge) == []
+
+
+def test_the_scheduler_knows_its_own_units(forge: NativeForge) -> None:
+    forge.tell(native("unit", 10, mode="all"), "ADDED")
+    unit = [forge.tell(member(f"u{number}", "unit", 10, "n0"), "ADDED") for number in range(2)]
+    forge.evict(unit[0])
+    assert check("broken_by_the_scheduler", forge) == []
+
+
+@pytest.mark.parametrize(("phase", "wrong"), [("Succeeded", 0), ("Running", 1)])
+def test_a_pod_that_has_ended_is_not_left(forge: NativeForge, phase: str, wrong: int) -> None:
+    unit = unit_of(forge)
+    forge.evict(unit[0])
+    forge.tell({**unit[1], "status": {"phase": phase}})
+    assert len(check("broken_by_the_scheduler", forge)) == wrong
+
+
+# ---- two evictors
+
+
+@pytest.mark.parametrize(("seconds", "wrong"), [(0, 0), (5, 1)])
+def test_reprieve_evicts_what_the_scheduler_has_evicted(forge: NativeForge, seconds: int, wrong: int) -> None:
+    """The pod terminates for a while."""
+    low = forge.tell(pod("low"), "ADDED")
+    marked = forge.tell(forge.take(low), deletionTimestamp="2026-01-01T00:00:00Z")
+    wait(forge, seconds)
+    forge.ask(forge.mark(marked))
+    expected = ["reprieve evicted pod d/low after kube-scheduler had evicted it"]
+    assert check("evicted_by_both", forge) == expected[:wrong]
+
+
+@pytest.mark.parametrize(("seconds", "wrong"), [(0, 0), (5, 1)])
+def test_the_scheduler_evicts_what_reprieve_has_evicted(forge: NativeForge, seconds: int, wrong: int) -> None:
+    low = forge.tell(pod("low"), "ADDED")
+    marked = forge.mark(low)
+    forge.ask(marked)
+    leaving = forge.tell(marked, deletionTimestamp="2026-01-01T00:00:00Z")
+    wait(forge, seconds)
+    forge.take(leaving)
+    expected = ["kube-scheduler evicted pod d/low after reprieve had evicted it"]
+    assert check("evicted_by_both", forge) == expected[:wrong]
+
+
+def test_a_pod_that_the_scheduler_could_not_delete_is_evicted_later(forge: NativeForge) -> None:
+    """The API server refused it. The pod lives on with its mark until a plan evicts it."""
+    low = forge.tell(pod("low"), "ADDED")
+    marked = forge.take(low)
+    wait(forge, 5)
+    forge.delete(marked)
+    assert check("evicted_by_both", forge) == []
