@@ -23,6 +23,7 @@ from tests.kit.stress.history import (
     name_of,
     victim_pods,
 )
+from tests.kit.stress.scheduler_evictions import Taken, taken
 
 __all__ = ["AT_MOST", "FORGET_SECONDS", "in_vain", "too_often_in_vain"]
 
@@ -100,6 +101,8 @@ def _gangs(history: History) -> list[_Gang]:
         attempt = _responsible(found, asked.uid, version) if version is not None else None
         if attempt is not None and version is not None:
             attempt.gone[asked.uid] = version
+    for each in taken(history):
+        _count_steered(history, found, each)
     names = {each.gang: _gang_name(each.plan) for each in found}
     return [
         _Gang(
@@ -110,6 +113,23 @@ def _gangs(history: History) -> list[_Gang]:
         )
         for uid, name in names.items()
     ]
+
+
+def _count_steered(history: History, attempts: list[_Attempt], each: Taken) -> None:
+    """A pod that kube-scheduler evicted counts for the last steered plan with it that had not ended long before."""
+    version = history.ended(each.uid)
+    first = history.version_at(each.mark.at - LAG_SECONDS)
+    named = [
+        attempt
+        for attempt in attempts
+        if attempt.plan["spec"].get("evictedBy") == "Scheduler"
+        and attempt.gang == each.group
+        and attempt.began.version <= each.mark.version
+        and (attempt.ended is None or first <= attempt.ended.version)
+        and any(pod["uid"] == each.uid for pod in victim_pods(attempt.plan))
+    ]
+    if named and version is not None:
+        named[-1].gone[each.uid] = version
 
 
 def _releases(plan: Json) -> bool:

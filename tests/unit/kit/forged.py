@@ -88,6 +88,38 @@ class Forge:
         return self.history
 
 
+def preempted(of: Json, group_uid: str = "uid-hero") -> Json:
+    """The event by which kube-scheduler says for which native group it has evicted a pod."""
+    uid = of["metadata"]["uid"]
+    return {
+        "kind": "Event",
+        "metadata": {"namespace": "d", "name": f"event-{uid}", "uid": f"uid-event-{uid}"},
+        "reason": "Preempted",
+        "regarding": {"kind": "Pod", "namespace": "d", "uid": uid},
+        "note": f"Preempted by podgroup {group_uid} on node n0",
+    }
+
+
+def take(
+    forge: Forge, of: Json, *, scheduler: str = "default-scheduler", preemptor: str = "podgroup"
+) -> Json:
+    """kube-scheduler marks a pod for a preemptor."""
+    said = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "PreemptionByScheduler",
+        "message": f"{scheduler}: preempting to accommodate a higher priority {preemptor}",
+    }
+    return forge.tell({**of, "status": {**of["status"], "conditions": [said]}})
+
+
+def evict_for(forge: Forge, of: Json, group_uid: str = "uid-hero") -> None:
+    """kube-scheduler evicts a pod for a native group."""
+    marked = take(forge, of)
+    forge.tell(marked, "DELETED")
+    forge.tell(preempted(of, group_uid), "ADDED")
+
+
 def pod(name: str, priority: int = 10, *, node: str | None = "n0", group: str | None = None) -> Json:
     """A pod, bound unless `node` is None."""
     body = objects.pod(name, "d", group=group, node_name=node)

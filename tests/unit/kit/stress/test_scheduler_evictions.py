@@ -10,7 +10,7 @@ import pytest
 from tests.kit.stress import natives, scheduler_evictions
 from tests.kit.stress.history import History
 from tests.kit.stress.scheduler_evictions import Told
-from tests.unit.kit.forged import Forge, Json, group, plan, pod, victim
+from tests.unit.kit.forged import Forge, Json, evict_for, group, plan, pod, preempted, take, victim
 
 ANSWERED = Told({})
 GANG = {"gang": {"minCount": 1}}
@@ -35,36 +35,8 @@ def steered(phase: str, *victims: Json, by: str = "Scheduler", **status: Any) ->
     return {**body, "spec": {**body["spec"], "evictedBy": by}}
 
 
-def event(of: Json, group_uid: str = "uid-hero") -> Json:
-    """kube-scheduler says for which native group it has evicted a pod."""
-    uid = of["metadata"]["uid"]
-    return {
-        "kind": "Event",
-        "metadata": {"namespace": "d", "name": f"event-{uid}", "uid": f"uid-event-{uid}"},
-        "reason": "Preempted",
-        "regarding": {"kind": "Pod", "namespace": "d", "uid": uid},
-        "note": f"Preempted by podgroup {group_uid} on node n0",
-    }
-
-
 class NativeForge(Forge):
-    """A history with evictions by kube-scheduler."""
-
-    def take(self, of: Json, *, scheduler: str = "default-scheduler", preemptor: str = "podgroup") -> Json:
-        """kube-scheduler marks a pod for a preemptor."""
-        said = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "reason": "PreemptionByScheduler",
-            "message": f"{scheduler}: preempting to accommodate a higher priority {preemptor}",
-        }
-        return self.tell({**of, "status": {**of["status"], "conditions": [said]}})
-
-    def evict(self, of: Json, group_uid: str = "uid-hero") -> None:
-        """kube-scheduler evicts a pod for a native group."""
-        marked = self.take(of)
-        self.tell(marked, "DELETED")
-        self.tell(event(of, group_uid), "ADDED")
+    """A history with native groups."""
 
     def shown(self) -> History:
         """Ready to be checked."""
@@ -96,7 +68,7 @@ def wait(forge: NativeForge, seconds: int) -> None:
 def test_a_steered_eviction_is_right(forge: NativeForge) -> None:
     low = forge.tell(pod("low"), "ADDED")
     forge.tell(steered("Planned", victim(low)))
-    forge.evict(low)
+    evict_for(forge, low)
     forge.tell(steered("Evicting", victim(low)))
     forge.tell(steered("Bound", victim(low)))
     history = forge.shown()
@@ -106,7 +78,7 @@ def test_a_steered_eviction_is_right(forge: NativeForge) -> None:
 
 def test_a_gang_without_a_plan_evicts_nobody(forge: NativeForge) -> None:
     low = forge.tell(pod("low"), "ADDED")
-    forge.evict(low)
+    evict_for(forge, low)
     expected = ["kube-scheduler evicted pod d/low for d/podgroups.scheduling.k8s.io:hero: it had no plan"]
     assert check("unplanned_evictions", forge) == expected
     assert check("unplanned_evictions", forge, Told({}, holds=False)) == []
@@ -114,8 +86,8 @@ def test_a_gang_without_a_plan_evicts_nobody(forge: NativeForge) -> None:
 
 def test_a_plan_that_is_younger_than_the_mark_is_no_reason(forge: NativeForge) -> None:
     low = forge.tell(pod("low"), "ADDED")
-    forge.take(low)
-    forge.tell(event(low), "ADDED")
+    take(forge, low)
+    forge.tell(preempted(low), "ADDED")
     forge.tell(steered("Planned", victim(low)))
     assert len(check("unplanned_evictions", forge)) == 1
 
@@ -126,14 +98,14 @@ def test_a_plan_that_ended_long_ago_is_no_reason(forge: NativeForge, seconds: in
     forge.tell(steered("Planned", victim(low)))
     forge.tell(steered("Aborted", victim(low)))
     wait(forge, seconds)
-    forge.evict(low)
+    evict_for(forge, low)
     assert len(check("unplanned_evictions", forge)) == wrong
 
 
 def test_a_driven_plan_is_no_reason(forge: NativeForge) -> None:
     low = forge.tell(pod("low"), "ADDED")
     forge.tell(steered("Evicting", victim(low), by="Reprieve"))
-    forge.evict(low)
+    evict_for(forge, low)
     [wrong] = check("unplanned_evictions", forge)
     assert wrong.endswith("hero: d/plan by Reprieve was Evicting")
 
@@ -142,7 +114,7 @@ def test_a_plan_of_another_gang_is_no_reason(forge: NativeForge) -> None:
     low = forge.tell(pod("low"), "ADDED")
     forge.tell(native("other"), "ADDED")
     forge.tell(steered("Planned", victim(low)))
-    forge.evict(low, "uid-other")
+    evict_for(forge, low, "uid-other")
     assert len(check("unplanned_evictions", forge)) == 1
 
 
@@ -152,7 +124,7 @@ def test_a_victim_that_the_plan_does_not_name_is_recorded(
 ) -> None:
     low, other = forge.tell(pod("low"), "ADDED"), forge.tell(pod("named"), "ADDED")
     forge.tell(steered("Planned", victim(other)))
-    forge.evict(low)
+    evict_for(forge, low)
     forge.tell(steered("Evicting", victim(other), unplanned=recorded))
     assert len(check("unplanned_evictions", forge)) == wrong
     assert scheduler_evictions.unplanned(forge.history) == ["pod d/low"] * (1 - wrong)
@@ -161,7 +133,7 @@ def test_a_victim_that_the_plan_does_not_name_is_recorded(
 def test_a_basic_group_evicts_without_a_plan(forge: NativeForge) -> None:
     forge.tell(native("basic", policy={"basic": {}}), "ADDED")
     low = forge.tell(pod("low"), "ADDED")
-    forge.evict(low, "uid-basic")
+    evict_for(forge, low, "uid-basic")
     assert check("unplanned_evictions", forge) == []
 
 
@@ -169,8 +141,8 @@ def test_an_eviction_for_a_group_that_nobody_names_needs_a_plan(forge: NativeFor
     """No event is there yet. Any steered plan may be the reason."""
     low, other = forge.tell(pod("low"), "ADDED"), forge.tell(pod("other"), "ADDED")
     forge.tell(steered("Planned", victim(low)))
-    forge.take(low)
-    forge.take(other)
+    take(forge, low)
+    take(forge, other)
     expected = "kube-scheduler evicted pod d/other for a group that is not known: it had no plan"
     assert check("unplanned_evictions", forge) == [expected]
 
@@ -179,7 +151,7 @@ def test_an_eviction_for_a_group_that_nobody_names_needs_a_plan(forge: NativeFor
 def test_other_evictions_are_not_judged(forge: NativeForge, scheduler: str, preemptor: str) -> None:
     """Those by a scheduler that does not know reprieve, and those that preempt allowed."""
     low = forge.tell(pod("low"), "ADDED")
-    forge.take(low, scheduler=scheduler, preemptor=preemptor)
+    take(forge, low, scheduler=scheduler, preemptor=preemptor)
     assert scheduler_evictions.taken(forge.shown()) == []
 
 
@@ -191,7 +163,7 @@ def test_what_follows_an_answer_that_was_lost_is_not_judged(
 ) -> None:
     low = forge.tell(pod("low"), "ADDED")
     at = forge.now
-    forge.evict(low)
+    evict_for(forge, low)
     told = Told({pod_name: [at + 1.0 - ago]})
     assert len(check("unplanned_evictions", forge, told)) == wrong
 
@@ -199,7 +171,7 @@ def test_what_follows_an_answer_that_was_lost_is_not_judged(
 def test_what_nobody_watched_is_not_judged(forge: NativeForge) -> None:
     low = forge.tell(pod("low"), "ADDED")
     forge.miss("PreemptionPlan")
-    forge.evict(low)
+    evict_for(forge, low)
     assert check("unplanned_evictions", forge) == []
 
 
@@ -218,33 +190,33 @@ def test_the_scheduler_breaks_a_unit(forge: NativeForge, *, has_plan: bool) -> N
     unit = unit_of(forge)
     if has_plan:
         forge.tell(steered("Planned", victim(unit[0])))
-    forge.evict(unit[0])
+    evict_for(forge, unit[0])
     [wrong] = check("broken_by_the_scheduler", forge)
     assert wrong.endswith("hero and left ['u1'] of d/unit")
 
 
 def test_a_unit_of_which_all_go_is_not_broken(forge: NativeForge) -> None:
     for each in unit_of(forge):
-        forge.evict(each)
+        evict_for(forge, each)
     assert check("broken_by_the_scheduler", forge) == []
 
 
 def test_a_group_that_loses_single_pods_is_no_unit(forge: NativeForge) -> None:
-    forge.evict(unit_of(forge, "single")[0])
+    evict_for(forge, unit_of(forge, "single")[0])
     assert check("broken_by_the_scheduler", forge) == []
 
 
 def test_the_scheduler_knows_its_own_units(forge: NativeForge) -> None:
     forge.tell(native("unit", 10, mode="all"), "ADDED")
     unit = [forge.tell(member(f"u{number}", "unit", 10, "n0"), "ADDED") for number in range(2)]
-    forge.evict(unit[0])
+    evict_for(forge, unit[0])
     assert check("broken_by_the_scheduler", forge) == []
 
 
 @pytest.mark.parametrize(("phase", "wrong"), [("Succeeded", 0), ("Running", 1)])
 def test_a_pod_that_has_ended_is_not_left(forge: NativeForge, phase: str, wrong: int) -> None:
     unit = unit_of(forge)
-    forge.evict(unit[0])
+    evict_for(forge, unit[0])
     forge.tell({**unit[1], "status": {"phase": phase}})
     assert len(check("broken_by_the_scheduler", forge)) == wrong
 
@@ -256,7 +228,7 @@ def test_a_pod_that_has_ended_is_not_left(forge: NativeForge, phase: str, wrong:
 def test_reprieve_evicts_what_the_scheduler_has_evicted(forge: NativeForge, seconds: int, wrong: int) -> None:
     """The pod terminates for a while."""
     low = forge.tell(pod("low"), "ADDED")
-    marked = forge.tell(forge.take(low), deletionTimestamp="2026-01-01T00:00:00Z")
+    marked = forge.tell(take(forge, low), deletionTimestamp="2026-01-01T00:00:00Z")
     wait(forge, seconds)
     forge.ask(forge.mark(marked))
     expected = ["reprieve evicted pod d/low after kube-scheduler had evicted it"]
@@ -270,7 +242,7 @@ def test_the_scheduler_evicts_what_reprieve_has_evicted(forge: NativeForge, seco
     forge.ask(marked)
     leaving = forge.tell(marked, deletionTimestamp="2026-01-01T00:00:00Z")
     wait(forge, seconds)
-    forge.take(leaving)
+    take(forge, leaving)
     expected = ["kube-scheduler evicted pod d/low after reprieve had evicted it"]
     assert check("evicted_by_both", forge) == expected[:wrong]
 
@@ -278,7 +250,7 @@ def test_the_scheduler_evicts_what_reprieve_has_evicted(forge: NativeForge, seco
 def test_a_pod_that_the_scheduler_could_not_delete_is_evicted_later(forge: NativeForge) -> None:
     """The API server refused it. The pod lives on with its mark until a plan evicts it."""
     low = forge.tell(pod("low"), "ADDED")
-    marked = forge.take(low)
+    marked = take(forge, low)
     wait(forge, 5)
     forge.delete(marked)
     assert check("evicted_by_both", forge) == []

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.kit.stress import vain
-from tests.unit.kit.forged import Forge, Json, group, node, plan, pod, victim
+from tests.unit.kit.forged import Forge, Json, evict_for, group, node, plan, pod, victim
 
 HERO = "d/hero (uid-hero)"
 
@@ -69,6 +69,24 @@ def found(forge: Forge) -> list[str]:
 
 def too_often(forge: Forge) -> list[str]:
     return vain.too_often_in_vain(forge.done())
+
+
+def steer(forge: Forge, name: str, where: str, by: str = "Scheduler") -> None:
+    """A steered plan of hero by which kube-scheduler evicts one pod, and that ends."""
+    single = forge.tell(pod(f"pod-{name}", node=where), "ADDED")
+    named = victim(single)
+    named["pods"][0]["node"] = where
+    of_plan(forge, name, "Planned", named, where=where, evictedBy=by)
+    evict_for(forge, single, "uid-hero")
+    of_plan(forge, name, "Aborted", named, where=where, evictedBy=by)
+
+
+@pytest.mark.parametrize(("by", "wrong"), [("Scheduler", 1), ("Reprieve", 0)])
+def test_what_kube_scheduler_evicts_by_a_steered_plan_counts(forge: Forge, by: str, wrong: int) -> None:
+    for number in range(3):
+        steer(forge, f"plan-{number}", f"n{number % 2}", by)
+    assert found(forge) == [f"d/plan-{number}" for number in range(3 * wrong)]
+    assert len(too_often(forge)) == wrong
 
 
 # ---- what is in vain
