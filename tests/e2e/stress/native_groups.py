@@ -91,5 +91,5 @@ def _group(namespace: str, name: str, policy: str, minimum: int, priority: str) 
     )
 
 
-ACTIONS_OF_NATIVES: Final[dict[Action, int]] = {add_native: 30, add_native_deployment: 8}
+ACTIONS_OF_NATIVES: Final[dict[Action, int]] = {add_native: 80, add_native_deployment: 20}
 """How often, in relation to all other actions."""

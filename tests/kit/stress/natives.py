@@ -37,7 +37,7 @@ def show_natives(history: History) -> None:
 
 
 def show_natives_at_rest(rest: Rest, groups: list[Json]) -> Rest:
-    """The same for a cluster at one moment. A group of which a member differs is left out: it is never tried."""
+    """The same for a cluster at one moment. A group with a member that differs is left out: it is never tried."""
     for pod in rest.pods:
         _label(pod)
     shown = [_shown(each) for each in groups]

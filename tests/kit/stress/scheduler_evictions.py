@@ -97,7 +97,7 @@ def unplanned_evictions(history: History, told: Told) -> list[str]:
 
 
 def broken_by_the_scheduler(history: History, told: Told) -> list[str]:
-    """Units that the scheduler does not know, and of which it evicted one pod while others stayed."""
+    """Units that the scheduler does not know and has broken: it evicted a pod, and others stayed."""
     wrong = []
     for each in _judged(history, told):
         pod = each.mark.body
