@@ -1,4 +1,5 @@
-"""The interleaved case: the scheduler's own gang preemption beside ours, with the same load on equal control planes.
+"""The interleaved case: kube-scheduler's own gang preemption, alone, steered and driven, beside ours. The same load on
+equal control planes.
 
 Each node of 4 CPU is full of ten 400m pods of priority 10. The pods form as many groups of ten in `all` mode as there
 are nodes; group g is on the nodes 10g to 10g+9 modulo their number. Then comes a gang of pods of 3600m. A search that
@@ -13,7 +14,7 @@ from __future__ import annotations
 import os
 import random
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
@@ -35,12 +36,44 @@ ENOUGH: Final = 9
 LOW, HIGH = 10, 100
 GANG: Final = "gang"
 NATIVE_API: Final = "scheduling.k8s.io/v1beta1"
-NATIVE: Final = Options(
-    feature_gates={"GenericWorkload": True},
-    runtime_config={NATIVE_API: True},
-    scheduler_settings={"percentageOfNodesToScore": 100},
-)
-OURS: Final = Options(reprieve=True, scheduler_settings={"percentageOfNodesToScore": 100})
+NATIVE_NAME: Final = "podgroups.scheduling.k8s.io:"
+"""What the name of a native group begins with in plans."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way of preempting."""
+
+    name: str
+    api: str
+    """The API version of all groups."""
+    gate: bool
+    """Whether the feature gate GenericWorkload is on."""
+    native_groups: str = ""
+    """`planning.nativeGroups`. The default if it is empty."""
+    reprieve: bool = True
+    """Whether reprieve is there."""
+
+    def options(self) -> Options:
+        """Of the plane."""
+        planning = {"nativeGroups": self.native_groups} if self.native_groups else {}
+        return Options(
+            reprieve=self.reprieve,
+            reprieve_settings={"planning": planning} if planning else None,
+            feature_gates={"GenericWorkload": True} if self.gate else None,
+            runtime_config={NATIVE_API: True} if self.gate else None,
+            scheduler_settings={"percentageOfNodesToScore": 100},
+        )
+
+
+ALONE: Final = Way("native, kube-scheduler alone", NATIVE_API, gate=True, reprieve=False)
+STEERED: Final = Way("native, steered", NATIVE_API, gate=True, native_groups="Steer")
+DRIVEN: Final = Way("native, driven", NATIVE_API, gate=True, native_groups="Drive")
+OURS: Final = Way("ours", REPRIEVE, gate=False)
+OURS_WITH_GATE: Final = Way("ours, GenericWorkload on", REPRIEVE, gate=True)
+WAYS: Final = (ALONE, STEERED, DRIVEN, OURS, OURS_WITH_GATE)
+MOST: Final = {STEERED: 0.4, DRIVEN: 0.6}
+"""Of the time that kube-scheduler takes alone: the aim."""
 LIMIT_SECONDS: Final = 600.0
 
 
@@ -75,50 +108,54 @@ class Result:
 
 
 def run(console: Console) -> bool:
-    """Print victims and seconds side by side. Returns whether ours evicted at most half and bound every member."""
+    """Print victims and seconds of each way. Returns whether ours evicted at most half and bound every member."""
     size = Size.of(SIZE)
     console.print(f"[bold]The interleaved case[/]: a gang of {size.members} on {size.nodes:,} full nodes")
-    with console.status("kube-scheduler alone, GenericWorkload on"):
-        theirs = _measure(NATIVE, size, NATIVE_API)
-    with console.status("kube-scheduler with reprieve, gates off"):
-        ours = _measure(OURS, size, REPRIEVE)
-    table = Table("", "groups evicted", "pods evicted", "members bound", "seconds to bind")
-    for name, result in (("kube-scheduler, GenericWorkload", theirs), ("with reprieve", ours)):
+    results = {}
+    for way in WAYS:
+        with console.status(way.name):
+            results[way] = _measure(way, size)
+    console.print(_results_table(results, size))
+    for way, result in results.items():
+        if result.steps:
+            console.print(steps_table(result, way.name))
+    ours, theirs = results[OURS], results[ALONE]
+    return ours.bound == size.members and ours.pods * 2 <= theirs.pods
+
+
+def _results_table(results: Mapping[Way, Result], size: Size) -> Table:
+    columns = ("groups evicted", "pods evicted", "members bound", "seconds to bind")
+    table = Table("", *columns, "of the time alone", "the aim")
+    alone = results[ALONE].seconds
+    for way, result in results.items():
+        most = MOST.get(way)
         table.add_row(
-            name,
+            way.name,
             str(result.groups),
             str(result.pods),
             f"{result.bound}/{size.members}",
             f"{result.seconds:.1f}",
+            f"{result.seconds / alone:.2f}" if alone else "",
+            f"at most {most}" if most is not None else "",
         )
-    table.add_row(
-        "enough", str(size.enough), str(size.enough * GROUP_SIZE), f"{size.members}/{size.members}", ""
-    )
-    table.add_row(
-        "ours / theirs",
-        f"{ours.groups / max(1, theirs.groups):.2f}",
-        f"{ours.pods / max(1, theirs.pods):.2f}",
-        "",
-        f"{ours.seconds / theirs.seconds:.2f}",
-    )
-    console.print(table)
-    console.print(steps_table(ours))
-    return ours.bound == size.members and ours.pods * 2 <= theirs.pods
+    enough = size.enough
+    table.add_row("enough", str(enough), str(enough * GROUP_SIZE), f"{size.members}/{size.members}")
+    return table
 
 
-def steps_table(result: Result) -> Table:
+def steps_table(result: Result, name: str = "with reprieve") -> Table:
     """Where the seconds go."""
-    table = Table(*result.steps, title="Seconds of each step, with reprieve")
+    table = Table(*result.steps, title=f"Seconds of each step: {name}")
     table.add_row(*(f"{seconds:.2f}" for seconds in result.steps.values()))
     return table
 
 
-def _measure(options: Options, size: Size, group_api: str) -> Result:
+def _measure(way: Way, size: Size) -> Result:
     with (
         tempfile.TemporaryDirectory(prefix="reprieve-bench-") as folder,
-        ControlPlane(Path(folder), options) as plane,
+        ControlPlane(Path(folder), way.options()) as plane,
     ):
-        case = Interleaved(Place(plane.client, "interleaved"), size, group_api)
+        case = Interleaved(Place(plane.client, "interleaved"), size, way.api, plans=way.reprieve)
         case.fill()
         return case.preempt()
 
@@ -126,8 +163,9 @@ def _measure(options: Options, size: Size, group_api: str) -> Result:
 class Interleaved:
     """The full nodes, and the gang that comes."""
 
-    def __init__(self, place: Place, size: Size, group_api: str = REPRIEVE) -> None:
-        self._place, self._size, self._api = place, size, group_api
+    def __init__(self, place: Place, size: Size, group_api: str = REPRIEVE, *, plans: bool = True) -> None:
+        """`plans`: whether reprieve is there, and makes plans."""
+        self._place, self._size, self._api, self._plans = place, size, group_api, plans
         self._pod: Callable[..., Json] = self._our_pod if group_api == REPRIEVE else self._native_pod
 
     def fill(self) -> None:
@@ -157,7 +195,8 @@ class Interleaved:
         """The gang comes. Returns what it took until all members are bound, or until the limit."""
         place, members = self._place, [f"{GANG}-{i}" for i in range(self._size.members)]
         group = place.pod_group(GANG, priority=HIGH, min_count=len(members), api_version=self._api)
-        with Timeline(place, GANG, members, plans=self._api == REPRIEVE) as timeline:
+        preemptor = GANG if self._api == REPRIEVE else NATIVE_NAME + GANG
+        with Timeline(place, preemptor, members, plans=self._plans) as timeline:
             place.client.create(group)
             place.client.create_all(self._pod(GANG, name, priority=HIGH, cpu="3600m") for name in members)
             timeline.complete()
