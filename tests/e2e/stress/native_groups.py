@@ -11,12 +11,24 @@ from api.groups import SCHEDULING_GATE
 from hack.controlplane import objects
 from hack.controlplane.client import Json
 from tests.e2e.other_kinds import NATIVE
-from tests.e2e.stress.actions import GANGS, GATED, OWNED, Action, remove_gang, remove_owned
+from tests.e2e.stress.actions import (
+    GANGS,
+    GATED,
+    OWNED,
+    Action,
+    add_gang,
+    add_job,
+    add_pod,
+    remove_gang,
+    remove_owned,
+)
 from tests.e2e.stress.cluster import PRIORITIES, Cluster, Gang, Owned
+from tests.e2e.stress.owners import add_gang_job, add_training
 
 __all__ = ["ACTIONS_OF_NATIVES"]
 
 POLICIES: Final = ("basic", "single", "all")
+SIZES: Final = (1, 1, 2, 2, 3, 3, 4, 6)
 
 
 def add_native(cluster: Cluster) -> None:
@@ -25,7 +37,7 @@ def add_native(cluster: Cluster) -> None:
     if len(cluster.gangs) >= GANGS:
         remove_gang(cluster)
     namespace, name = rng.choice(cluster.namespaces), cluster.name("native")
-    policy, members, priority = rng.choice(POLICIES), rng.randint(1, 6), f"p{rng.choice(PRIORITIES)}"
+    policy, members, priority = rng.choice(POLICIES), rng.choice(SIZES), f"p{rng.choice(PRIORITIES)}"
     minimum = members if rng.random() < 0.7 else rng.randint(1, members)
     cluster.create(_group(namespace, name, policy, minimum, priority))
     pods = tuple(f"{name}-{number}" for number in range(members - (rng.random() < 0.1)))
@@ -91,5 +103,14 @@ def _group(namespace: str, name: str, policy: str, minimum: int, priority: str) 
     )
 
 
-ACTIONS_OF_NATIVES: Final[dict[Action, int]] = {add_native: 80, add_native_deployment: 20}
-"""How often, in relation to all other actions."""
+ACTIONS_OF_NATIVES: Final[dict[Action, int]] = {
+    add_native: 80,
+    add_native_deployment: 20,
+    add_pod: 40,
+    add_gang: 12,
+    add_job: 4,
+    add_training: 6,
+    add_gang_job: 4,
+}
+"""How often, in relation to all other actions. There are fewer units that kube-scheduler does not know: beside many of
+them it evicts nobody."""

@@ -16,7 +16,14 @@ from tests.e2e.stress.cluster import PRIORITIES, SECOND_SCHEDULER, Cluster, Owne
 from tests.e2e.stress.faults import ACTIONS_WITH_FAULTS
 from tests.kit.stress.owned import BY_OWNER, GANG
 
-__all__ = ["ACTIONS_OF_OWNERS", "ACTIONS_OF_OWNERS_WITH_FAULTS", "TRAINING", "serves"]
+__all__ = [
+    "ACTIONS_OF_OWNERS",
+    "ACTIONS_OF_OWNERS_WITH_FAULTS",
+    "TRAINING",
+    "add_gang_job",
+    "add_training",
+    "serves",
+]
 
 TRAINING: Final = "kubeflow.org/v1"
 CRDS: Final = "apiextensions.k8s.io/v1"
