@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +18,7 @@ from hack.controlplane.client import Client
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import Process
 from tests.e2e.other_kinds import NATIVE
+from tests.e2e.stress.actions import ACTIONS, Action
 from tests.e2e.stress.cluster import Cluster
 from tests.e2e.stress.faults import ACTIONS_WITH_FAULTS
 from tests.e2e.stress.native_groups import ACTIONS_OF_NATIVES
@@ -65,22 +66,24 @@ def stopped(start_plane: Callable[[Options], ControlPlane]) -> Iterator[Stopped]
     sandbox.history.close()
 
 
-def requests(seed: int) -> list[Any]:
+def requests(seed: int, actions: Mapping[Action, int]) -> list[Any]:
     """What a load of 300 steps does, on no cluster at all."""
     plane = create_autospec(ControlPlane, instance=True)
     plane.client = create_autospec(Client, instance=True)
+    plane.client.create.return_value = {"metadata": {"uid": "uid"}}
     plane.service, plane.networks, plane.layout = None, {}, SimpleNamespace(replicas=["reprieve"])
     plane.processes = {"reprieve": create_autospec(Process, instance=True)}
     cluster = Cluster(plane, random.Random(seed))
     cluster.prepare()
     for _ in range(300):
-        take_step(cluster)
+        take_step(cluster, actions)
     return [*plane.client.mock_calls, *plane.processes["reprieve"].mock_calls]
 
 
-def test_the_seed_decides_what_is_done() -> None:
-    assert requests(1) == requests(1)
-    assert requests(1) != requests(2)
+@pytest.mark.parametrize("actions", [ACTIONS, {**ACTIONS, **ACTIONS_OF_NATIVES}], ids=["ours", "native"])
+def test_the_seed_decides_what_is_done(actions: Mapping[Action, int]) -> None:
+    assert requests(1, actions) == requests(1, actions)
+    assert requests(1, actions) != requests(2, actions)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
