@@ -27,7 +27,22 @@ from bench.timeline import Timeline
 from hack.controlplane.client import Json
 from hack.controlplane.plane import ControlPlane, Options
 
-__all__ = ["Interleaved", "Result", "Size", "run", "steps_table"]
+__all__ = [
+    "ALONE",
+    "DRIVEN",
+    "MOST",
+    "OURS",
+    "OURS_WITH_GATE",
+    "STEERED",
+    "WAYS",
+    "Interleaved",
+    "Result",
+    "Size",
+    "Way",
+    "results_table",
+    "run",
+    "steps_table",
+]
 
 SIZE: Final = os.environ.get("REPRIEVE_BENCH_GANG", "500,100")
 GROUP_SIZE: Final = 10
@@ -115,7 +130,7 @@ def run(console: Console) -> bool:
     for way in WAYS:
         with console.status(way.name):
             results[way] = _measure(way, size)
-    console.print(_results_table(results, size))
+    console.print(results_table(results, size))
     for way, result in results.items():
         if result.steps:
             console.print(steps_table(result, way.name))
@@ -123,7 +138,8 @@ def run(console: Console) -> bool:
     return ours.bound == size.members and ours.pods * 2 <= theirs.pods
 
 
-def _results_table(results: Mapping[Way, Result], size: Size) -> Table:
+def results_table(results: Mapping[Way, Result], size: Size) -> Table:
+    """Victims and seconds of each way, and what would be enough."""
     columns = ("groups evicted", "pods evicted", "members bound", "seconds to bind")
     table = Table("", *columns, "of the time alone", "the aim")
     alone = results[ALONE].seconds
