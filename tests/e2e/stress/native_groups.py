@@ -60,6 +60,25 @@ def add_native(cluster: Cluster) -> None:
     cluster.gangs.append(Gang(namespace, name, pods, version=NATIVE))
 
 
+def add_gang_in_basic(cluster: Cluster) -> None:
+    """A gang of ours whose pods are also in a basic native group, as Kubernetes gives one to every Job."""
+    rng = cluster.rng
+    if len(cluster.gangs) >= GANGS:
+        remove_gang(cluster)
+    namespace, name = rng.choice(cluster.namespaces), cluster.name("both")
+    members, priority = rng.choice(SIZES), f"p{rng.choice(PRIORITIES)}"
+    mode = rng.choice(("all", "single"))
+    cluster.create(objects.pod_group(name, namespace, min_count=members, mode=mode, priority_class=priority))
+    cluster.create(_group(namespace, name, "basic", 1, priority))
+    pods = tuple(f"{name}-{number}" for number in range(members))
+    cpu = rng.choice(("500m", "1", "2"))
+    for pod in pods:
+        group = {"schedulingGroup": {"podGroupName": name}}
+        cluster.create(objects.pod(pod, namespace, cpu=cpu, group=name, priority_class=priority, **group))
+    cluster.gangs.append(Gang(namespace, name, pods))
+    cluster.gangs.append(Gang(namespace, name, (), version=NATIVE))
+
+
 def add_native_deployment(cluster: Cluster) -> None:
     """Pods of low priority that come back at once, in a native group."""
     rng = cluster.rng
@@ -106,6 +125,7 @@ def _group(namespace: str, name: str, policy: str, minimum: int, priority: str) 
 ACTIONS_OF_NATIVES: Final[dict[Action, int]] = {
     add_native: 80,
     add_native_deployment: 20,
+    add_gang_in_basic: 12,
     add_pod: 40,
     add_gang: 12,
     add_job: 4,

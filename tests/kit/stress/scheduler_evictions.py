@@ -27,7 +27,7 @@ from tests.kit.stress.history import (
     name_of,
     victim_pods,
 )
-from tests.kit.stress.natives import is_native
+from tests.kit.stress.natives import is_native, native_group_of
 from tests.kit.stress.rest import ACTIVE, minimum_of
 
 __all__ = ["CHECKS", "Taken", "Told", "taken", "unplanned"]
@@ -186,12 +186,7 @@ def _members(history: History, each: Taken) -> set[str]:
         if is_native(group) and each.group in ("", group["metadata"]["uid"])
     }
     pods = (states[-1].body for states in history.states["Pod"].values())
-    return {name_of(pod) for pod in pods if _group_key(pod) in names}
-
-
-def _group_key(pod: Json) -> tuple[str, str]:
-    labels = pod["metadata"].get("labels") or {}
-    return pod["metadata"]["namespace"], labels.get("reprieve.dev/pod-group", "")
+    return {name_of(pod) for pod in pods if (pod["metadata"]["namespace"], native_group_of(pod)) in names}
 
 
 def _is_right(history: History, told: Told, each: Taken) -> bool:

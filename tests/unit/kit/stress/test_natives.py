@@ -40,6 +40,23 @@ def test_who_did_not_watch_native_groups_does_not_know_groups() -> None:
     assert history.group_of(first, 3) is not None
 
 
+@pytest.mark.parametrize(
+    ("policy", "name"), [({"basic": {}}, "ours"), ({"gang": {"minCount": 1}}, NAME)], ids=["basic", "gang"]
+)
+def test_a_basic_native_group_takes_no_pod_from_a_gang(policy: Json, name: str) -> None:
+    forge = Forge()
+    forge.tell(group("ours", 100), "ADDED")
+    forge.tell(native("unit", 100, policy=policy), "ADDED")
+    both = pod("both", 100, group="ours")
+    both["spec"]["schedulingGroup"] = {"podGroupName": "unit"}
+    told = forge.tell(both, "ADDED")
+    history = forge.done()
+    natives.show_natives(history)
+    of = history.group_of(told, 3)
+    assert of is not None
+    assert of["metadata"]["name"] == name
+
+
 def at_rest(policy: Json, priority: int = 100, count: int = 1) -> Rest:
     """A node with room for one, and pods of a native group that wait."""
     of = native("unit", 100, policy=policy)
