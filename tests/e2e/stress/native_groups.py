@@ -73,8 +73,9 @@ def add_gang_in_basic(cluster: Cluster) -> None:
     pods = tuple(f"{name}-{number}" for number in range(members))
     cpu = rng.choice(("500m", "1", "2"))
     for pod in pods:
-        group = {"schedulingGroup": {"podGroupName": name}}
-        cluster.create(objects.pod(pod, namespace, cpu=cpu, group=name, priority_class=priority, **group))
+        body = objects.pod(pod, namespace, cpu=cpu, group=name, priority_class=priority)
+        body["spec"]["schedulingGroup"] = {"podGroupName": name}
+        cluster.create(body)
     cluster.gangs.append(Gang(namespace, name, pods))
     cluster.gangs.append(Gang(namespace, name, (), version=NATIVE))
 
