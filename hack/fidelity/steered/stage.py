@@ -16,6 +16,7 @@ from hack.controlplane import objects
 from hack.controlplane.client import ApiError, Client, Json, path_of
 from hack.controlplane.nodes import wait_for_nodes
 from hack.controlplane.plane import ControlPlane, Options
+from hack.controlplane.processes import wait_until
 from hack.controlplane.stub_extender import answering
 from hack.fidelity.steered.judging import Result, broken, relation
 from hack.fidelity.steered.planned import Planned, plan_for
@@ -79,6 +80,16 @@ class Stage:
             client.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta})
             self._free.put(name)
         wait_for_nodes(client, *nodes)
+        wait_until(self._lists_all, SECONDS, "the API server does not list every kind".__str__)
+
+    def _lists_all(self) -> bool:
+        """Whether every kind can be listed. Those of new CRDs cannot at first (status 429)."""
+        try:
+            for version, kind in KINDS:
+                self._client.list(version, kind)
+        except ApiError:
+            return False
+        return True
 
     def _run(self, world: World) -> Result:
         namespace = self._free.get()
