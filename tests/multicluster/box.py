@@ -160,7 +160,8 @@ class Box:
         finalizer, so that they keep their quota until somebody takes it off."""
         place = self.places[cluster]
         labels = {PRIORITY_CLASS: self.priority(priority, cluster)} if priority else {}
-        place.job(name, QUEUE, pods, labels=labels, finalizers=stays)
+        # As with the webhook. Otherwise a pod may come before the Job is stopped, and its finalizer keeps it.
+        place.job(name, QUEUE, pods, labels=labels, finalizers=stays, suspend=True)
         workload = place.workload_of(name)
         place.until_running(name, pods)
         return workload

@@ -7,7 +7,7 @@ import pytest
 from tests.kit.stress import evictions, natives, rest
 from tests.kit.stress.rest import Rest
 from tests.unit.kit.forged import Forge, Json, group, node, plan, pod, victim
-from tests.unit.kit.stress.test_scheduler_evictions import member, native
+from tests.unit.kit.stress.forged_natives import member, native
 
 NAME = "podgroups.scheduling.k8s.io:unit"
 

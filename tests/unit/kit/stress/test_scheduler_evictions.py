@@ -11,22 +11,9 @@ from tests.kit.stress import natives, scheduler_evictions
 from tests.kit.stress.history import History
 from tests.kit.stress.scheduler_evictions import Told
 from tests.unit.kit.forged import Forge, Json, evict_for, group, plan, pod, preempted, take, victim
+from tests.unit.kit.stress.forged_natives import member, native
 
 ANSWERED = Told({})
-GANG = {"gang": {"minCount": 1}}
-
-
-def native(name: str, priority: int = 100, policy: Json | None = None, mode: str | None = None) -> Json:
-    """A native group, as it is recorded."""
-    body = group(name, priority, mode=mode)
-    return {**body, "kind": natives.WATCHED, "spec": {**body["spec"], "schedulingPolicy": policy or GANG}}
-
-
-def member(name: str, of: str, priority: int = 100, node: str | None = None) -> Json:
-    """A pod of a native group."""
-    body = pod(name, priority, node=node)
-    body["spec"]["schedulingGroup"] = {"podGroupName": of}
-    return body
 
 
 def steered(phase: str, *victims: Json, by: str = "Scheduler", **status: Any) -> Json:
