@@ -80,7 +80,7 @@ def condition(body: Json, kind: str) -> Json | None:
 
 @dataclass
 class History:
-    """Every state that the pods of a namespace were seen in, by watching in a thread.
+    """Every state that the pods of a namespace were seen in, by watching in a thread. Or objects of another kind.
 
     What is asked of it is answered once the watch has seen all that a list shows by then."""
 
@@ -88,11 +88,13 @@ class History:
     namespace: str
     states: list[tuple[str, Json]] = field(default_factory=list)
     """(ADDED, MODIFIED or DELETED; the pod), in order."""
+    version: str = "v1"
+    kind: str = "Pod"
     _watch: Watch = field(init=False)
     _thread: threading.Thread = field(init=False)
 
     def __post_init__(self) -> None:
-        self._watch = self.client.watch("v1", "Pod", self.namespace)
+        self._watch = self.client.watch(self.version, self.kind, self.namespace)
         self._thread = threading.Thread(target=self._follow, name=f"history of {self.namespace}", daemon=True)
         self._thread.start()
 
@@ -105,7 +107,7 @@ class History:
         """Pod name to how often it was preempted: distinct pods (UIDs) marked with DisruptionTarget and terminating."""
         marked = {
             (pod["metadata"]["name"], pod["metadata"]["uid"])
-            for _, pod in self._copy()
+            for _, pod in self.all()
             if pod["metadata"].get("deletionTimestamp") and _is_preempted(pod)
         }
         counts: dict[str, int] = {}
@@ -119,24 +121,25 @@ class History:
 
     def deleted(self) -> list[str]:
         """The names of the pods that are gone, or were at some time, whoever deleted them."""
-        return sorted({pod["metadata"]["name"] for kind, pod in self._copy() if kind == "DELETED"})
+        return sorted({pod["metadata"]["name"] for kind, pod in self.all() if kind == "DELETED"})
 
     def nominations(self, name: str) -> list[str]:
         """The values that a pod's nominatedNodeName had, in order; "" for none."""
         seen: list[str] = []
-        for _, pod in self._copy():
+        for _, pod in self.all():
             nominated = pod.get("status", {}).get("nominatedNodeName", "")
             if pod["metadata"]["name"] == name and seen[-1:] != [nominated]:
                 seen.append(nominated)
         return seen
 
-    def _copy(self) -> list[tuple[str, Json]]:
+    def all(self) -> list[tuple[str, Json]]:
+        """`states` up to now."""
         wait_for(self._has_seen_all, what="the watch does not show what a list does")
         return list(self.states)
 
     def _has_seen_all(self) -> bool:
         """Whether the last state of every pod is at least as new as in a list, and no other pod is left."""
-        there = _versions(self.client.list("v1", "Pod", self.namespace))
+        there = _versions(self.client.list(self.version, self.kind, self.namespace))
         last = {pod["metadata"]["uid"]: (kind, pod) for kind, pod in list(self.states)}
         left = _versions(pod for kind, pod in last.values() if kind != "DELETED")
         gone = last.keys() - left.keys()

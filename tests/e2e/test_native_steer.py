@@ -1,0 +1,317 @@
+"""Gangs of kube-scheduler's own kind with `planning.nativeGroups: Steer`: the scheduler evicts, and the plan says where.
+
+See `controllers.gangs.lifecycle.steered`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pytest
+
+from hack.controlplane.client import Client, Json
+from hack.controlplane.plane import ControlPlane, Options
+from hack.controlplane.versions import knows
+from tests.e2e.other_kinds import NATIVE, create, object_of
+from tests.e2e.support import REPRIEVE, History, Sandbox, condition, names, wait_for
+from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.often import SELDOM
+from tests.kit.versions import THERE, needs
+
+pytestmark = needs(NATIVE, "it has no groups that reprieve reads")
+
+HIGH: Final = 1000
+SEVERAL_ATTEMPTS_SECONDS: Final = 3.0
+"""The scheduler's backoff begins at a second."""
+LOST_SECONDS: Final = 1.3
+"""The scheduler gives up a filter call after a second."""
+
+
+@pytest.fixture(scope="module")
+def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
+    """Its scheduler places Kubernetes' own PodGroups, and reprieve steers it."""
+    gates, served = ({"GenericWorkload": True}, {NATIVE: True}) if knows(THERE, NATIVE) else ({}, {})
+    settings = {"planning": {"nativeGroups": "Steer"}}
+    return start_plane(
+        Options(
+            reprieve=True,
+            webhooks=True,
+            feature_gates=gates,
+            runtime_config=served,
+            reprieve_settings=settings,
+            webhooks_settings=settings,
+        )
+    )
+
+
+@dataclass
+class Steering:
+    """A sandbox, and what its plans were."""
+
+    plane: ControlPlane
+    sandbox: Sandbox
+    plans: History
+
+    def gang(self, name: str, members: int, minimum: int | None = None, **pod: Any) -> list[str]:
+        """A native gang of high priority. Returns its pods' names: NAME-0, NAME-1 and so on."""
+        policy = {"gang": {"minCount": minimum or members}}
+        spec = {"schedulingPolicy": policy, "priorityClassName": self.sandbox.priority(HIGH)}
+        create(self.sandbox, NATIVE, "PodGroup", name, spec)
+        return self.sandbox.pods(name, members, priority=HIGH, schedulingGroup={"podGroupName": name}, **pod)
+
+    def unit(self, name: str, *nodes: str, priority: int = 10) -> list[str]:
+        """A native group that is evicted whole, with a running pod on each node. Returns the pods' names."""
+        policy = {"gang": {"minCount": len(nodes)}}
+        spec = {
+            "schedulingPolicy": policy,
+            "priorityClassName": self.sandbox.priority(priority),
+            "disruptionMode": {"all": {}},
+        }
+        create(self.sandbox, NATIVE, "PodGroup", name, spec)
+        membership = {"podGroupName": name}
+        return [
+            self.sandbox.pod(
+                f"{name}-{number}", priority=priority, node_name=node, schedulingGroup=membership
+            )
+            for number, node in enumerate(nodes)
+        ]
+
+    def plan(self, name: str, phase: str) -> Json:
+        """The gang's newest plan, once it has this phase."""
+        return self.sandbox.wait_plan(f"podgroups.scheduling.k8s.io:{name}", phase)
+
+    def phases(self, plan: Json) -> list[str]:
+        """Those that the plan had, in order."""
+        seen: list[str] = []
+        for _, each in self.plans.all():
+            phase = each.get("status", {}).get("phase")
+            if each["metadata"]["uid"] == plan["metadata"]["uid"] and phase and seen[-1:] != [phase]:
+                seen.append(phase)
+        return seen
+
+    def tried(self, name: str) -> bool:
+        """Whether the scheduler has said of the group that it cannot be scheduled."""
+        said = condition(object_of(self.sandbox, NATIVE, "PodGroup", name), "PodGroupInitiallyScheduled")
+        return said is not None and said["status"] == "False"
+
+    def restart(self, failpoints: str = "", *, wait: bool = True) -> None:
+        """Another process of reprieve."""
+        self.plane.reprieve.kill()
+        self.plane.reprieve.environment = {"REPRIEVE_FAILPOINTS": failpoints} if failpoints else {}
+        self.plane.start_reprieve(wait=wait)
+
+
+@pytest.fixture
+def steering(
+    plane: ControlPlane, sandboxes: Callable[[ControlPlane | Client], Sandbox]
+) -> Iterator[Steering]:
+    sandbox = sandboxes(plane)
+    plans = History(plane.client, sandbox.namespace, version=REPRIEVE, kind="PreemptionPlan")
+    steering = Steering(plane, sandbox, plans)
+    yield steering
+    plans.close()
+    if plane.reprieve.environment:
+        steering.restart()
+    sandbox.remove()
+
+
+def marks(sandbox: Sandbox) -> dict[str, str]:
+    """By pod with a mark: who wrote it, as the API server knows its writers."""
+    found = {}
+    for _, pod in sandbox.history.all():
+        for entry in pod["metadata"].get("managedFields", ()):
+            conditions = entry["fieldsV1"].get("f:status", {}).get("f:conditions", {})
+            if 'k:{"type":"DisruptionTarget"}' in conditions:
+                found[pod["metadata"]["name"]] = entry["manager"]
+    return found
+
+
+def victims(plan: Json) -> dict[str, int]:
+    """Each pod that the plan evicts, once."""
+    return {pod["name"]: 1 for victim in plan["spec"]["victims"] for pod in victim["pods"]}
+
+
+def nominated_first(sandbox: Sandbox, *pods: str) -> bool:
+    """Whether each of the pods was nominated before anybody had a mark. A plan is stored before that."""
+    nominated = set()
+    for _, pod in sandbox.history.all():
+        if condition(pod, "DisruptionTarget"):
+            return nominated >= {*pods}
+        if pod["status"].get("nominatedNodeName"):
+            nominated.add(pod["metadata"]["name"])
+    return False
+
+
+def check_steered(steering: Steering, name: str, pods: list[str]) -> Json:
+    """The gang is bound by one steered plan, as that says. Returns the plan."""
+    sandbox = steering.sandbox
+    where = sandbox.wait_bound(*pods)
+    plan = steering.plan(name, "Bound")
+    assert plan["spec"]["evictedBy"] == "Scheduler"
+    assert {each["pod"]: each["node"] for each in plan["spec"]["placements"]} == {
+        pod: where[pod] for pod in pods
+    }
+    assert sandbox.history.evictions() == victims(plan)
+    assert set(marks(sandbox).values()) == {"kube-scheduler"}
+    assert marks(sandbox).keys() == victims(plan).keys()
+    assert not plan["status"].get("unplanned")
+    assert steering.phases(plan) == ["Planned", "Evicting", "Ready", "Bound"]
+    assert nominated_first(sandbox, *pods)
+    return plan
+
+
+def test_the_scheduler_evicts_what_the_plan_says(steering: Steering) -> None:
+    """Three nodes of five: one has a pod of lower priority than the others, and two have a native group."""
+    sandbox = steering.sandbox
+    nodes = sandbox.nodes(5, cpu="1")
+    unit = steering.unit("unit", *nodes[:2])
+    cheap = sandbox.filler("cheap", nodes[2], 1, priority=5)
+    for number, node in enumerate(nodes[3:]):
+        sandbox.filler(f"dear-{number}", node, 1, priority=20)
+    sandbox.wait_running(*unit)
+    plan = check_steered(steering, "gang", steering.gang("gang", 3))
+    assert victims(plan).keys() == {*unit, *cheap}
+
+
+def test_it_evicts_the_least_number_of_groups(steering: Steering) -> None:
+    """Eight groups lie across sixteen nodes. Nodes taken at random would belong to two groups in 2 of 100 cases."""
+    sandbox = steering.sandbox
+    nodes = sandbox.nodes(16, cpu="1")
+    units = [steering.unit(f"unit-{number}", nodes[number], nodes[number + 8]) for number in range(8)]
+    sandbox.wait_running(*[pod for unit in units for pod in unit])
+    plan = check_steered(steering, "gang", steering.gang("gang", 4))
+    assert len(plan["spec"]["victims"]) == 2
+
+
+def test_nothing_is_evicted_for_one_that_does_not_fit(steering: Steering) -> None:
+    sandbox = steering.sandbox
+    sandbox.full_nodes(2)
+    pods = steering.gang("gang", 3)
+    steering.plan("gang", "Unschedulable")
+    wait_for(lambda: steering.tried("gang"), what=sandbox.report)
+    sandbox.watch_quietly(SEVERAL_ATTEMPTS_SECONDS, *pods)
+
+
+def test_nothing_is_evicted_for_members_beyond_min_count(steering: Steering) -> None:
+    """The scheduler alone evicts two pods for them, 50 ms after the first two are bound."""
+    sandbox = steering.sandbox
+    sandbox.full_nodes(2)
+    free = [sandbox.node(f"free-{number}", cpu="1") for number in range(2)]
+    pods = steering.gang("gang", 4, 2)
+    wait_for(lambda: len(sandbox.bound().keys() & {*pods}) == 2, what=sandbox.report)
+    sandbox.watch_quietly(SEVERAL_ATTEMPTS_SECONDS)
+    there = sandbox.bound()
+    assert sorted(there[each] for each in pods if each in there) == sorted(free)
+
+
+def test_a_group_that_the_scheduler_does_not_know_is_taken_whole_by_us(steering: Steering) -> None:
+    sandbox = steering.sandbox
+    sandbox.nodes(3, cpu="1")
+    ours = sandbox.gang("ours", 3, priority=10, mode="all")
+    sandbox.wait_running(*ours)
+    sandbox.wait_bound(*steering.gang("gang", 1))
+    plan = steering.plan("gang", "Bound")
+    assert (plan["spec"]["evictedBy"], plan["spec"]["evictorReason"]) == ("Reprieve", "UnknownUnit")
+    assert sandbox.history.evictions() == dict.fromkeys(ours, 1)
+    assert "kube-scheduler" not in marks(sandbox).values()
+
+
+def test_lost_answers_change_no_victim(steering: Steering) -> None:
+    """Each member is nominated, so the scheduler goes by the nomination where it gets no answer."""
+    sandbox = steering.sandbox
+    nodes = sandbox.nodes(6, cpu="1")
+    for number, node in enumerate(nodes):
+        sandbox.filler(f"low-{number}", node, 1, priority=10 + 10 * (number % 2))
+    steering.restart("verb.filter=300ms")
+    before = lost_answers(steering.plane)
+    pods = steering.gang("gang", 3)
+    wait_for(lambda: is_open(sandbox, *pods), what=sandbox.report)
+    steering.plane.reprieve.pause()
+    wait_for(lambda: lost_answers(steering.plane) > before, what="no answer is lost")
+    steering.plane.reprieve.resume()
+    plan = check_steered(steering, "gang", pods)
+    assert victims(plan).keys() == {"low-0-0", "low-2-0", "low-4-0"}
+
+
+def lost_answers(plane: ControlPlane) -> int:
+    """How many filter calls the scheduler went on without."""
+    return (plane.layout.logs / "kube-scheduler.log").read_text().count("ignorable flag set")
+
+
+def is_open(sandbox: Sandbox, *pods: str) -> bool:
+    """Whether the scheduler may try these members: each is nominated and has no gate."""
+    found = [sandbox.get_pod(pod) or {"spec": {}, "status": {}} for pod in pods]
+    return all(
+        "schedulingGates" not in pod["spec"] and pod["status"].get("nominatedNodeName") for pod in found
+    )
+
+
+def test_nothing_is_evicted_by_a_plan_that_ends_before_its_hand_over(steering: Steering) -> None:
+    """A member goes while the members are being nominated."""
+    sandbox = steering.sandbox
+    steering.restart("plan.nominated=2s")
+    sandbox.full_nodes(2)
+    pods = steering.gang("gang", 2)
+    steering.plan("gang", "Planned")
+    sandbox.delete_pod(pods[0])
+    steering.plan("gang", "Aborted")
+    sandbox.watch_quietly(SEVERAL_ATTEMPTS_SECONDS, *pods)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        pytest.param("plan.committed", marks=SELDOM),
+        pytest.param("plan.nominated", marks=SELDOM),
+        "plan.handed_over",
+        pytest.param("plan.evicting", marks=SELDOM),
+        pytest.param("plan.ready", marks=SELDOM),
+    ],
+)
+def test_killed_at_any_place_a_steered_plan_is_carried_out_once(steering: Steering, place: str) -> None:
+    sandbox = steering.sandbox
+    sandbox.full_nodes(3)
+    steering.restart(f"{place}=kill")
+    pods = steering.gang("gang", 3)
+    steering.plane.reprieve.wait(PATIENCE_SECONDS)
+    [written] = names(sandbox.plans())
+    steering.restart()
+    sandbox.wait_bound(*pods)
+    plan = steering.plan("gang", "Bound")
+    assert plan["metadata"]["name"] == written
+    assert sandbox.history.evictions() == victims(plan)
+    assert set(marks(sandbox).values()) == {"kube-scheduler"}
+
+
+@SELDOM
+@pytest.mark.parametrize("place", ["plan.committed", "plan.nominated", "evict.before_first", "evict.between"])
+def test_killed_at_any_place_a_driven_plan_is_carried_out_once(steering: Steering, place: str) -> None:
+    sandbox = steering.sandbox
+    sandbox.nodes(3, cpu="1")
+    ours = sandbox.gang("ours", 3, priority=10, mode="all")
+    sandbox.wait_running(*ours)
+    steering.restart(f"{place}=kill")
+    pods = steering.gang("gang", 1)
+    steering.plane.reprieve.wait(PATIENCE_SECONDS)
+    [written] = names(sandbox.plans())
+    steering.restart()
+    sandbox.wait_bound(*pods)
+    assert steering.plan("gang", "Bound")["metadata"]["name"] == written
+    assert sandbox.history.evictions() == dict.fromkeys(ours, 1)
+
+
+@SELDOM
+def test_members_of_a_large_cluster_are_shown_their_nodes(steering: Steering) -> None:
+    """With 300 nodes the scheduler looks at a part of them only."""
+    sandbox = steering.sandbox
+    nodes = [sandbox.node(f"n{number}", wait=False, cpu="1") for number in range(300)]
+    sandbox.wait_nodes(*nodes)
+    low = [
+        sandbox.pod(f"low-{number}", priority=5 if number % 15 == 0 else 10, node_name=node)
+        for number, node in enumerate(nodes)
+    ]
+    sandbox.wait_running(*low)
+    plan = check_steered(steering, "gang", steering.gang("gang", 20))
+    assert victims(plan).keys() == {f"low-{number}" for number in range(0, 300, 15)}
