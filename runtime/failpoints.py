@@ -13,7 +13,7 @@ import signal
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["ENVIRONMENT", "configure", "delay", "failpoint", "parse"]
+__all__ = ["ENVIRONMENT", "configure", "delay", "failpoint", "kill_here", "parse"]
 
 ENVIRONMENT: Final = "REPRIEVE_FAILPOINTS"
 KILL: Final = "kill"
@@ -48,10 +48,14 @@ async def failpoint(name: str) -> None:
     """Do the configured action: nothing, a wait, or a SIGKILL of this process."""
     if name not in _active:
         return
-    seconds = _active[name]
-    if seconds is None:
+    kill_here(name)
+    await asyncio.sleep(delay(name))
+
+
+def kill_here(name: str) -> None:
+    """SIGKILL this process if the action is `kill`. For code that cannot wait."""
+    if name in _active and _active[name] is None:
         os.kill(os.getpid(), signal.SIGKILL)
-    await asyncio.sleep(seconds or 0.0)
 
 
 def _action(name: str, action: str) -> float | None:

@@ -1,4 +1,4 @@
-"""Gangs of kube-scheduler's own kind with `planning.nativeGroups: Steer`: the scheduler evicts, and the plan says where.
+"""Gangs of kube-scheduler's own kind with `planning.nativeGroups: Steer`: the scheduler evicts where the plan says.
 
 See `controllers.gangs.lifecycle.steered`.
 """
@@ -25,8 +25,6 @@ pytestmark = needs(NATIVE, "it has no groups that reprieve reads")
 HIGH: Final = 1000
 SEVERAL_ATTEMPTS_SECONDS: Final = 3.0
 """The scheduler's backoff begins at a second."""
-LOST_SECONDS: Final = 1.3
-"""The scheduler gives up a filter call after a second."""
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +95,7 @@ class Steering:
         return said is not None and said["status"] == "False"
 
     def restart(self, failpoints: str = "", *, wait: bool = True) -> None:
-        """Another process of reprieve."""
+        """Another process of reprieve. It is slow to start on a busy machine."""
         self.plane.reprieve.kill()
         self.plane.reprieve.environment = {"REPRIEVE_FAILPOINTS": failpoints} if failpoints else {}
         self.plane.start_reprieve(wait=wait)
@@ -110,10 +108,10 @@ def steering(
     sandbox = sandboxes(plane)
     plans = History(plane.client, sandbox.namespace, version=REPRIEVE, kind="PreemptionPlan")
     steering = Steering(plane, sandbox, plans)
+    if plane.reprieve.environment or not plane.is_ready("reprieve"):  # as the test before has left it
+        steering.restart()
     yield steering
     plans.close()
-    if plane.reprieve.environment:
-        steering.restart()
     sandbox.remove()
 
 
@@ -218,12 +216,11 @@ def test_a_group_that_the_scheduler_does_not_know_is_taken_whole_by_us(steering:
     assert "kube-scheduler" not in marks(sandbox).values()
 
 
+@SELDOM
 def test_lost_answers_change_no_victim(steering: Steering) -> None:
     """Each member is nominated, so the scheduler goes by the nomination where it gets no answer."""
     sandbox = steering.sandbox
-    nodes = sandbox.nodes(6, cpu="1")
-    for number, node in enumerate(nodes):
-        sandbox.filler(f"low-{number}", node, 1, priority=10 + 10 * (number % 2))
+    cheap = three_cheap_nodes(sandbox)
     steering.restart("verb.filter=300ms")
     before = lost_answers(steering.plane)
     pods = steering.gang("gang", 3)
@@ -231,8 +228,14 @@ def test_lost_answers_change_no_victim(steering: Steering) -> None:
     steering.plane.reprieve.pause()
     wait_for(lambda: lost_answers(steering.plane) > before, what="no answer is lost")
     steering.plane.reprieve.resume()
-    plan = check_steered(steering, "gang", pods)
-    assert victims(plan).keys() == {"low-0-0", "low-2-0", "low-4-0"}
+    assert victims(check_steered(steering, "gang", pods)).keys() == cheap
+
+
+def three_cheap_nodes(sandbox: Sandbox) -> set[str]:
+    """Six full nodes. Returns the pods of lower priority, which are on three of them."""
+    for number, node in enumerate(sandbox.nodes(6, cpu="1")):
+        sandbox.filler(f"low-{number}", node, 1, priority=10 + 10 * (number % 2))
+    return {"low-0-0", "low-2-0", "low-4-0"}
 
 
 def lost_answers(plane: ControlPlane) -> int:
@@ -260,28 +263,24 @@ def test_nothing_is_evicted_by_a_plan_that_ends_before_its_hand_over(steering: S
     sandbox.watch_quietly(SEVERAL_ATTEMPTS_SECONDS, *pods)
 
 
+PLACES: Final = ("plan.committed", "plan.nominated", "plan.evicting", "plan.ready")
+
+
 @pytest.mark.parametrize(
-    "place",
-    [
-        pytest.param("plan.committed", marks=SELDOM),
-        pytest.param("plan.nominated", marks=SELDOM),
-        "plan.handed_over",
-        pytest.param("plan.evicting", marks=SELDOM),
-        pytest.param("plan.ready", marks=SELDOM),
-    ],
+    "place", ["plan.handed_over", *(pytest.param(each, marks=SELDOM) for each in PLACES)]
 )
 def test_killed_at_any_place_a_steered_plan_is_carried_out_once(steering: Steering, place: str) -> None:
+    """If the process dies at the hand-over, the scheduler gets no answer to the last call of the simulated pass."""
     sandbox = steering.sandbox
-    sandbox.full_nodes(3)
+    cheap = three_cheap_nodes(sandbox)
     steering.restart(f"{place}=kill")
     pods = steering.gang("gang", 3)
     steering.plane.reprieve.wait(PATIENCE_SECONDS)
     [written] = names(sandbox.plans())
     steering.restart()
     sandbox.wait_bound(*pods)
-    plan = steering.plan("gang", "Bound")
-    assert plan["metadata"]["name"] == written
-    assert sandbox.history.evictions() == victims(plan)
+    assert steering.plan("gang", "Bound")["metadata"]["name"] == written
+    assert sandbox.history.evictions() == dict.fromkeys(cheap, 1)
     assert set(marks(sandbox).values()) == {"kube-scheduler"}
 
 

@@ -15,6 +15,7 @@ from controllers.gangs.metrics import HAND_OVER_SECONDS
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.writing.stored import StoredPlans
 from nodes.groups.keys import NATIVE, source_of
+from runtime.failpoints import kill_here
 
 __all__ = ["LONGEST_PASS_SECONDS", "Passing"]
 
@@ -74,6 +75,8 @@ class Passing:
             if isinstance(each, HandedOver) and plan is not None:
                 self._measure(group, plan)
             self._gangs.report(group, each)
+            if isinstance(each, HandedOver):
+                kill_here("plan.handed_over")  # its answer is lost
         return node
 
     def _measure(self, group: GroupKey, plan: ActivePlan) -> None:

@@ -23,6 +23,7 @@ from controllers.gangs.waking.nominations import Nominations
 from controllers.gangs.waking.parked import TurnedDown, Why
 from controllers.gangs.waking.waker import Waker
 from controllers.gangs.writing.writes import Key, Writes
+from runtime.failpoints import failpoint
 
 __all__ = ["Waking"]
 
@@ -105,6 +106,7 @@ class Waking:
     async def _nominate_first(self, plan: ActivePlan) -> None:
         await self._nominations.withdraw_others(plan)
         done = await self.waker.nominate(plan)
+        await failpoint("plan.nominated")
         self._gangs.report(plan.group, Nominated(done))
 
     async def _bring_back(self, plan: ActivePlan, *, nominate: bool) -> None:

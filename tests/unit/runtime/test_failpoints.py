@@ -54,3 +54,11 @@ def test_a_process_dies_where_it_was_told_to() -> None:
     environment = {**os.environ, failpoints.ENVIRONMENT: "here=kill"}
     ended = subprocess.run([sys.executable, "-c", program], env=environment, check=False)
     assert ended.returncode == -signal.SIGKILL
+
+
+def test_a_process_dies_where_it_cannot_wait() -> None:
+    """There a duration has no effect."""
+    program = "from runtime.failpoints import kill_here; kill_here('other'); kill_here('here')"
+    environment = {**os.environ, failpoints.ENVIRONMENT: "other=3s,here=kill"}
+    ended = subprocess.run([sys.executable, "-c", program], env=environment, check=False)
+    assert ended.returncode == -signal.SIGKILL
