@@ -18,6 +18,7 @@ from hack.controlplane.client import Client
 from hack.controlplane.components import QUOTA_FOLDERS
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import Process
+from tests.e2e import native_modes
 from tests.e2e.audit import AuditTrail
 from tests.e2e.quota_sandbox import QUOTA, QuotaSandbox
 from tests.e2e.rules.gates_retries import GATE, OPENER
@@ -122,6 +123,12 @@ def webhook_plane(running: Planes) -> ControlPlane:
 def reprieve_plane(running: Planes) -> ControlPlane:
     """A plane with reprieve, shared by files: kill nothing here, use `planes` for that."""
     return running.shared("reprieve_plane", Options(reprieve=True))
+
+
+@pytest.fixture(scope="module")
+def native_plane(running: Planes) -> ControlPlane:
+    """A plane whose scheduler places Kubernetes' own PodGroups. Shared by files, see `native_modes.use_mode`."""
+    return running.shared("native_plane", native_modes.options())
 
 
 @pytest.fixture(scope="session")

@@ -9,11 +9,11 @@ import pytest
 
 from api.groups import SCHEDULING_GATE
 from hack.controlplane.client import Client, Json, path_of
-from hack.controlplane.plane import ControlPlane, Options
-from hack.controlplane.versions import knows
+from hack.controlplane.plane import ControlPlane
+from tests.e2e.native_modes import use_mode
 from tests.e2e.other_kinds import NATIVE, create, object_of
 from tests.e2e.support import Sandbox, condition, wait_for
-from tests.kit.versions import THERE, needs
+from tests.kit.versions import needs
 
 pytestmark = needs(NATIVE, "it has no groups that reprieve reads")
 
@@ -24,20 +24,10 @@ SEVERAL_ATTEMPTS_SECONDS: Final = 3.0
 
 
 @pytest.fixture(scope="module")
-def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
+def plane(native_plane: ControlPlane) -> ControlPlane:
     """Its scheduler places Kubernetes' own PodGroups, and reprieve drives their preemption."""
-    gates, served = ({"GenericWorkload": True}, {NATIVE: True}) if knows(THERE, NATIVE) else ({}, {})
-    settings = {"planning": {"nativeGroups": "Drive"}}
-    return start_plane(
-        Options(
-            reprieve=True,
-            webhooks=True,
-            feature_gates=gates,
-            runtime_config=served,
-            reprieve_settings=settings,
-            webhooks_settings=settings,
-        )
-    )
+    use_mode(native_plane, "Drive")
+    return native_plane
 
 
 @pytest.fixture

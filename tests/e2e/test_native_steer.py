@@ -12,13 +12,13 @@ from typing import Any, Final
 import pytest
 
 from hack.controlplane.client import Client, Json
-from hack.controlplane.plane import ControlPlane, Options
-from hack.controlplane.versions import knows
+from hack.controlplane.plane import ControlPlane
+from tests.e2e.native_modes import use_mode
 from tests.e2e.other_kinds import NATIVE, create, object_of
 from tests.e2e.support import REPRIEVE, History, Sandbox, condition, names, wait_for
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.often import SELDOM
-from tests.kit.versions import THERE, needs
+from tests.kit.versions import needs
 
 pytestmark = needs(NATIVE, "it has no groups that reprieve reads")
 
@@ -28,20 +28,10 @@ SEVERAL_ATTEMPTS_SECONDS: Final = 3.0
 
 
 @pytest.fixture(scope="module")
-def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
+def plane(native_plane: ControlPlane) -> ControlPlane:
     """Its scheduler places Kubernetes' own PodGroups, and reprieve steers it."""
-    gates, served = ({"GenericWorkload": True}, {NATIVE: True}) if knows(THERE, NATIVE) else ({}, {})
-    settings = {"planning": {"nativeGroups": "Steer"}}
-    return start_plane(
-        Options(
-            reprieve=True,
-            webhooks=True,
-            feature_gates=gates,
-            runtime_config=served,
-            reprieve_settings=settings,
-            webhooks_settings=settings,
-        )
-    )
+    use_mode(native_plane, "Steer")
+    return native_plane
 
 
 @dataclass
@@ -171,6 +161,7 @@ def test_the_scheduler_evicts_what_the_plan_says(steering: Steering) -> None:
     sandbox.wait_running(*unit)
     plan = check_steered(steering, "gang", steering.gang("gang", 3))
     assert victims(plan).keys() == {*unit, *cheap}
+    assert plan["spec"]["evictorReason"] == "SameVictims"
 
 
 def test_it_evicts_the_least_number_of_groups(steering: Steering) -> None:
@@ -263,7 +254,7 @@ def test_nothing_is_evicted_by_a_plan_that_ends_before_its_hand_over(steering: S
     sandbox.watch_quietly(SEVERAL_ATTEMPTS_SECONDS, *pods)
 
 
-PLACES: Final = ("plan.committed", "plan.nominated", "plan.evicting", "plan.ready")
+PLACES: Final = ("plan.nominated", "plan.evicting", "plan.ready")
 
 
 @pytest.mark.parametrize(
@@ -281,6 +272,21 @@ def test_killed_at_any_place_a_steered_plan_is_carried_out_once(steering: Steeri
     sandbox.wait_bound(*pods)
     assert steering.plan("gang", "Bound")["metadata"]["name"] == written
     assert sandbox.history.evictions() == dict.fromkeys(cheap, 1)
+    assert set(marks(sandbox).values()) == {"kube-scheduler"}
+
+
+@SELDOM
+def test_killed_before_the_nominations_nobody_is_evicted_twice(steering: Steering) -> None:
+    """The gates have gone, and nobody answers filter. The scheduler may place the gang where it likes meanwhile."""
+    sandbox = steering.sandbox
+    sandbox.full_nodes(6)
+    steering.restart("plan.committed=kill")
+    pods = steering.gang("gang", 3)
+    steering.plane.reprieve.wait(PATIENCE_SECONDS)
+    steering.restart()
+    sandbox.wait_bound(*pods)
+    steering.plan("gang", "Bound")
+    assert list(sandbox.history.evictions().values()) == [1, 1, 1]
     assert set(marks(sandbox).values()) == {"kube-scheduler"}
 
 

@@ -1,4 +1,4 @@
-"""kube-scheduler's own groups beside units that it does not know, with its gate GenericWorkload and no setting of ours.
+"""kube-scheduler's own groups beside units that it does not know, with `planning.nativeGroups: Off`.
 
 Alone, the scheduler evicts one pod of a unit, and binds one of two members.
 """
@@ -22,7 +22,12 @@ pytestmark = needs(NATIVE, "it has no groups that reprieve reads")
 @pytest.fixture(scope="module")
 def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
     return start_plane(
-        Options(reprieve=True, feature_gates={"GenericWorkload": True}, runtime_config={NATIVE: True})
+        Options(
+            reprieve=True,
+            feature_gates={"GenericWorkload": True},
+            runtime_config={NATIVE: True},
+            reprieve_settings={"planning": {"nativeGroups": "Off"}},
+        )
     )
 
 
