@@ -132,7 +132,7 @@ class PlanningConfiguration(Section):
     in_vain_seconds: Seconds = 1800
     exclusion_seconds: Seconds = EXCLUSION_SECONDS
     gates: GatesMode = "Gathering"
-    native_groups: NativeGroups = "Off"
+    native_groups: NativeGroups = "Steer"
     partial_gangs: PartialGangs = "Release"
     partial_gang_seconds: Seconds = 120
     scheduler_configuration: FilePath | None = None

@@ -107,7 +107,7 @@ def steering(
 
 def marks(sandbox: Sandbox) -> dict[str, str]:
     """By pod with a mark: who wrote it, as the API server knows its writers."""
-    found = {}
+    found: dict[str, str] = {}
     for _, pod in sandbox.history.all():
         for entry in pod["metadata"].get("managedFields", ()):
             conditions = entry["fieldsV1"].get("f:status", {}).get("f:conditions", {})
@@ -123,7 +123,7 @@ def victims(plan: Json) -> dict[str, int]:
 
 def nominated_first(sandbox: Sandbox, *pods: str) -> bool:
     """Whether each of the pods was nominated before anybody had a mark. A plan is stored before that."""
-    nominated = set()
+    nominated: set[str] = set()
     for _, pod in sandbox.history.all():
         if condition(pod, "DisruptionTarget"):
             return nominated >= {*pods}
@@ -300,7 +300,7 @@ def test_killed_at_any_place_a_driven_plan_is_carried_out_once(steering: Steerin
     steering.restart(f"{place}=kill")
     pods = steering.gang("gang", 1)
     steering.plane.reprieve.wait(PATIENCE_SECONDS)
-    [written] = names(sandbox.plans())
+    [written] = names(sandbox.plans("podgroups.scheduling.k8s.io:gang"))
     steering.restart()
     sandbox.wait_bound(*pods)
     assert steering.plan("gang", "Bound")["metadata"]["name"] == written

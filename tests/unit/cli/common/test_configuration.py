@@ -28,8 +28,8 @@ def test_the_webhooks_alone() -> None:
     assert settings.gate_openers == {"example.com/gate": ("jane",)}
     assert (settings.gates_members, settings.gates_native) == (False, False)
     for planning, gated in (
-        (PlanningConfiguration(native_groups="Drive"), True),
-        (PlanningConfiguration(), False),
+        (PlanningConfiguration(), True),
+        (PlanningConfiguration(native_groups="Off"), False),
     ):
         settings = settings_of(configuration.webhooks, configuration.jobs, planning)
         assert (settings.gates_members, settings.gates_native) == (True, gated)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from api.core import Pod
 from api.times import rfc3339
 from controllers.gangs.answering import Answering, BoundPod, Hold, Offer
+from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.scheduler.rejections import is_ours
 from kube.errors import ApiError
 from tests.kit.native_gangs import native_object, native_pod
@@ -16,6 +17,8 @@ from tests.kit.objects import BIG, gang, member, node, pod, priority_class
 from tests.kit.stage import Stage, staged
 
 EVENTS = "/apis/events.k8s.io/v1/events"
+OFF: Final = PlanningConfiguration(native_groups="Off")
+"""Nobody but kube-scheduler plans for its own gangs."""
 
 
 def victim() -> Pod:
@@ -65,7 +68,7 @@ async def test_pods_of_groups_of_others_pass_like_ordinary_pods() -> None:
 
 
 async def test_a_pod_of_several_groups_belongs_to_the_first_and_says_so() -> None:
-    async with staged(gang(), native_object("native")) as stage:
+    async with staged(gang(), native_object("native"), configuration=OFF) as stage:
         await stage.settle()
         assert face(stage).verdict(member(schedulingGroup={"podGroupName": "native"})) is None
         assert await notes(stage) == [
@@ -81,7 +84,9 @@ async def test_a_pod_of_the_schedulers_own_groups_takes_free_room_only_beside_a_
     whole = gang("ring", minimum=1, priority=1, mode="all")
     victim = pod("v", node="n0", requests=BIG, group="ring", priority=1)
     hero, full = native_pod("m0", requests=BIG), pod("w", node="n1", requests=BIG, priority=1)
-    async with staged(node("n0"), node("n1"), whole, victim, full, native_object(), hero) as stage:
+    async with staged(
+        node("n0"), node("n1"), whole, victim, full, native_object(), hero, configuration=OFF
+    ) as stage:
         assert stage.filter(hero, "n0", "n1") == ["n1"], "another process may lead"
         await stage.settle()
         assert stage.filter(hero, "n0", "n1") == ["n1"], "the scheduler may evict the single pod there"
@@ -393,7 +398,7 @@ async def test_what_is_said_of_bound_pods(there: Pod, found: BoundPod | None) ->
 async def test_a_basic_native_group_takes_no_pod_from_its_gang() -> None:
     """Nor does it make the pod ambiguous. It may come later, and it may be another one under the same name."""
     twice = [member(number, schedulingGroup={"podGroupName": "basic"}) for number in range(2)]
-    async with staged(node("n0"), node("n1"), gang()) as stage:
+    async with staged(node("n0"), node("n1"), gang(), configuration=OFF) as stage:
         stage.clock += 10.0  # the pods are not new
         await stage.settle()
         assert face(stage).verdict(twice[0]) is None, "it may be a gang"
@@ -409,7 +414,7 @@ async def test_a_basic_native_group_takes_no_pod_from_its_gang() -> None:
 
 async def test_a_new_pod_waits_for_the_object_of_its_native_group() -> None:
     """A scheduler may hear of the group and its pod before we do."""
-    async with staged(gang()) as stage:
+    async with staged(gang(), configuration=OFF) as stage:
         await stage.settle()
         new = newborn(stage, schedulingGroup={"podGroupName": "basic"})
         assert "podgroups.scheduling.k8s.io:basic is not known yet" in held(stage, new)
@@ -435,7 +440,7 @@ async def test_a_pod_of_a_basic_native_group_takes_a_unit_whole(policy: str) -> 
         minimum=int(policy == "gang"), preemptionPolicy="Never" if policy == "Never" else None
     )
     hero = native_pod("m0", requests=BIG)
-    async with staged(node("n0"), node("n1"), ring, *victims, its, hero) as stage:
+    async with staged(node("n0"), node("n1"), ring, *victims, its, hero, configuration=OFF) as stage:
         stage.agrees = False
         await stage.settle()
         assert stage.filter(hero, "n0", "n1") == []

@@ -168,8 +168,9 @@ async def test_a_new_pod_waits_until_it_is_certain_that_its_kind_is_not_served()
 
 @pytest.mark.parametrize("why", ["forbidden", "old", "native"])
 async def test_others_are_not_waited_for(why: str) -> None:
-    """Nobody gets a right at the moment at which a pod comes, and Kubernetes plans for native gangs itself."""
-    async with staged(*cluster()) as stage:
+    """Nobody gets a right at the moment at which a pod comes. With Off, Kubernetes plans for native gangs itself."""
+    off = PlanningConfiguration(native_groups="Off")
+    async with staged(*cluster(), configuration=off) as stage:
         await stage.settle()
         stage.refuse(CoschedulingPodGroup, 403 if why == "forbidden" else 404)
         stage.clock += 3.0
