@@ -28,6 +28,7 @@ __all__ = ["impatient"]
 BIG = {"cpu": "4"}
 KEY = ("default", "podgroups.scheduling.k8s.io:gang")
 DRIVE = PlanningConfiguration(native_groups="Drive")
+OFF = PlanningConfiguration(native_groups="Off")
 
 
 def group(
@@ -90,8 +91,8 @@ async def test_it_is_planned_for_as_one() -> None:
         assert "Preempting" in said(stage)
 
 
-async def test_it_is_no_preemptor_by_default() -> None:
-    async with staged(*cluster(), group(), member("m0"), member("m1")) as stage:
+async def test_it_is_no_preemptor_with_off() -> None:
+    async with staged(*cluster(), group(), member("m0"), member("m1"), configuration=OFF) as stage:
         await stage.settle()
         assert (stage.api.deleted, stage.api.plans) == ([], {})
         assert stage.filter(member("m0"), "n0", "n1") == ["n0", "n1"]
@@ -397,7 +398,7 @@ async def test_until_planned_a_scheduler_that_has_not_called_yet_gets_the_member
 
 
 async def test_gates_go_from_pods_that_are_not_planned_for() -> None:
-    async with staged(*cluster(), group(), gated("m0")) as stage:
+    async with staged(*cluster(), group(), gated("m0"), configuration=OFF) as stage:
         await stage.settle()
         stage.clock += 3.0
         await stage.settle()
