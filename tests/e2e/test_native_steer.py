@@ -277,7 +277,8 @@ def test_killed_at_any_place_a_steered_plan_is_carried_out_once(steering: Steeri
 
 @SELDOM
 def test_killed_before_the_nominations_nobody_is_evicted_twice(steering: Steering) -> None:
-    """The gates have gone, and nobody answers filter. The scheduler may place the gang where it likes meanwhile."""
+    """The gates have gone, and nobody answers filter. Meanwhile the scheduler may evict elsewhere than the plan says, so
+    more than three pods may go."""
     sandbox = steering.sandbox
     sandbox.full_nodes(6)
     steering.restart("plan.committed=kill")
@@ -286,13 +287,14 @@ def test_killed_before_the_nominations_nobody_is_evicted_twice(steering: Steerin
     steering.restart()
     sandbox.wait_bound(*pods)
     steering.plan("gang", "Bound")
-    assert list(sandbox.history.evictions().values()) == [1, 1, 1]
+    assert {*sandbox.history.evictions().values()} == {1}
     assert set(marks(sandbox).values()) == {"kube-scheduler"}
 
 
 @SELDOM
-@pytest.mark.parametrize("place", ["plan.committed", "plan.nominated", "evict.before_first", "evict.between"])
+@pytest.mark.parametrize("place", ["evict.before_first", "evict.between"])
 def test_killed_at_any_place_a_driven_plan_is_carried_out_once(steering: Steering, place: str) -> None:
+    """Once its evictions have begun. Before that the scheduler may break the group while nobody answers."""
     sandbox = steering.sandbox
     sandbox.nodes(3, cpu="1")
     ours = sandbox.gang("ours", 3, priority=10, mode="all")
@@ -303,6 +305,7 @@ def test_killed_at_any_place_a_driven_plan_is_carried_out_once(steering: Steerin
     [written] = names(sandbox.plans("podgroups.scheduling.k8s.io:gang"))
     steering.restart()
     sandbox.wait_bound(*pods)
+    sandbox.wait_gone(*ours)
     assert steering.plan("gang", "Bound")["metadata"]["name"] == written
     assert sandbox.history.evictions() == dict.fromkeys(ours, 1)
 
