@@ -277,8 +277,10 @@ def test_killed_at_any_place_a_steered_plan_is_carried_out_once(steering: Steeri
 
 @SELDOM
 def test_killed_before_the_nominations_nobody_is_evicted_twice(steering: Steering) -> None:
-    """The gates have gone, and nobody answers filter. Meanwhile the scheduler may evict elsewhere than the plan says, so
-    more than three pods may go."""
+    """The gates have gone, and nobody answers filter. Meanwhile the scheduler may evict elsewhere than planned.
+
+    So more than three pods may go.
+    """
     sandbox = steering.sandbox
     sandbox.full_nodes(6)
     steering.restart("plan.committed=kill")
