@@ -279,7 +279,7 @@ def test_killed_at_any_place_a_steered_plan_is_carried_out_once(steering: Steeri
 def test_killed_before_the_nominations_nobody_is_evicted_twice(steering: Steering) -> None:
     """The gates have gone, and nobody answers filter. Meanwhile the scheduler may evict elsewhere than planned.
 
-    So more than three pods may go.
+    So more than three pods may be evicted.
     """
     sandbox = steering.sandbox
     sandbox.full_nodes(6)
