@@ -34,7 +34,6 @@ FAULTS: Final = {
     "TwoManageQuota",
     "WebhookDown",
     "PlansOld",
-    "NativeGangsOn",
 }
 """The definitions stay: other tests of the plane need them."""
 
@@ -88,7 +87,7 @@ def schedulers(namespace: str) -> list[Json]:
         "percentageOfNodesToScore": 50,
         "extenders": [{"urlPrefix": "https://reprieve/v1", "filterVerb": "filter", "preemptVerb": "preempt"}],
     }
-    command = ["kube-scheduler", "--feature-gates=GenericWorkload=true"]
+    command = ["kube-scheduler"]
     return [
         _named("v1", "ConfigMap", namespace, "scheduler", data={"file.yaml": json.dumps(configuration)}),
         _deployment(namespace, "scheduler", "kube-scheduler", command),

@@ -89,7 +89,6 @@ def test_a_gate_stays_open_when_no_other_cluster_waits_for_a_turn(boxes: Boxes) 
     assert box.until_admitted(workload) == "alpha"
 
 
-@SELDOM
 def test_a_turn_of_a_workload_that_is_gone_is_deleted_after_a_while(boxes: Boxes, trio: Trio) -> None:
     box = boxes("old")
     workload = {"name": "gone", "uid": "gone", "attempt": "2025-12-01T00:00:00Z", "priority": 0}
