@@ -20,7 +20,7 @@ from api.times import parse_rfc3339
 from api.waits import Wait
 from api.words import counted
 from nodes.groups.forms import ALL_PREEMPTING
-from nodes.groups.keys import is_native
+from nodes.groups.keys import is_native_name
 from nodes.groups.registry import GroupKey
 from nodes.search.preemptors.preemptor import DecisionError, not_tried
 from nodes.search.preemptors.trying import NotTried, longest_wait
@@ -85,7 +85,7 @@ def with_scheduler(
 
     The answers for other groups, and for those that do not wait, stay as they are.
     """
-    if not answer.waits or not is_native(key[1]):
+    if not answer.waits or not is_native_name(key[1]):
         return answer
     plan = next((each for each in plans if answer.plan == f"{key[0]}/{each.metadata.name}"), None)
     numbers = answer.numbers

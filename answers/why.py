@@ -22,7 +22,7 @@ from nodes.answers.group_waits import GATHERS, why_group_waits
 from nodes.answers.job_waits import why_job_waits
 from nodes.answers.pod_answers import answer_for_pod
 from nodes.answers.pod_waits import why_pod_waits
-from nodes.groups.keys import is_foreign, is_native, short_name
+from nodes.groups.keys import is_foreign, is_native_name, short_name
 from nodes.groups.registry import GroupKey
 from quota.answers.waits import Around, why_workload_waits
 
@@ -196,7 +196,7 @@ def _key(about: _About, namespace: str, name: str) -> GroupKey:
     if about.details.groups.get((namespace, name)) is not None:
         return namespace, name
     units = {unit for pod in about.details.pods.values() if (unit := about.details.unit_of(pod)) is not None}
-    units.update(key for key in about.details.groups if is_native(key[1]))
+    units.update(key for key in about.details.groups if is_native_name(key[1]))
     if (namespace, name) in units:
         return namespace, name
     named = [unit for unit in units if is_foreign(unit[1]) and name in (short_name(unit[1]), _bare(unit[1]))]

@@ -24,7 +24,7 @@ from controllers.gangs.promised.free_room import FreeRoom as Finder
 from controllers.gangs.promised.spared import native_group
 from controllers.gangs.scheduler.rejections import HOLD_MARK, RESERVED, SPARED
 from controllers.gangs.waking.parked import TurnedDown
-from nodes.groups.keys import is_foreign, is_native, is_owned, short_name
+from nodes.groups.keys import is_foreign, is_native_name, is_owned, short_name
 
 __all__ = [
     "HOLD_MARK",
@@ -210,7 +210,7 @@ class Answering:
 
     def _beside_the_gang(self, key: GroupKey) -> Within | FreeRoom | None:
         nodes = self._roster.domains.nodes(key)
-        if is_native(key[1]):
+        if is_native_name(key[1]):
             return FreeRoom(nodes)
         return Within(nodes) if nodes is not None else None
 

@@ -16,7 +16,7 @@ from api.storage import PersistentVolumeClaim
 from api.stored_plans import carried_out
 from nodes.answers.with_groups import with_groups
 from nodes.filters.pod_volumes import PodVolumes, claims_of
-from nodes.groups.keys import NATIVE, is_owned, source_of
+from nodes.groups.keys import is_native_name, is_owned
 from nodes.groups.kinds.batch import JOB_SET, TRAIN_JOB
 from nodes.groups.owners import is_its_owners, owner_name
 from nodes.groups.registry import GroupKey
@@ -79,7 +79,7 @@ class NodesPicture:
         """Another picture, in which these groups exist. Raises ValueError for an invalid time."""
         owners = self.owners.sayings()
         for each in forms:
-            if source_of(each.metadata.name) == NATIVE:
+            if is_native_name(each.metadata.name):
                 owners.know_native((each.metadata.namespace, each.metadata.name), each)
         return replace(self, snapshot=with_groups(self.snapshot, forms, self.succeeded), owners=owners)
 

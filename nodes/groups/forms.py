@@ -26,7 +26,16 @@ from api.groups import (
 )
 from api.meta import Condition, ObjectMeta, OwnerReference
 from api.priority import group_priority
-from nodes.groups.keys import COSCHEDULING, NATIVE, SEPARATOR, VOLCANO, is_foreign, is_owned, source_of
+from nodes.groups.keys import (
+    COSCHEDULING,
+    NATIVE,
+    SEPARATOR,
+    VOLCANO,
+    is_foreign,
+    is_native_name,
+    is_owned,
+    source_of,
+)
 from nodes.groups.owners import is_its_owners, owner_name
 
 __all__ = [
@@ -155,7 +164,7 @@ def may_ask(name: str, sources: Sources = PREEMPTING) -> bool:
 
 def is_native(group: PodGroup | None) -> bool:
     """Whether kube-scheduler knows the group: its object is a PodGroup of scheduling.k8s.io, and it exists."""
-    return group is not None and source_of(group.metadata.name) == NATIVE and bool(group.api_version)
+    return group is not None and is_native_name(group.metadata.name) and bool(group.api_version)
 
 
 def is_basic(group: PodGroup | None) -> bool:

@@ -16,7 +16,7 @@ __all__ = [
     "VOLCANO",
     "foreign_name",
     "is_foreign",
-    "is_native",
+    "is_native_name",
     "is_owned",
     "named_by",
     "short_name",
@@ -52,7 +52,7 @@ def is_foreign(name: str) -> bool:
     return SEPARATOR in name
 
 
-def is_native(name: str) -> bool:
+def is_native_name(name: str) -> bool:
     """Whether the name is that of a group of kube-scheduler's own kind."""
     return source_of(name) == NATIVE
 

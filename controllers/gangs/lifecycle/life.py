@@ -12,7 +12,7 @@ from typing import Literal
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.keys import GroupKey, key_of, lone_pod
 from controllers.gangs.scheduler.rejections import HOLD_MARK
-from nodes.groups.keys import is_foreign, is_native, short_name
+from nodes.groups.keys import is_foreign, is_native_name, short_name
 
 __all__ = [
     "ActivePhase",
@@ -189,7 +189,7 @@ class ActivePlan:
         The scheduler tries all of its members in one attempt, a few of them are shown to us, and nothing brings the
         next attempt forward.
         """
-        return is_native(self.group[1])
+        return is_native_name(self.group[1])
 
     @property
     def nominates_first(self) -> bool:

@@ -80,7 +80,9 @@ LATER_SECONDS: Final = 5.0
 """The time of the next attempt is stored for people if it is at least as far away."""
 
 PASS_SECONDS: Final = 120.0
-"""A pass of the scheduler is over after this time, and its victims are marked. With 100 members it takes some 11 s."""
+"""A pass of the scheduler is over after this time, and its victims are marked. With 100 members it takes some 11 s.
+
+What was stored before was not stored in the pass that goes on."""
 
 REMIND_SECONDS: Final = 5.0
 """How long a Ready plan's members may stay unbound before they are brought back again. It doubles each time."""

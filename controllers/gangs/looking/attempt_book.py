@@ -18,7 +18,7 @@ from controllers.gangs.lifecycle.stored_plan import seconds_of
 from controllers.gangs.metrics import NATIVE_PASSES
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.scheduler.attempts import Attempts, Backoffs, Estimate
-from nodes.groups.keys import is_native
+from nodes.groups.keys import is_native_name
 
 __all__ = ["AttemptBook"]
 
@@ -68,7 +68,7 @@ class AttemptBook:
     def called(self, pod: Pod, nodes: Collection[str]) -> None:
         """Filter was called for a pod, with these names."""
         key, uid, now = self._roster.gang_of(pod), pod.metadata.uid, self._clock.monotonic()
-        if key is None or not is_native(key[1]):
+        if key is None or not is_native_name(key[1]):
             return
         group = self._groups.get(key)
         if group is None:

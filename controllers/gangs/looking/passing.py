@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from api.clock import Clock
 from controllers.gangs.gangs import Gangs
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.lifecycle.observations import HandedOver
 from controllers.gangs.lifecycle.passes import Call, Offering, Pass, answer, closed, resumed
+from controllers.gangs.lifecycle.settings import PASS_SECONDS
 from controllers.gangs.lifecycle.stored_plan import StoredPlan
 from controllers.gangs.metrics import HAND_OVER_SECONDS
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.writing.stored import StoredPlans
-from nodes.groups.keys import NATIVE, source_of
+from nodes.groups.keys import is_native_name
 from runtime.failpoints import kill_here
 
-__all__ = ["LONGEST_PASS_SECONDS", "Passing"]
-
-LONGEST_PASS_SECONDS: Final = 120.0
-"""No pass takes longer. What was stored before was not stored in the pass that goes on."""
+__all__ = ["Passing"]
 
 
 class Passing:
@@ -51,7 +47,7 @@ class Passing:
     def _resumed(self, plans: list[StoredPlan], current: StoredPlan | None) -> Pass | None:
         if not any(_is_native(each) for each in plans):
             return None
-        since = self._clock.wall() - LONGEST_PASS_SECONDS
+        since = self._clock.wall() - PASS_SECONDS
         is_new = current is None or current.committed >= since
         others = is_new and any(each is not current and each.touched >= since for each in plans)
         if current is None and not others:
@@ -66,7 +62,7 @@ class Passing:
         `nodes`: the names in the call. `offered`: what the gang's plan offers the member.
         """
         passing = self._passes.get(group, Pass())
-        if passing.is_open and self._clock.monotonic() >= self._taken_over + LONGEST_PASS_SECONDS:
+        if passing.is_open and self._clock.monotonic() >= self._taken_over + PASS_SECONDS:
             passing = closed(passing)
         offering = self._offering(group, plan, offered) if plan is not None else None
         passing, node, seen = answer(passing, Call(uid, nodes), offering)
@@ -102,6 +98,6 @@ class Passing:
 
 def _is_native(plan: StoredPlan) -> bool:
     """Whether the plan's preemptor is a gang of kube-scheduler's own kind."""
-    if source_of(plan.group[1]) == NATIVE:
+    if is_native_name(plan.group[1]):
         return True
     return plan.active is not None and plan.active.evicted_by in ("Scheduler", "Reprieve")

@@ -9,7 +9,7 @@ from api.clock import Clock
 from api.core import Pod
 from api.groups import SCHEDULING_GATE
 from controllers.gangs.keys import GroupKey
-from nodes.groups.keys import is_foreign, is_native
+from nodes.groups.keys import is_foreign, is_native_name
 from nodes.groups.registry import named_group
 
 __all__ = ["GatedPod", "GatedPods"]
@@ -81,7 +81,7 @@ class GatedPods:
 def _group_of(pod: Pod) -> GroupKey | None:
     """Whose member the webhook took it for."""
     key = named_group(pod)
-    return key if key is not None and (not is_foreign(key[1]) or is_native(key[1])) else None
+    return key if key is not None and (not is_foreign(key[1]) or is_native_name(key[1])) else None
 
 
 def _is_gated(pod: Pod) -> bool:

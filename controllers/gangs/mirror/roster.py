@@ -31,7 +31,7 @@ from controllers.gangs.mirror.lone_pods import LonePods
 from controllers.gangs.mirror.owners import Owners
 from controllers.gangs.mirror.table_changes import TableChanges
 from nodes.groups.forms import by_its_pods, is_basic, victim_priority
-from nodes.groups.keys import is_native
+from nodes.groups.keys import is_native_name
 from nodes.search.preemptors.demand import Count, Demand, count_members, demand_of
 from nodes.search.preemptors.mismatch import mismatch
 from nodes.search.preemptors.trying import NotTried, why_not_tried
@@ -171,7 +171,7 @@ class Roster:
 
     def why_not_tried(self, key: GroupKey) -> NotTried | None:
         """Why kube-scheduler does not try a gang of its own kind; None if it does, and for any other gang."""
-        if not is_native(key[1]):
+        if not is_native_name(key[1]):
             return None
         group, priority = self.group(key), self.group_priority(key)
         if group is None or priority is None:
@@ -356,7 +356,7 @@ class Roster:
         """Whether nothing that we write brings the pod back to its scheduler: it is of a group of the scheduler's own
         kind, and such groups are planned for."""
         key = self.gang_of(pod)
-        return key is not None and is_native(key[1])
+        return key is not None and is_native_name(key[1])
 
     def native_beside(self, pod: Pod) -> GroupKey | None:
         """See `OwnerGroups.native_beside`."""

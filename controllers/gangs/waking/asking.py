@@ -24,7 +24,7 @@ from controllers.gangs.waking.parked import ParkedPods, TurnedDown, Why
 from controllers.gangs.waking.pulses import PulseBudget, PulseQueue, Rank, Wish, carry_out
 from controllers.gangs.waking.waker import Wake, Waker
 from controllers.gangs.writing.writer import Writer
-from nodes.groups.keys import is_native
+from nodes.groups.keys import is_native_name
 
 __all__ = ["AskedMember", "Asking", "Parking"]
 
@@ -135,7 +135,7 @@ class Asking:
         and nothing brings back members of the scheduler's own groups.
         """
         asked = []
-        for uid in () if is_native(group[1]) else members:
+        for uid in () if is_native_name(group[1]) else members:
             pod = self._waiting.find(uid)
             if pod is not None and pod.is_turned_down:
                 parking = Parking.HELD if self.waker.is_held(uid) else Parking.UNKNOWN

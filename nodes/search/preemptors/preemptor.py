@@ -12,7 +12,7 @@ from api.disruption import BudgetPolicy
 from api.groups import PodGroup
 from api.priority import UnknownPriorityClass, group_priority, preemption_policy
 from nodes.groups.forms import asking, by_its_pods
-from nodes.groups.keys import is_native
+from nodes.groups.keys import is_native_name
 from nodes.search.preemptors.gangs import minimum_of, topology_key_of
 from nodes.search.preemptors.mismatch import Asking, Mismatch, mismatch
 from nodes.search.preemptors.trying import NotTried, why_not_tried
@@ -137,7 +137,7 @@ def not_tried(snapshot: Snapshot, namespace: str, name: str) -> NotTried | None:
     """
     row = _row_of_group(snapshot, namespace, name)
     group = asking(snapshot.groups[row], snapshot.preempting) if row is not None else None
-    if row is None or group is None or not is_native(name):
+    if row is None or group is None or not is_native_name(name):
         return None
     members = _members(snapshot, row)
     waiting = snapshot.pod_flags[snapshot.pod_live & (snapshot.pod_group == row)]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from api.groups import PodGroup
 from native.nodes._units import list_units, rearranged, sorted_by
 from nodes.groups.forms import HIGHEST, is_native
-from nodes.groups.keys import NATIVE, source_of
+from nodes.groups.keys import is_native_name
 from nodes.state.columns.flags import UNSTARTED
 from nodes.state.snapshot import Snapshot
 
@@ -100,7 +100,7 @@ def _native_rows(group: NDArray[np.int32], native: NDArray[np.uint8]) -> NDArray
 
 def _in_native_group(seen: Snapshot) -> Bools:
     """[P], pods that name a native group, whether it exists or not. Upstream the field of the pod decides."""
-    named = [source_of(name) == NATIVE for _, name in seen.group_keys]
+    named = [is_native_name(name) for _, name in seen.group_keys]
     found: Bools = np.array([*named, False], np.bool_)[seen.pod_group]
     return found
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from api.disruption import budget_policy, disruption_cost
 from api.groups import PodGroup, goes_whole, has_run
 from nodes.groups.forms import PREEMPTING, Sources, asking, implied, may_ask
-from nodes.groups.keys import NATIVE, is_foreign, is_owned, source_of
+from nodes.groups.keys import is_foreign, is_native_name, is_owned, source_of
 from nodes.groups.registry import GroupKey
 from nodes.state.columns.change_log import ChangeLog
 from nodes.state.columns.columns import Register
@@ -86,7 +86,7 @@ class GroupTable:
         """
         name, row = key[1], self.keys.get(key)
         is_known = row is not None and row in self._read
-        may = may_ask(name, self.preempting) or source_of(name) == NATIVE
+        may = may_ask(name, self.preempting) or is_native_name(name)
         return source_of(name) if may and not is_known and not is_owned(name) else ""
 
     def hold(self, key: GroupKey) -> int:

@@ -20,7 +20,7 @@ from controllers.gangs.promised.account import Account, asks_with
 from controllers.gangs.promised.reservations import Reservations
 from controllers.gangs.scheduler.proofs import PlannedMember, Proof, prove
 from controllers.gangs.scheduler.rejections import is_ours
-from nodes.groups.keys import is_native
+from nodes.groups.keys import is_native_name
 from nodes.state.columns.flags import NEVER, TERMINATING
 from nodes.state.tables import Tables
 from tests.twins.gangs.comparing import difference, strayed
@@ -143,7 +143,7 @@ def _needs(plan: ActivePlan, roster: Roster) -> Counter[tuple[str, str]]:
 def proofs(plan: ActivePlan, roster: Roster, evidence: Evidence) -> dict[str, MemberProof]:
     """What is proven of each planned member that is not bound, by UID."""
     waiting = roster.waiting(plan)
-    if is_native(plan.group[1]):
+    if is_native_name(plan.group[1]):
         return {uid: _of_class(uid, plan, roster, evidence) for uid in waiting}
     gone = _gone(plan.spec, {member.node for member in waiting.values()}, roster)
     return {

@@ -15,7 +15,7 @@ from api.plans import Evictor
 from controllers.gangs.answering import Answering, Hold
 from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.lifecycle.observations import HandedOver, Observation, PassBegan
-from controllers.gangs.looking.passing import LONGEST_PASS_SECONDS
+from controllers.gangs.lifecycle.settings import PASS_SECONDS
 from tests.kit.objects import BIG, GANG, gang, member, node, pod
 from tests.kit.stage import Stage, staged
 
@@ -178,9 +178,7 @@ async def test_a_restarted_process_answers_by_the_stored_plan(monkeypatch: pytes
         await again.close()
 
 
-@pytest.mark.parametrize(
-    ("before", "after"), [(0.0, 0.0), (LONGEST_PASS_SECONDS + 2.0, 0.0), (0.0, LONGEST_PASS_SECONDS)]
-)
+@pytest.mark.parametrize(("before", "after"), [(0.0, 0.0), (PASS_SECONDS + 2.0, 0.0), (0.0, PASS_SECONDS)])
 async def test_a_restarted_process_waits_for_the_next_pass_if_the_plan_may_be_new_in_this_one(
     before: float, after: float
 ) -> None:
