@@ -20,11 +20,12 @@ from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import Process
 from tests.e2e import native_modes
 from tests.e2e.audit import AuditTrail
+from tests.e2e.natives import Natives, Stub
 from tests.e2e.quota_sandbox import QUOTA, QuotaSandbox
 from tests.e2e.rules.gates_retries import GATE, OPENER
 from tests.e2e.rules.podgroups import SYSTEM_NAMESPACE
 from tests.e2e.running import Planes
-from tests.e2e.support import FOREIGN, PlaneFactory, ReprieveFactory, Sandbox
+from tests.e2e.support import FOREIGN, PlaneFactory, ReprieveFactory, Sandbox, SandboxFactory
 
 
 @pytest.fixture(autouse=True)
@@ -189,3 +190,25 @@ def sandbox(
     made = sandboxes(foreign or request.getfixturevalue("reprieve_plane"))
     yield made
     made.remove()
+
+
+@pytest.fixture(scope="module")
+def stub() -> Iterator[Stub]:
+    """The extender of `stub_plane`, which answers as a test says."""
+    with Stub.serving() as stub:
+        yield stub
+
+
+@pytest.fixture(scope="module")
+def stub_plane(start_plane: Callable[[Options], ControlPlane], stub: Stub) -> ControlPlane:
+    """A plane with GenericWorkload on, whose scheduler asks the stub. reprieve has no part in it."""
+    return start_plane(stub.options)
+
+
+@pytest.fixture
+def natives(stub_plane: ControlPlane, stub: Stub, sandboxes: SandboxFactory) -> Iterator[Natives]:
+    """A namespace of `stub_plane` for native groups."""
+    sandbox = sandboxes(stub_plane)
+    made = stub.sandboxes[sandbox.namespace] = Natives(sandbox)
+    yield made
+    sandbox.remove()

@@ -6,14 +6,10 @@ It decides by chance here. So each test has many gangs, each with two racks that
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-import pytest
-
-from hack.controlplane.plane import ControlPlane, Options
-from tests.e2e.natives import Natives, Stub
-from tests.e2e.support import SandboxFactory, wait_for
+from tests.e2e.natives import Natives
+from tests.e2e.support import wait_for
 from tests.kit.versions import needs_set_up_with
 
 pytestmark = needs_set_up_with("TopologyAwareWorkloadScheduling", matrix_only=True)
@@ -22,25 +18,6 @@ RACK: Final = "example.com/rack"
 PAIR: Final = "example.com/pair"
 ASLEEP_SECONDS: Final = 6.0
 """Longer than the backoff after the first attempt."""
-
-
-@pytest.fixture(scope="module")
-def stub() -> Iterator[Stub]:
-    with Stub.serving() as stub:
-        yield stub
-
-
-@pytest.fixture(scope="module")
-def plane(start_plane: Callable[[Options], ControlPlane], stub: Stub) -> ControlPlane:
-    return start_plane(stub.options)
-
-
-@pytest.fixture
-def natives(plane: ControlPlane, stub: Stub, sandboxes: SandboxFactory) -> Iterator[Natives]:
-    sandbox = sandboxes(plane)
-    made = stub.sandboxes[sandbox.namespace] = Natives(sandbox)
-    yield made
-    sandbox.remove()
 
 
 def racks(natives: Natives, name: str, pairs: int, **node: Any) -> list[str]:

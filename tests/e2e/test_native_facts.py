@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from hack.controlplane.plane import ControlPlane, Options
 from tests.e2e.natives import (
     GENERIC_WORKLOAD,
     HIGH,
@@ -21,13 +20,12 @@ from tests.e2e.natives import (
     OTHER_SCHEDULER,
     Call,
     Natives,
-    Stub,
     everybody,
     nobody,
     words,
 )
 from tests.e2e.other_kinds import NATIVE
-from tests.e2e.support import SandboxFactory, wait_for
+from tests.e2e.support import wait_for
 from tests.kit.versions import IN_MATRIX, needs, needs_set_up_with
 
 pytestmark = [
@@ -43,25 +41,6 @@ OF_TWO = "minCount (2) cannot be satisfied: 0 scheduled, 1 remaining, pod group 
 ONGOING = "ongoing preemption on nominated nodes"
 FAULTY = ("SchedulerError", "PodGroupError")
 """The reason of a group that is never tried, until 1.37 and from 1.38 on."""
-
-
-@pytest.fixture(scope="module")
-def stub() -> Iterator[Stub]:
-    with Stub.serving() as stub:
-        yield stub
-
-
-@pytest.fixture(scope="module")
-def plane(start_plane: Callable[[Options], ControlPlane], stub: Stub) -> ControlPlane:
-    return start_plane(stub.options)
-
-
-@pytest.fixture
-def natives(plane: ControlPlane, stub: Stub, sandboxes: SandboxFactory) -> Iterator[Natives]:
-    sandbox = sandboxes(plane)
-    made = stub.sandboxes[sandbox.namespace] = Natives(sandbox)
-    yield made
-    sandbox.remove()
 
 
 def places(calls: Sequence[Call]) -> dict[str, str]:
