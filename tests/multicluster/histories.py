@@ -59,7 +59,11 @@ class Result:
         self.history.write(file)
         again = f"REPRIEVE_SEED={self.seed} REPRIEVE_HISTORIES={self.count} pytest tests/multicluster/test_histories.py"
         story = self.history.story().splitlines()[-LINES:]
-        return "\n".join([f"seed {self.seed}", *self.wrong, str(file), f"again: {again}", *story])
+        faults = [
+            f"{each.begin:.3f} to {each.end:.3f}: {each.what} {each.cluster}" for each in self.history.faults
+        ]
+        # Whoever sees only the end of a log has the faults and their times.
+        return "\n".join([f"seed {self.seed}", str(file), f"again: {again}", *story, *faults, *self.wrong])
 
 
 def judged(trio: Trio, seed: int, count: int) -> Result:

@@ -112,6 +112,9 @@ class History:
     """`workerLostTimeoutSeconds`."""
     settle: float = 10.0
     """How long the manager may need, in seconds, until it has put in order what was away."""
+    heartbeat: float = 5.0
+    """Seconds between renewals of the manager's Lease in a worker cluster. Where nothing else happens, the cluster may
+    have been silent for as long when it is cut off. Silence is counted from the last word (decision 100)."""
     events: list[Event] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     by_hand: set[tuple[str, str, int]] = field(default_factory=set)
@@ -154,11 +157,8 @@ class History:
 
     def losses(self, cluster: str) -> list[tuple[float, float]]:
         """When the cluster may have counted as lost."""
-        return [
-            (begin + self.lost_after, end)
-            for begin, end in self.absences(cluster)
-            if end - begin > self.lost_after
-        ]
+        silent = max(0.0, self.lost_after - self.heartbeat)
+        return [(begin + silent, end) for begin, end in self.absences(cluster) if end - begin > silent]
 
     def _in_order(self, end: float) -> float:
         """When things are in order after this moment: the manager has worked for the whole time to settle."""
@@ -228,6 +228,7 @@ class History:
             head = {
                 "lost_after": self.lost_after,
                 "settle": self.settle,
+                "heartbeat": self.heartbeat,
                 "faults": [(each.what, each.cluster, each.begin, each.end) for each in self.faults],
                 "by_hand": sorted(self.by_hand),
                 "notes": self.notes,
@@ -242,7 +243,7 @@ class History:
         """What `write` has written."""
         with path.open() as file:
             head = json.loads(next(file))
-            history = cls(head["lost_after"], head["settle"])
+            history = cls(head["lost_after"], head["settle"], head["heartbeat"])
             history.faults = [Fault(*each) for each in head["faults"]]
             history.by_hand = {tuple(each) for each in head["by_hand"]}
             history.notes = [tuple(each) for each in head["notes"]]

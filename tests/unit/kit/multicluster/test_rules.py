@@ -97,7 +97,7 @@ def test_a_preemption_for_another_workload() -> None:
 def test_the_gate_of_a_lost_cluster_holds_nobody_up() -> None:
     """Not before it is lost: 6 s after the cut, and until things are in order after its return."""
     for cut, wrong in ((1.0, False), (5.0, True)):
-        made = Forger(lost_after=6, settle=2)
+        made = Forger(lost_after=6, settle=2, heartbeat=0)
         made.history.faults.append(Fault("cut", "alpha", cut, 20))
         made.put(0, "alpha", copy_of())
         made.put(0, "beta", copy_of(uid="uid-other"))
@@ -118,6 +118,18 @@ def test_what_a_lost_cluster_does_nobody_can_prevent() -> None:
     made.turn(8, "beta", 2, "uid-other")
     made.put(9, "alpha", plan())
     assert judged(made.history) == set()
+
+
+@pytest.mark.parametrize(("opened", "is_wrong"), [(4.5, False), (2.5, True)])
+def test_a_cluster_was_silent_before_it_was_cut_off(opened: float, is_wrong: bool) -> None:
+    """It counts as lost 6 s after its last word, and that may have come 3 s before the cut."""
+    made = Forger(lost_after=6, settle=2, heartbeat=3)
+    made.history.faults.append(Fault("cut", "alpha", 1, 20))
+    made.put(0, "alpha", copy_of())
+    made.put(0, "beta", copy_of(uid="uid-other"))
+    made.turn(0.5, "alpha")
+    made.turn(opened, "beta", 2, "uid-other")
+    assert judged(made.history) == ({"two_gates"} if is_wrong else set())
 
 
 def test_all_gates_at_once() -> None:
