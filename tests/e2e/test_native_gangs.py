@@ -146,3 +146,25 @@ def test_nothing_is_evicted_for_members_beyond_min_count(sandbox: Sandbox) -> No
     more = sandbox.node("free-2", cpu="1")
     wait_for(lambda: more in sandbox.bound().values(), what=sandbox.report)
     assert sandbox.history.evictions() == {}
+
+
+def test_room_that_is_promised_to_a_gang_of_ours_stays_its_own(sandbox: Sandbox) -> None:
+    """A native gang of equal priority comes while the victims go. It is tried, and gets no node."""
+    sandbox.full_nodes(2)
+    low = ["low-0-0", "low-1-0"]
+    for pod in low:
+        keep(sandbox, pod, ["example.com/keeps"])
+    ours = sandbox.gang("ours", 2, priority=HIGH)
+    sandbox.wait_plan("ours", "Evicting")
+    others = native_gang(sandbox, "gang", 2)
+    wait_for(lambda: tried(sandbox, "gang"), what=sandbox.report)
+    for pod in low:
+        keep(sandbox, pod, None)
+    sandbox.wait_bound(*ours)
+    assert not sandbox.bound().keys() & {*others}
+    assert sandbox.history.evictions() == dict.fromkeys(low, 1)
+
+
+def keep(sandbox: Sandbox, pod: str, finalizers: list[str] | None) -> None:
+    """A pod with a finalizer stays when it is deleted, until that is taken away."""
+    sandbox.client.patch("v1", "Pod", pod, {"metadata": {"finalizers": finalizers}}, sandbox.namespace)

@@ -254,6 +254,22 @@ def test_nothing_is_evicted_by_a_plan_that_ends_before_its_hand_over(steering: S
     sandbox.watch_quietly(SEVERAL_ATTEMPTS_SECONDS, *pods)
 
 
+def test_a_plan_that_ends_in_the_middle_of_a_pass_evicts_nobody(steering: Steering) -> None:
+    """Filter takes its time. The members have been offered their nodes in part when one of them goes."""
+    sandbox = steering.sandbox
+    low = [f"low-{number}-0" for number, _ in enumerate(sandbox.full_nodes(4))]
+    steering.restart("verb.filter=400ms")
+    pods = steering.gang("gang", 4)
+    wait_for(lambda: is_open(sandbox, *pods), what=sandbox.report)
+    sandbox.delete_pod(pods[3])
+    steering.plan("gang", "Aborted")
+    sandbox.watch_quietly(SEVERAL_ATTEMPTS_SECONDS, *pods[:3])
+    assert sandbox.history.evictions() == {}
+    again = sandbox.pod("gang-3", priority=HIGH, schedulingGroup={"podGroupName": "gang"})
+    sandbox.wait_bound(*pods[:3], again)
+    assert sandbox.history.evictions() == dict.fromkeys(low, 1)
+
+
 PLACES: Final = ("plan.nominated", "plan.evicting", "plan.ready")
 
 
