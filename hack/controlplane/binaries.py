@@ -67,7 +67,7 @@ def _asset(name: str, module: Module) -> Path | None:
 
 @cache
 def _reported_version(path: Path) -> str:
-    """The version that the binary reports, such as 1.37.1; "" if it reports none."""
+    """The version that the binary reports, such as 1.37.2; "" if it reports none."""
     arguments = ["version", "--client"] if path.name == "kubectl" else ["--version"]
     try:
         answer = subprocess.run(

@@ -55,7 +55,7 @@ class Module:
 
     @property
     def version(self) -> str:
-        """The required version, such as v1.37.1."""
+        """The required version, such as v1.37.2."""
         match = re.search(
             rf"^\s*(?:require )?{re.escape(self.path)} (v\S+)", self._text("go.mod"), re.MULTILINE
         )

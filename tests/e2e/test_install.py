@@ -199,7 +199,7 @@ def test_the_page_from_the_first_step_to_the_last(plane: ControlPlane, checkout:
     change(checkout / VALUES, "newName: kube-scheduler", "newName: registry.example/kube-scheduler")
     follow(plane, "Managed clusters", checkout)
     (container,) = deployment(plane, "reprieve-scheduler")["template"]["spec"]["containers"]
-    assert container["image"] == "registry.example/kube-scheduler:v1.37.1"
+    assert container["image"] == "registry.example/kube-scheduler:v1.37.2"
 
     follow(plane, "Its certificates", checkout)
     assert deployment(plane, "reprieve-webhooks")["replicas"] == 2

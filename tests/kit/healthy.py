@@ -84,7 +84,7 @@ def _running() -> list[Json]:
     configuration = (MANIFESTS / "components/second-scheduler/kube-scheduler.yaml").read_text()
     scheduler = pod("kube-scheduler-a")
     scheduler["spec"]["containers"] = [
-        {"name": "kube-scheduler", "image": "kube-scheduler:v1.37.1", "command": ["kube-scheduler", "--v=2"]}
+        {"name": "kube-scheduler", "image": "kube-scheduler:v1.37.2", "command": ["kube-scheduler", "--v=2"]}
     ]
     scheduler["spec"]["nodeName"] = "a"
     return [

@@ -222,7 +222,7 @@ KIND: Final = "there is no Docker where the tests run"
 PLANE: Final = "the tests start the same control plane in their own process; the options are read by a test"
 REASONS: Final = {
     "docker build -t reprieve:0.1.0 . && kind load docker-image reprieve:0.1.0 --name reprieve": KIND,
-    "kind create cluster --name reprieve --config hack/kind/cluster.yaml --image kindest/node:v1.37.1": KIND,
+    "kind create cluster --name reprieve --config hack/kind/cluster.yaml --image kindest/node:v1.37.2": KIND,
     "kind get kubeconfig --name reprieve > .cluster/kind/kubeconfig": KIND,
     "kubectl -n reprieve-system rollout status deployment/reprieve": "it waits for pods, and no kubelet runs them here",
     "make test-e2e KUBECONFIG=$PWD/.cluster/kind/kubeconfig": KIND,

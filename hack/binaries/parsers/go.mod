@@ -3,7 +3,7 @@ module reprieve.dev/hack/binaries/parsers
 
 go 1.26.0
 
-require k8s.io/apimachinery v0.37.1
+require k8s.io/apimachinery v0.37.2
 
 require (
 	github.com/fxamacker/cbor/v2 v2.9.1 // indirect

@@ -60,8 +60,8 @@ def put(path: Path, says: str) -> Path:
         ("etcd", "etcd Version: 3.6.16"),
         ("etcd", "etcd Version: 3.6.4"),
         ("kwok", "kwok version v0.8.0 go1.26.8 (linux/amd64)"),
-        ("kube-apiserver", "Kubernetes v1.37.1"),
-        ("kubectl", "Client Version: v1.37.1"),
+        ("kube-apiserver", "Kubernetes v1.37.2"),
+        ("kubectl", "Client Version: v1.37.2"),
     ],
 )
 def test_an_asset_of_the_right_version_is_used(
@@ -78,7 +78,7 @@ def test_an_asset_of_the_right_version_is_used(
         ("etcd", "etcd Version: 3.5.21"),
         ("kwok", "kwok version v0.7.0 go1.26.8 (linux/amd64)"),
         ("kube-apiserver", "Kubernetes v1.37.0"),
-        ("kube-apiserver", "Kubernetes v1.37.1-rc.0"),
+        ("kube-apiserver", "Kubernetes v1.37.2-rc.0"),
         ("kube-apiserver", "something else"),
     ],
 )
@@ -205,8 +205,8 @@ def test_the_cache_key_follows_platform_and_version(module: Module) -> None:
 
 
 def test_the_versions_are_those_that_are_promised() -> None:
-    assert KUBERNETES.version == "v1.37.1"
-    assert [module.version for module in VERSIONS.values()] == ["v1.34.4", "v1.35.4", "v1.36.3", "v1.37.1"]
+    assert KUBERNETES.version == "v1.37.2"
+    assert [module.version for module in VERSIONS.values()] == ["v1.34.4", "v1.35.4", "v1.36.3", "v1.37.2"]
     assert ETCD.version.startswith("v3.6.")
     assert KWOK.version.startswith("v0.8.")
 
@@ -309,7 +309,7 @@ def test_a_version_has_its_own_servers_and_shares_all_else(go_log: Path, version
 
 def test_only_the_servers_of_an_older_version_are_built(go_log: Path) -> None:
     found = binaries([*SERVERS, "kubectl"], "1.36")
-    assert found["kubectl"].parent.name.startswith("kubernetes-v1.37.1-")
+    assert found["kubectl"].parent.name.startswith("kubernetes-v1.37.2-")
     assert sorted(path.name for path in found["kube-scheduler"].parent.iterdir()) == sorted(SERVERS)
     assert set(VERSIONS["1.36"].packages) == set(SERVERS)
 

@@ -161,7 +161,7 @@ def test_the_values_set_the_images_and_the_certificates(with_certificates: Path)
     assert images == {
         "reprieve": "registry.example/reprieve:0.1.0",
         "reprieve-webhooks": "registry.example/reprieve:0.1.0",
-        "reprieve-scheduler": "registry.example/kube-scheduler:v1.37.1",
+        "reprieve-scheduler": "registry.example/kube-scheduler:v1.37.2",
     }
     named = {
         volume["secret"]["secretName"]
