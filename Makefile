@@ -71,8 +71,10 @@ property: build ## The property tests with all of their random examples (EXAMPLE
 test-e2e: build ## All tests on a control plane of their own, or on the cluster of KUBECONFIG=... (`make test` leaves the longest ones out)
 	$(if $(filter command,$(firstword $(origin KUBECONFIG))),REPRIEVE_E2E_KUBECONFIG="$(abspath $(KUBECONFIG))") REPRIEVE_ALL_SCENARIOS=1 $(BIN)/pytest $(PARALLEL) -m e2e
 
-matrix: build ## The tests marked `matrix` on each version of Kubernetes and set of feature gates (VERSIONS="1.35 1.36": only on these)
-	@$(BIN)/python -m hack.matrix $(addprefix --option=,$(PARALLEL)) $(VERSIONS)
+MATRIX_MINUTES ?= 60
+
+matrix: build ## Live tests on each version of Kubernetes and set of feature gates, for an hour at most (VERSIONS="1.35 next": only on these; MATRIX_MINUTES=60)
+	@$(BIN)/python -m hack.matrix $(addprefix --option=,$(PARALLEL)) --minutes $(MATRIX_MINUTES) $(VERSIONS)
 
 test: build binaries ## All checks and all tests
 	@$(MAKE) --no-print-directory --jobs=2 types style modules

@@ -17,6 +17,7 @@ __all__ = [
     "KUBERNETES",
     "KUSTOMIZE",
     "KWOK",
+    "NEXT",
     "PARSERS",
     "PLANE",
     "PROMETHEUS",
@@ -62,6 +63,11 @@ class Module:
         if match is None:
             raise BinariesError(f"{self.directory / 'go.mod'} does not require {self.path}")
         return match[1]
+
+    @property
+    def minor(self) -> str:
+        """The required minor version, such as 1.37."""
+        return ".".join(self.version.removeprefix("v").split(".")[:2])
 
     @property
     def go(self) -> tuple[int, ...]:
@@ -131,9 +137,12 @@ def _kubernetes(folder: str, *names: str) -> Module:
 
 KUBERNETES: Final = _kubernetes("kubernetes", *SERVERS, "kubectl")
 """The default version. Only it has a kubectl."""
+NEXT: Final = "next"
+"""Stands for the minor version that is not out yet, in the newest form that can be built."""
 VERSIONS: Final[Mapping[str, Module]] = {
     **{minor: _kubernetes(f"kubernetes-{minor}", *SERVERS) for minor in ("1.34", "1.35", "1.36")},
     "1.37": KUBERNETES,
+    NEXT: _kubernetes(f"kubernetes-{NEXT}", *SERVERS),
 }
 """By minor version, oldest first: what its servers are built from."""
 KUSTOMIZE: Final = Module(
@@ -180,8 +189,8 @@ PLANE: Final = tuple(name for name in BINARIES if name != "kubectl")
 
 
 def sources(version: str = "") -> Mapping[str, Module]:
-    """By binary: what it is built from. The servers are those of a minor version of Kubernetes, such as 1.36; "" is the
-    default. Raises BinariesError if there is no such version."""
+    """By binary: what it is built from. The servers are those of a version in `VERSIONS`; "" is the default.
+    Raises BinariesError if there is no such version."""
     if not version:
         return SOURCES
     if version not in VERSIONS:

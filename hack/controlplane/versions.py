@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from hack.controlplane.modules import KUBERNETES
+from hack.controlplane.modules import KUBERNETES, NEXT, VERSIONS
 
 __all__ = ["KNOWN", "default_version", "known", "knows"]
 
@@ -38,13 +38,16 @@ A name that is not here is given to every version. So a misspelt one is refused,
 
 def default_version() -> str:
     """The minor version of the plane whose options name none, such as 1.37. Raises BinariesError."""
-    return ".".join(KUBERNETES.version.removeprefix("v").split(".")[:2])
+    return KUBERNETES.minor
 
 
 def knows(version: str, name: str) -> bool:
-    """Whether the servers of a minor version know a controller, a feature gate or an API version. "" is the default."""
+    """Whether the servers of a minor version know a controller, a feature gate or an API version. "" is the default.
+
+    Raises BinariesError if it cannot be read which version is the default, or the next one.
+    """
     first, last = KNOWN.get(name, ("", ""))
-    number = _number(version or default_version())
+    number = _number(VERSIONS[NEXT].minor if version == NEXT else version or default_version())
     return _number(first) <= number and (not last or number <= _number(last))
 
 

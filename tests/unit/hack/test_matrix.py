@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +14,10 @@ from click.testing import CliRunner
 
 from hack import matrix
 from hack.controlplane.binaries import BinariesError
-from hack.controlplane.modules import VERSIONS
+from hack.controlplane.modules import NEXT, VERSIONS
 from hack.controlplane.plane import Options
-from hack.controlplane.versions import knows
-from hack.matrix import SET_UPS, SetUp, chosen, run
+from hack.controlplane.versions import default_version, knows
+from hack.matrix import LATE, SET_UPS, SetUp, chosen, run
 from tests.kit.versions import as_set_up, needs, needs_set_up_with, older_than
 
 OFF: Final = [SetUp(version) for version in ("1.34", "1.35", "1.36")]
@@ -34,7 +35,15 @@ def seconds(*steps: float) -> Callable[[], float]:
 
 def test_each_version_runs_with_the_gates_off_first() -> None:
     assert [each.version for each in SET_UPS if not each.gates] == list(VERSIONS)
-    assert SET_UPS[: len(VERSIONS)] == tuple(SetUp(version) for version in VERSIONS)
+    old = [version for version in VERSIONS if version != NEXT]
+    assert SET_UPS[: len(old)] == tuple(SetUp(version) for version in old)
+
+
+def test_a_live_test_that_is_not_marked_runs_with_the_gate_of_new_clusters() -> None:
+    (every,) = (each for each in SET_UPS if each.mark == "e2e" and not each.files)
+    assert (every.version, every.gates) == (default_version(), ("GenericWorkload",))
+    assert every.arguments == ["-m", "e2e", "tests/e2e", "tests/multicluster"]
+    assert SET_UPS[0].arguments == ["-m", "matrix", "tests/e2e", "tests/multicluster"]
 
 
 def test_each_version_knows_what_is_on_there() -> None:
@@ -69,9 +78,9 @@ def test_it_goes_on_after_a_failure_and_says_each_outcome_at_once() -> None:
     outcomes = run(
         OFF,
         prepare=nothing,
-        tests=lambda each: next(statuses),
+        tests=lambda each, limit: next(statuses),
         say=said.append,
-        clock=seconds(0, 100, 107, 200, 200, 203.6, 300, 300, 301),
+        clock=seconds(100, 107, 200, 203.6, 300, 301),
     )
     assert [bool(each.fault) for each in outcomes] == [False, True, True]
     assert said == [
@@ -91,7 +100,7 @@ def test_a_version_without_binaries_fails_and_the_next_one_runs() -> None:
         if set_up.version == "1.34":
             raise BinariesError("there is no go on the PATH")
 
-    def tests(set_up: SetUp) -> int:
+    def tests(set_up: SetUp, limit: float) -> int:
         ran.append(set_up)
         return 0
 
@@ -100,21 +109,48 @@ def test_a_version_without_binaries_fails_and_the_next_one_runs() -> None:
     assert ran == OFF[1:]
 
 
+def test_the_tests_of_all_set_ups_share_the_time() -> None:
+    """The second one is ended when it is over, and the third one does not begin."""
+    limits = []
+
+    def tests(set_up: SetUp, limit: float) -> int:
+        limits.append(limit)
+        return 0 if limit == 60 else LATE
+
+    clock = seconds(0, 20, 100, 140)
+    outcomes = run(OFF, prepare=nothing, tests=tests, say=str, limit=60, clock=clock)
+    assert limits == [60, 40]
+    assert [str(each) for each in outcomes] == [
+        "1.34.4 gates off: passed, 20 s",
+        "1.35.4 gates off: ended before its last test: the time is over, 40 s",
+        "1.36.3 gates off: not run: the time is over, 0 s",
+    ]
+
+
+def test_tests_that_take_too_long_are_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "python"
+    program.write_text("#!/bin/sh\nexec sleep 60\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    assert matrix.pytest_in(GATED, [], {"PATH": os.environ["PATH"]}, 0.1) == LATE
+
+
 @pytest.mark.parametrize(("bad", "status"), [("", 0), ("1.35", 1)])
 def test_the_status_is_not_zero_if_one_failed(monkeypatch: pytest.MonkeyPatch, bad: str, status: int) -> None:
     asked = []
 
-    def tests(set_up: SetUp, options: tuple[str, ...], environment: object) -> int:
-        asked.append((set_up.version, options))
+    def tests(set_up: SetUp, options: tuple[str, ...], environment: object, limit: float) -> int:
+        asked.append((set_up.version, options, limit))
         return int(set_up.version == bad)
 
     monkeypatch.setattr(matrix, "binaries", lambda names, version: {})
     monkeypatch.setattr(matrix, "pytest_in", tests)
-    result = CliRunner().invoke(matrix.main, ["--option=--maxfail", "--option=3", "1.35", "1.34"])
-    assert (result.exit_code, asked) == (
-        status,
-        [("1.34", ("--maxfail", "3")), ("1.35", ("--maxfail", "3"))],
+    result = CliRunner().invoke(
+        matrix.main, ["--option=--maxfail", "--option=3", "--minutes=2", "1.35", "1.34"]
     )
+    assert result.exit_code == status
+    assert [each[:2] for each in asked] == [("1.34", ("--maxfail", "3")), ("1.35", ("--maxfail", "3"))]
+    assert 0 < asked[1][2] <= asked[0][2] == 120
     assert result.output.splitlines()[-2].startswith("1.34.4 gates off: passed, ")
 
 
@@ -134,7 +170,7 @@ def test_pytest_gets_the_set_up_and_no_cluster_of_somebody(
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
     environment = {matrix.CLUSTER: "somebody's", matrix.VERSION: "1.34", "OTHER": "kept"}
-    assert matrix.pytest_in(GATED, ["-x"], environment) == 3
+    assert matrix.pytest_in(GATED, ["-x"], environment, 60) == 3
     assert said.read_text() == "1.36|A,B|g/v1|unset|kept|-m pytest -x -m matrix tests/e2e/test_gangs.py\n"
 
 
@@ -179,7 +215,7 @@ def test_what_needs_a_gate_runs_in_the_set_ups_that_have_it_on(
     assert marks[0].kwargs["reason"] == "runs where make matrix has B on"
 
 
-@pytest.mark.parametrize(("there", "older"), [("1.36", True), ("1.37", False), ("", False)])
+@pytest.mark.parametrize(("there", "older"), [("1.36", True), ("1.37", False), ("", False), (NEXT, False)])
 def test_what_differs_by_version_goes_by_the_one_that_is_there(
     monkeypatch: pytest.MonkeyPatch, there: str, older: bool
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from hack.controlplane.components import CONTROLLERS, Layout, Options
-from hack.controlplane.modules import VERSIONS
+from hack.controlplane.modules import NEXT, VERSIONS
 from hack.controlplane.ports import Ports
 from hack.controlplane.versions import KNOWN, default_version, known, knows
 
@@ -51,6 +51,11 @@ def flags(folder: Path, ports: Ports, version: str) -> dict[str, dict[str, str]]
             "GenericWorkload=true,WorkloadWithJob=false,NoSuchGate=true",
             "scheduling.k8s.io/v1beta1=true",
         ),
+        (
+            NEXT,
+            "GenericWorkload=true,WorkloadWithJob=false,NoSuchGate=true",
+            "scheduling.k8s.io/v1beta1=true",
+        ),
     ],
 )
 def test_what_a_version_does_not_know_is_left_out(
@@ -79,6 +84,12 @@ def test_versions_are_numbers() -> None:
     assert knows("1.100", "CompositePodGroup")
     assert not knows("1.100", "WorkloadAwarePreemption")
     assert not knows("1.9", PROTECTION)
+
+
+def test_the_next_version_is_the_one_that_go_mod_names() -> None:
+    assert VERSIONS[NEXT].minor == "1.38"
+    assert [name for name in KNOWN if knows(NEXT, name) != knows("1.38", name)] == []
+    assert not knows(NEXT, "GangScheduling")
 
 
 def test_the_order_stays() -> None:
