@@ -20,6 +20,7 @@ from controllers.gangs.lifecycle.settings import (
     Settings,
 )
 from controllers.gangs.planning.exclusions import EXCLUSION_SECONDS
+from controllers.gangs.scheduler.attempts import Backoffs
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration
 from nodes.groups.forms import ALL_PREEMPTING, PREEMPTING, Sources
 from nodes.search.decision import BUDGET, EFFORT_PER_MILLISECOND, MILLISECONDS, Limits
@@ -137,8 +138,8 @@ class PlanningConfiguration(Section):
     partial_gang_seconds: Seconds = 120
     scheduler_configuration: FilePath | None = None
 
-    def settings(self) -> Settings:
-        """What the rules of a gang's life know of it."""
+    def settings(self, attempts: Backoffs) -> Settings:
+        """What the rules of a gang's life know of it. `attempts`: of the scheduler's own file."""
         return Settings(
             Backoff(self.backoff_initial_seconds, self.backoff_max_seconds, jitter=0.0),
             self.plan_deadline_seconds,
@@ -147,6 +148,7 @@ class PlanningConfiguration(Section):
             self.in_vain_seconds,
             untried_seconds=self.confirmation_seconds,
             partial_seconds=self.partial_gang_seconds,
+            attempts=attempts,
         )
 
     def preempting(self) -> Sources:

@@ -56,7 +56,8 @@ class Leading:
         term: Term,
     ) -> None:
         self._known, self._quota, self._term, self._has_taken_over = known, quota, term, False
-        roster, clock, settings = known.mirror.roster, known.clock, configuration.settings()
+        roster, clock, backoffs = known.mirror.roster, known.clock, known.scheduler.backoffs
+        settings = configuration.settings(backoffs)
         self._nudged = asyncio.Event()
         groups, sender = known.mirror.watched.groups, Sender(client, fence=term)
         writer = self.writer = Writer(client, clock, sender=sender, group_written=groups.apply)
@@ -64,7 +65,11 @@ class Leading:
         gangs = self.gangs = Gangs(roster, settings, clock, self._nudged.set, self.callers.has_called)
         self.writes = Writes(lambda key: gangs.report(key, Failed()))
         self.attempts = AttemptBook(
-            roster, known.scheduler.backoffs, clock, lambda key: gangs.life_of(key).plan, gangs.report
+            roster,
+            backoffs,
+            clock,
+            lambda key: gangs.life_of(key).plan,
+            gangs.report,
         )
         self.telling = telling.telling(known, writer, gangs)
         reporter = self.telling.reporter

@@ -67,7 +67,6 @@ from controllers.gangs.lifecycle.observations import (
 from controllers.gangs.lifecycle.settings import (
     REMIND_SECONDS,
     Settings,
-    attempt_seconds,
 )
 from controllers.gangs.lifecycle.steered import resumed, steered_noted, steered_seen
 from controllers.gangs.lifecycle.steps import Step, advanced, cannot, ended, failed, not_stored
@@ -200,7 +199,7 @@ def _of_plan(life: Life, plan: ActivePlan, observation: Observation, now: float,
         case PlanSeen():
             return _plan_seen(life, plan, observation, now, settings)
         case Stored(phase) if phase == plan.writing:
-            return _stored(life, plan, now)
+            return _stored(life, plan, now, settings)
         case NotStored() if observation.phase == plan.writing:
             return not_stored(life, plan, observation, now, settings)
         case Asked():
@@ -283,7 +282,7 @@ def _reminded(life: Life, plan: ActivePlan, now: float) -> Step:
     return replace(life, plan=plan), (Remind(plan),)
 
 
-def _stored(life: Life, plan: ActivePlan, now: float) -> Step:
+def _stored(life: Life, plan: ActivePlan, now: float, settings: Settings) -> Step:
     match plan.writing:
         case "Confirmed":
             plan = replace(plan, phase="Confirmed", writing=None)
@@ -297,7 +296,7 @@ def _stored(life: Life, plan: ActivePlan, now: float) -> Step:
                 plan, phase="Ready", resumed=False, writing=None, next_wake=now + REMIND_SECONDS, wakes=0
             )
             if plan.is_native:  # it gets its room by the attempt after the next one at the latest
-                until = now + 2 * attempt_seconds(len(plan.members))
+                until = now + 2 * settings.attempts.longest(len(plan.members))
                 plan = replace(plan, wave_deadline=max(plan.wave_deadline, until))
             since = None if plan.makes_room else life.partial_since
             effects = () if plan.is_steered else (Nominate(plan),)  # its members have their nominations

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, NamedTuple
 
 from api.backoff import Backoff
+from controllers.gangs.scheduler.attempts import Backoffs
 
 __all__ = [
     "ASKED_SECONDS",
@@ -19,7 +19,6 @@ __all__ = [
     "PASS_SECONDS",
     "REMIND_SECONDS",
     "REWRITE_SECONDS",
-    "attempt_seconds",
     "VAIN_AT_MOST",
     "TURNED_DOWN_SECONDS",
     "Confirmation",
@@ -102,18 +101,6 @@ REWRITE_SECONDS: Final = 1.0
 """How long a phase that could not be written waits."""
 
 
-POD_BACKOFF_SECONDS: Final = 10.0
-"""podMaxBackoffSeconds of kube-scheduler, by default."""
-
-
-def attempt_seconds(members: int) -> float:
-    """How long kube-scheduler lets a gang of its own kind wait at most between two attempts.
-
-    Source: the backoff queue of kube-scheduler 1.37 multiplies a pod's longest backoff by the root of the members.
-    """
-    return POD_BACKOFF_SECONDS * math.sqrt(max(1, members))
-
-
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What operators set. Times are seconds."""
@@ -133,6 +120,9 @@ class Settings:
 
     partial_seconds: float = 120.0
     """How long a gang that never ran whole may have members bound, while no plan frees room for the others."""
+
+    attempts: Backoffs = field(default_factory=Backoffs)
+    """How long kube-scheduler lets a gang of its own kind wait between attempts."""
 
     def vain_delay(self, setbacks: int) -> float:
         """How long a gang that evicted in vain evicts nothing, after this number of setbacks."""

@@ -36,7 +36,9 @@ from controllers.gangs.lifecycle.observations import (
     Stored,
 )
 from controllers.gangs.lifecycle.settings import ASK_AGAIN_SECONDS, Confirmation
+from controllers.gangs.scheduler.attempts import Backoffs
 from controllers.gangs.scheduler.proofs import Doubt, Proof
+from nodes.groups.keys import NATIVE, foreign_name
 from tests.unit.controllers.gangs.lives import (
     CONFIRMED,
     MEMBERS,
@@ -422,3 +424,17 @@ def test_after_an_end_members_are_counted_before_the_next_plan() -> None:
     assert not gang.life.wants_plan
     gang(MembersSeen(2, 2, 0))
     assert (gang.life.wants_plan, gang.life.looked) == (True, False), "its own room is free again"
+
+
+@pytest.mark.parametrize(("longest", "until"), [(10.0, 28.28), (1000.0, 2828.43)])
+def test_a_native_gang_has_two_backoffs_of_the_schedulers_file_to_take_its_room(
+    longest: float, until: float
+) -> None:
+    """A gang of two waits at most the square root of two times as long as a pod."""
+    gang = in_phase("Evicting", deadline=1.0, writing="Ready")
+    gang.rules = replace(RULES, attempts=Backoffs(1.0, longest))
+    preemptor = msgspec.structs.replace(gang.plan.spec.preemptor, name=foreign_name(NATIVE, "gang"))
+    spec = msgspec.structs.replace(gang.plan.spec, preemptor=preemptor)
+    gang.life = replace(gang.life, plan=replace(gang.plan, spec=spec))
+    gang(Stored("Ready"))
+    assert gang.plan.ends_at == pytest.approx(until, abs=0.01)
