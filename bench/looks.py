@@ -99,7 +99,7 @@ def _world() -> World:
         roster, SchedulerConfiguration(), SYSTEM_CLOCK, lambda _group, _uid: None, offer_seconds=60.0
     )
     steered = SteeredLook(
-        roster, WaitingPods(SYSTEM_CLOCK), SchedulerMarks(SYSTEM_CLOCK), lambda _: Estimate(0.0, True)
+        roster, WaitingPods(SYSTEM_CLOCK), SchedulerMarks(SYSTEM_CLOCK), lambda *_: Estimate(0.0, True)
     )
     looks = Looks(roster, reservations, evidence, GatedPods(SYSTEM_CLOCK), steered)
     for number in range(NODES):

@@ -66,6 +66,7 @@ class Leading:
         self.writes = Writes(lambda key: gangs.report(key, Failed()))
         self.attempts = AttemptBook(
             roster,
+            known.waiters.gated,
             backoffs,
             clock,
             lambda key: gangs.life_of(key).plan,
@@ -186,6 +187,7 @@ class Leading:
         """If the pod was the last one of its group with our scheduling gate, the gang hears that."""
         group = self._known.waiters.gated.ungated_by(uid)
         if group is not None:
+            self.attempts.ungated(group)
             self.gangs.report(group, GatesRemoved())
 
     def group_touched(self, group: GroupKey) -> None:

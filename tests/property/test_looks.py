@@ -238,7 +238,7 @@ class Scene(RuleBasedStateMachine):
             self.roster,
             WaitingPods(self.clock),
             SchedulerMarks(self.clock),
-            lambda _: Estimate(0.0, True),
+            lambda *_: Estimate(0.0, True),
         )
         self.looks = Looks(self.roster, self.reservations, self.evidence, self.gated, steered)
         self.plans = plans()

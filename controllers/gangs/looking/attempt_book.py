@@ -7,7 +7,7 @@ nominated node first and alone: a call with one name and the next one for the sa
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from api.clock import Clock
 from api.core import Pod
@@ -16,6 +16,7 @@ from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.lifecycle.observations import NeverNamed
 from controllers.gangs.lifecycle.stored_plan import seconds_of
 from controllers.gangs.metrics import NATIVE_PASSES
+from controllers.gangs.mirror.gated_pods import GatedPods
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.scheduler.attempts import Attempts, Backoffs, Estimate
 from nodes.groups.keys import is_native_name
@@ -54,13 +55,14 @@ class AttemptBook:
     def __init__(
         self,
         roster: Roster,
+        gated: GatedPods,
         backoffs: Backoffs,
         clock: Clock,
         plan_of: Callable[[GroupKey], ActivePlan | None],
         never_named: Callable[[GroupKey, NeverNamed], object],
     ) -> None:
         """`never_named` hears of members whose planned node a whole attempt has not named."""
-        self._roster, self._backoffs, self._clock = roster, backoffs, clock
+        self._roster, self._gated, self._backoffs, self._clock = roster, gated, backoffs, clock
         self._plan_of, self._never_named = plan_of, never_named
         self._since, self._began = clock.monotonic(), clock.wall()
         self._groups: dict[GroupKey, _Group] = {}
@@ -70,9 +72,7 @@ class AttemptBook:
         key, uid, now = self._roster.gang_of(pod), pod.metadata.uid, self._clock.monotonic()
         if key is None or not is_native_name(key[1]):
             return
-        group = self._groups.get(key)
-        if group is None:
-            group = self._groups[key] = _Group(self._first(key))
+        group = self._group(key)
         bound = self._roster.count(key).bound
         if bound > group.bound:
             group.attempts = group.attempts.succeed(now)
@@ -90,24 +90,51 @@ class AttemptBook:
         if (group := self._groups.get(key)) is not None:
             group.offered = True
 
-    def estimate(self, key: GroupKey) -> Estimate:
-        """When the next attempt on the group begins."""
-        group = self._groups.get(key)
-        attempts = group.attempts if group is not None else self._first(key)
-        return attempts.estimate(self._members(key), self._backoffs)
+    def ungated(self, key: GroupKey) -> None:
+        """The last of our gates of the group is gone. The scheduler has not tried it before, and does so at once."""
+        if not is_native_name(key[1]) or self._roster.group(key) is None:
+            return
+        group = self._group(key)
+        if not group.attempts.count:
+            group.attempts = replace(group.attempts, since=self._clock.monotonic())
+
+    def estimate(self, key: GroupKey, opened: float | None) -> Estimate:
+        """When the next attempt on the group begins. `opened`: since when its plan offers nodes, in monotonic seconds.
+
+        Before, attempts may have shown us nothing. None: it does not offer any yet.
+        """
+        at = self._clock.monotonic() if opened is None else opened
+        return self._group(key).attempts.estimate(at, self._members(key), self._backoffs)
 
     def forget(self, key: GroupKey) -> None:
         """The group is gone."""
         if (group := self._groups.pop(key, None)) is not None:
             group.count_pass()
 
+    def _group(self, key: GroupKey) -> _Group:
+        """What was seen of the group. While a member has our gate, the scheduler does not try it."""
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = _Group(self._first(key))
+        if not group.attempts.count and self._gated.has(key):
+            tried = len(self._gated.of(key)) < self._members(key)
+            group.attempts = Attempts(self._clock.monotonic(), group.attempts.missed if tried else 0)
+        return group
+
     def _first(self, key: GroupKey) -> Attempts:
-        """Of a group that is younger than this term, every attempt is seen. Creation times are in whole seconds."""
-        group = self._roster.group(key)
+        """It is tried once it and minCount members exist. Of one that is younger than this term, every attempt is seen.
+
+        Creation times are in whole seconds.
+        """
+        group, minimum = self._roster.group(key), self._roster.minimum(key)
         created = seconds_of(group.metadata.creation_timestamp) if group is not None else None
-        is_new = created is not None and created > self._began + 1.0
-        since = self._since if not is_new or created is None else self._since + created - self._began
-        return Attempts(since, all_seen=is_new)
+        members = self._roster.gang_members(key).ordered
+        if created is None or minimum is None or len(members) < minimum:
+            return Attempts(self._since)
+        complete = max(created, members[minimum - 1].created)
+        if complete <= self._began + 1.0:
+            return Attempts(self._since)
+        return Attempts(self._since + complete - self._began, missed=0)
 
     def _begin_pass(self, key: GroupKey, group: _Group, now: float) -> None:
         group.count_pass()

@@ -39,7 +39,7 @@ class SteeredLook:
         roster: Roster,
         waiting: WaitingPods,
         marks: SchedulerMarks,
-        estimate: Callable[[GroupKey], Estimate],
+        estimate: Callable[[GroupKey, float | None], Estimate],
     ) -> None:
         self._roster, self._waiting, self._marks, self._estimate = roster, waiting, marks, estimate
 
@@ -47,7 +47,7 @@ class SteeredLook:
         """`unbound`: UIDs of the planned members that wait."""
         if not plan.is_steered:
             return SteeredSeen()
-        answer, attempt = self._answer(plan.group), self._estimate(plan.group)
+        answer, attempt = self._answer(plan.group), self._estimate(plan.group, plan.opened)
         return SteeredSeen(
             all(self._is_nominated(plan, uid) for uid in unbound),
             frozenset(uid for uid in plan.victims if self._is_marked(plan, uid)),

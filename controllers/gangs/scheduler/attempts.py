@@ -15,12 +15,14 @@ from typing import Final
 
 from nodes.search.preemptors.trying import longest_wait
 
-__all__ = ["WINDOW_SECONDS", "Attempts", "Backoffs", "Estimate"]
+__all__ = ["MANY", "WINDOW_SECONDS", "Attempts", "Backoffs", "Estimate"]
 
 WINDOW_SECONDS: Final = 1.0
 """A wait is as much longer at most: the queue looks only once in this time for groups whose wait is over."""
 PASSES_AT_MOST: Final = 2
 """Passes of one attempt."""
+MANY: Final = 64
+"""Attempts after which the wait is the longest one, whatever the scheduler's settings are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Backoffs:
         """The wait after this number of attempts in vain. 0 if there was none."""
         if attempts < 1:
             return 0.0
-        longest, doublings = self.longest(members), attempts - 1
+        longest, doublings = self.longest(members), min(attempts, MANY) - 1
         return longest if self.first > longest / 2.0**doublings else self.first * 2.0**doublings
 
 
@@ -60,19 +62,15 @@ class Attempts:
     """The attempts on one group since the scheduler last began anew. Times are monotonic seconds."""
 
     since: float
-    """Since when the group is watched."""
-    all_seen: bool = False
-    """There was no attempt before. A process that has just started does not know that."""
+    """The first attempt came no sooner."""
+    missed: int = MANY
+    """How many attempts at most were not seen. A process that has just started does not know that."""
     count: int = 0
     """Attempts that were seen."""
     passes: int = 0
     """Passes of the last attempt."""
-    began: float = 0.0
-    """When its last pass began."""
     called: float = 0.0
     """When its last filter call came."""
-    wait: float = 0.0
-    """The wait after it, if no attempt was missed."""
 
     def call(self, at: float) -> Attempts:
         """A filter call for a member came, in the pass that goes on."""
@@ -82,32 +80,42 @@ class Attempts:
         """A pass begins: its first filter call came. `members`: how many wait.
 
         A pass that comes before the wait of the attempt is over belongs to it. If the attempt has both of its passes,
-        the scheduler has begun anew, or had a fault: from then on, attempts may have been missed.
+        the scheduler has begun anew, or had a fault: from then on, attempts may have been missed. So it is if the pass
+        comes so late that there was time for another attempt.
         """
-        is_early = self.count > 0 and at < self.called + self.wait
+        is_early = self.count > 0 and at < self.called + backoffs.seconds(self.count, members)
         if is_early and self.passes < PASSES_AT_MOST:
-            return replace(self, passes=self.passes + 1, began=at, called=at)
-        count = self.count + 1
-        return Attempts(
-            since=self.since,
-            all_seen=self.all_seen and not is_early,
-            count=count,
-            passes=1,
-            began=at,
-            called=at,
-            wait=backoffs.seconds(count, members),
-        )
+            return replace(self, passes=self.passes + 1, called=at)
+        missed = MANY if is_early else max(0, self._unseen(at, members, backoffs) - 1)
+        return replace(self, missed=self.missed + missed, count=self.count + 1, passes=1, called=at)
 
     def succeed(self, at: float) -> Attempts:
         """The scheduler has placed the group. Whoever is left begins anew."""
-        return Attempts(at, all_seen=True)
+        return Attempts(at, missed=0)
 
-    def estimate(self, members: int, backoffs: Backoffs) -> Estimate:
+    def estimate(self, at: float, members: int, backoffs: Backoffs) -> Estimate:
         """When the next attempt begins. `members`: how many wait.
 
-        It is exact but for the time that an attempt takes after its last pass has begun.
+        `at`: from then on every attempt is seen. Filter is not called in an attempt in which no node passes the
+        scheduler's own filters, but a plan has nodes that pass them.
+
+        It is exact but for the time that an attempt takes after its last filter call.
         """
-        last = self.called if self.count else self.since
-        least, most = backoffs.seconds(self.count, members), backoffs.longest(members)
-        is_known = self.all_seen or least == most
-        return Estimate(last + (least if is_known else most) + WINDOW_SECONDS, is_known)
+        last, most = self._last, self.count + self.missed
+        if unseen := self._unseen(at, members, backoffs):
+            return Estimate(at + backoffs.seconds(most + unseen, members) + WINDOW_SECONDS, is_known=False)
+        least, longest = backoffs.seconds(self.count, members), backoffs.seconds(most, members)
+        return Estimate(last + longest + WINDOW_SECONDS, least == longest)
+
+    @property
+    def _last(self) -> float:
+        return self.called if self.count else self.since
+
+    def _unseen(self, at: float, members: int, backoffs: Backoffs) -> int:
+        """How many attempts there may have been between the last one that was seen and that time; MANY at most."""
+        due = self._last
+        for unseen in range(MANY):
+            due += backoffs.seconds(self.count + unseen, members)
+            if due >= at:
+                return unseen
+        return MANY

@@ -6,11 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from api.core import Pod
+from api.groups import SCHEDULING_GATE
 from controllers.gangs.lifecycle.life import ActivePlan, GroupKey, PlannedPod
 from controllers.gangs.lifecycle.observations import NeverNamed
 from controllers.gangs.looking.attempt_book import AttemptBook
+from controllers.gangs.mirror.gated_pods import GatedPods
 from controllers.gangs.mirror.roster import Roster
-from controllers.gangs.scheduler.attempts import Attempts, Backoffs
+from controllers.gangs.scheduler.attempts import Attempts, Backoffs, Estimate
 from nodes.groups.forms import ALL_PREEMPTING
 from tests.kit.clock import ManualClock
 from tests.kit.native_gangs import GANG_KEY, native_group, native_pod
@@ -38,8 +41,10 @@ class Book:
         self.tables.set_preempting(ALL_PREEMPTING)
         self.heard: list[tuple[GroupKey, NeverNamed]] = []
         self.plan: ActivePlan | None = None
+        self.gated = GatedPods(self.clock)
         self.book = AttemptBook(
             Roster(self.tables),
+            self.gated,
             Backoffs(),
             self.clock,
             lambda _: self.plan,
@@ -81,27 +86,75 @@ def test_a_call_with_the_nominated_node_begins_no_pass(book: Book) -> None:
 
 
 def test_the_estimate_follows(book: Book) -> None:
-    assert not book.book.estimate(GANG_KEY).is_known
+    assert not book.book.estimate(GANG_KEY, None).is_known
     longest = Backoffs().longest(2)
-    assert book.book.estimate(GANG_KEY).latest == pytest.approx(1000.0 + longest + 1.0)
+    assert book.book.estimate(GANG_KEY, None).latest == pytest.approx(1000.0 + longest + 1.0)
     book.attempt([ALL, ALL], after=50.0)
-    assert book.book.estimate(GANG_KEY).latest == pytest.approx(1050.0 + longest + 1.0)
+    assert book.book.estimate(GANG_KEY, None).latest == pytest.approx(1050.0 + longest + 1.0)
 
 
 def test_a_group_that_is_younger_than_the_term_was_never_tried_before() -> None:
+    assert young().book.estimate(GANG_KEY, None) == Estimate(1061.0, True)
+
+
+def gated(name: str) -> Pod:
+    return native_pod(name, schedulingGates=[{"name": SCHEDULING_GATE}])
+
+
+def test_a_group_is_tried_at_once_when_our_last_gate_has_gone(book: Book) -> None:
+    """However long it has waited, and whoever leads now."""
+    for each in ("m0", "m1"):
+        book.gated.pod_changed(f"uid-{each}", gated(each))
+    book.clock.advance(180.0)
+    assert book.book.estimate(GANG_KEY, None) == Estimate(1181.0, True)
+    for each in (M0, M1):
+        book.gated.pod_changed(each.metadata.uid, each)
+    book.clock.advance(1.0)
+    book.book.ungated(GANG_KEY)
+    assert book.book.estimate(GANG_KEY, 1180.0) == Estimate(1182.0, True)
+    book.attempt([ALL, ALL], after=0.5)
+    assert book.book.estimate(GANG_KEY, 1180.0) == Estimate(1181.5 + 1.0 + 1.0, True)
+
+
+def test_a_gate_of_a_later_member_does_not_say_that_the_others_were_never_tried(book: Book) -> None:
+    book.gated.pod_changed("uid-m1", gated("m1"))
+    assert not book.book.estimate(GANG_KEY, None).is_known
+
+
+def test_attempts_before_a_plan_offers_nodes_may_show_nothing() -> None:
+    book = young()
+    book.clock.advance(300.0)
+    since = 1060.0
+    assert book.book.estimate(GANG_KEY, since) == Estimate(since + 1.0, True)
+    due = book.book.estimate(GANG_KEY, since + 100.0)
+    assert (due.latest, due.is_known) == (pytest.approx(since + 100.0 + Backoffs().longest(2) + 1.0), False)
+    assert due == book.book.estimate(GANG_KEY, since + 100.0), "it stands"
+
+
+def test_a_group_is_not_tried_before_min_count_members_exist() -> None:
+    book = young(NOW, "2026-01-01T00:03:00Z")
+    assert book.book.estimate(GANG_KEY, None) == Estimate(1180.0 + 1.0, True)
+
+
+NOW = "2026-01-01T00:01:00Z"
+
+
+def young(*created: str) -> Book:
+    """A book about a group that is younger than its term. `created`: of the members; else they are older."""
     book = Book()
     group = native_group(minimum=2)
-    group.metadata.creation_timestamp = "2026-01-01T00:01:00Z"
+    group.metadata.creation_timestamp = NOW
     book.tables.upsert_group(group)
-    due = book.book.estimate(GANG_KEY)
-    assert (due.latest, due.is_known) == (1061.0, True)
+    for name, at in zip(("m0", "m1"), created, strict=False):
+        book.tables.upsert_pod(native_pod(name, created=at))
+    return book
 
 
 def test_bound_members_show_a_success(book: Book) -> None:
     book.attempt([ALL, ALL])
     book.tables.upsert_pod(native_pod("m0", node="n0"))
     book.attempt([ALL], after=5.0)
-    assert (book.attempts.count, book.attempts.all_seen) == (1, True)
+    assert (book.attempts.count, book.attempts.missed) == (1, 0)
 
 
 def test_pods_of_other_groups_do_not_matter(book: Book) -> None:
