@@ -14,12 +14,13 @@ from controllers.gangs.lifecycle.settings import (
     ESTIMATES,
     LEAST_ESTIMATE_SECONDS,
     PASS_SECONDS,
+    SETTLED_SECONDS,
     TURNED_DOWN_SECONDS,
 )
 
 __all__ = [
+    "AT_ONCE",
     "CONTINUED",
-    "CONTRADICTED",
     "LONGER",
     "NOT_STORED",
     "QUOTA_WITHDRAWN",
@@ -38,6 +39,8 @@ NOT_STORED: Final = Ending("Aborted", "NotStored", "its progress cannot be writt
 
 CONTRADICTED: Final = frozenset({"Contradicted", "TurnedDown"})
 """Endings after which the next plan is made at once, on other nodes."""
+AT_ONCE: Final = frozenset({*CONTRADICTED, "SchedulerPreempted"})
+"""Endings after which the next plan is made at once."""
 CONTINUED: Final = frozenset({"Changed", "MemberGone", "MembersLost", "RoomTaken"})
 """Endings after which the next plan is made at once if this one has evicted: on the room that it made."""
 LONGER: Final = frozenset({*CONTRADICTED, "EvictionRefused", "NotAttempted", "NotConfirmed"})
@@ -52,16 +55,19 @@ Rule = Callable[[ActivePlan, PlanSeen, float], Ending | None]
 
 def ending_of(plan: ActivePlan, seen: PlanSeen, now: float) -> Ending | None:
     """Whether the plan has come to an end; None while it goes on."""
-    rules = _rules(plan)
+    rules = _rules(plan, seen)
     return next((ending for rule in rules if (ending := rule(plan, seen, now)) is not None), None)
 
 
 def would_end(plan: ActivePlan, seen: PlanSeen, now: float) -> bool:
     """Whether a plan that is handed over would end if it were not."""
-    return any(rule(plan, seen, now) is not None for rule in OFFERED)
+    return bool(seen.other_room) or any(rule(plan, seen, now) is not None for rule in OFFERED)
 
 
-def _rules(plan: ActivePlan) -> tuple[Rule, ...]:
+def _rules(plan: ActivePlan, seen: PlanSeen) -> tuple[Rule, ...]:
+    may_end = plan.begun or plan.opened is None or plan.handed_over is None
+    if seen.other_room and may_end:
+        return OTHER_ROOM
     if not plan.is_steered:
         return RULES
     if plan.begun:
@@ -184,6 +190,14 @@ def _unbound(plan: ActivePlan, seen: PlanSeen) -> tuple[Contradiction, ...]:
     )
 
 
+def _scheduler_preempted(plan: ActivePlan, seen: PlanSeen, now: float) -> Ending | None:
+    """The scheduler has acted for the group, and not by the plan. The next plan is made on the room that it frees."""
+    since = now if plan.other_room is None else plan.other_room
+    if now < max(since, seen.last_mark) + SETTLED_SECONDS:
+        return None
+    return Ending("Aborted", "SchedulerPreempted", seen.other_room)
+
+
 def _overrun(plan: ActivePlan, seen: PlanSeen, _: float) -> Ending | None:
     if seen.overrun_by is None:
         return None
@@ -238,3 +252,5 @@ BEGUN: Final[tuple[Rule, ...]] = (
     _room_taken,
 )
 """Once the scheduler evicts by it."""
+OTHER_ROOM: Final[tuple[Rule, ...]] = (_group_gone, _member_gone, _members_lost, _bound, _scheduler_preempted)
+"""While the scheduler frees other room for the group. What the plan was made from has changed, but not by chance."""

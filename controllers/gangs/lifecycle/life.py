@@ -151,6 +151,10 @@ class ActivePlan:
     """When it was made. None: by a former process or term."""
     seconds: float = 0.0
     """How long a steered plan has, from its hand-over and from each later phase."""
+    taken_up: float | None = None
+    """When this term took a native gang's plan up from a former one. None: it has made it itself."""
+    other_room: float | None = None
+    """Since when the scheduler is seen to free other room for the group: see `PlanSeen.other_room`."""
     opened: float | None = None
     """Of a steered plan: since when filter may offer its nodes. Before, the API server has allowed every deletion, and
     every planned member was nominated to its node."""

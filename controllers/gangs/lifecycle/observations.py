@@ -235,6 +235,11 @@ class PlanSeen:
     """Why the scheduler has not placed the group, as the group's condition says it; empty if it does not."""
     preempts: bool = False
     """That says that it preempts for it. Then marks follow."""
+    other_room: str = ""
+    """How it was seen that the scheduler frees room for the group by its own rule, and not by this plan. This and what
+    follows: of a native gang's plan only."""
+    last_mark: float = 0.0
+    """When the scheduler's last mark on a node of the plan or of that room was first seen, in monotonic seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,16 @@ from controllers.gangs.lifecycle.settings import (
     Settings,
 )
 from controllers.gangs.lifecycle.steered import resumed, steered_noted, steered_seen
-from controllers.gangs.lifecycle.steps import Step, advanced, cannot, ended, failed, not_stored
+from controllers.gangs.lifecycle.steps import (
+    Step,
+    advanced,
+    cannot,
+    ended,
+    failed,
+    not_stored,
+    unsettled,
+    with_other_room,
+)
 
 __all__ = ["Step", "reduce"]
 
@@ -87,6 +96,8 @@ def reduce(life: Life, observation: Observation, now: float, settings: Settings)
         case GatesRemoved() if life.untried_until is not None:
             return replace(life, untried_until=now + settings.untried_seconds), ()
         case Resumed(plan) if life.plan is None:
+            if plan.is_native or plan.is_steered:
+                plan = replace(plan, taken_up=now)
             plan = resumed(plan, now) if plan.is_steered else plan
             return replace(life, phase=plan.phase, plan=plan), ()
         case Remembered() if life.plan is None:
@@ -215,20 +226,26 @@ def _of_plan(life: Life, plan: ActivePlan, observation: Observation, now: float,
 def _plan_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, settings: Settings) -> Step:
     if plan.writing is not None:
         return life, ()
+    plan = with_other_room(plan, seen, now)
+    life = replace(life, plan=plan)
     if plan.is_steered:
         return steered_seen(life, plan, seen, now, settings)
     ending = ending_of(plan, seen, now)
     if ending is not None:
         return ended(life, plan, ending, now, settings)
+    if seen.other_room:
+        return life, ()
     if plan.phase == "Planned" and plan.spec.victims:
         return _confirmed(life, plan, seen, now, settings)
     if plan.phase == "Confirmed":
-        return _after_confirmed(life, plan, now)
+        return _after_confirmed(life, plan, seen, now)
     if plan.phase == "Ready":
         return _ready(life, plan, seen, now, settings)
     if (plan.phase == "Planned" or plan.evicted) and seen.is_free and not seen.gated:
         return advanced(life, plan, "Ready", now)
     if plan.phase == "Evicting" and not (plan.evicted or plan.evicting) and seen.trusted:
+        if not plan.begun and unsettled(plan, seen, now):
+            return life, ()
         plan = replace(plan, evicting=True)
         return replace(life, plan=plan), (Evict(plan),)
     return life, ()
@@ -255,10 +272,10 @@ def _confirmed(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, setting
             return life, effects
 
 
-def _after_confirmed(life: Life, plan: ActivePlan, now: float) -> Step:
+def _after_confirmed(life: Life, plan: ActivePlan, seen: PlanSeen, now: float) -> Step:
     if plan.nominated or not plan.nominates_first:
         return advanced(life, plan, "Evicting", now)
-    if plan.nominating or now < plan.write_again:
+    if plan.nominating or now < plan.write_again or unsettled(plan, seen, now):
         return life, ()
     plan = replace(plan, nominating=True)
     return replace(life, plan=plan), (NominateFirst(plan),)

@@ -19,6 +19,7 @@ __all__ = [
     "PASS_SECONDS",
     "REMIND_SECONDS",
     "REWRITE_SECONDS",
+    "SETTLED_SECONDS",
     "VAIN_AT_MOST",
     "TURNED_DOWN_SECONDS",
     "Confirmation",
@@ -82,6 +83,11 @@ PASS_SECONDS: Final = 120.0
 """A pass of the scheduler is over after this time, and its victims are marked. With 100 members it takes some 11 s.
 
 What was stored before was not stored in the pass that goes on."""
+
+SETTLED_SECONDS: Final = 2.0
+"""After this time without a new mark the scheduler has marked all pods that it evicts in one attempt.
+
+It marks them one after the other, at some 100 in a second, and nominates the members meanwhile."""
 
 REMIND_SECONDS: Final = 5.0
 """How long a Ready plan's members may stay unbound before they are brought back again. It doubles each time."""

@@ -37,7 +37,7 @@ from controllers.gangs.lifecycle.observations import (
     PreemptCalled,
 )
 from controllers.gangs.lifecycle.settings import LATER_SECONDS, PASS_SECONDS, REMIND_SECONDS, Settings
-from controllers.gangs.lifecycle.steps import Step, advanced, ended
+from controllers.gangs.lifecycle.steps import Step, advanced, ended, unsettled
 
 __all__ = ["resumed", "steered_noted", "steered_seen"]
 
@@ -137,10 +137,13 @@ def _stands(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, settings: 
     ending = ending_of(plan, seen, now)
     if ending is not None:
         return ended(life, plan, ending, now, settings)
-    given_up = plan.handed_over is not None and not plan.begun and would_end(plan, seen, now)
+    stands = plan.handed_over is not None and not plan.begun
+    given_up = bool(seen.other_room) or (stands and would_end(plan, seen, now))
     if given_up != plan.given_up:
         plan = replace(plan, given_up=given_up)
     life = replace(life, plan=plan)
+    if seen.other_room:
+        return life, ()
     return _goes_on(life, plan, seen, now) if plan.begun else _waits(life, plan, seen, now)
 
 
@@ -157,9 +160,9 @@ def _answered(plan: ActivePlan, seen: PlanSeen, now: float) -> ActivePlan:
 def _begins(plan: ActivePlan, seen: PlanSeen) -> bool:
     """Whether the scheduler has begun to evict by the plan. It has not done so before filter offered anything.
 
-    What a former process offered counts, too.
+    What a former process offered counts, too, unless the scheduler frees room by its own rule.
     """
-    offers = plan.opened is not None or plan.resumed
+    offers = plan.opened is not None or (plan.resumed and not seen.other_room)
     return bool(seen.marked) and offers and not plan.begun and not seen.group_gone
 
 
@@ -187,7 +190,7 @@ def _waits(life: Life, plan: ActivePlan, seen: PlanSeen, now: float) -> Step:
         plan = replace(plan, rehearsing=True)
         return replace(life, plan=plan), (Rehearse(plan),)
     if not plan.nominated:
-        if plan.nominating or now < plan.write_again:
+        if plan.nominating or now < plan.write_again or unsettled(plan, seen, now):
             return life, ()
         plan = replace(plan, nominating=True)
         return replace(life, plan=plan), (NominateFirst(plan),)

@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import Literal
 
 from controllers.gangs.lifecycle.effects import Advance, CannotSchedule, Effect, End, GiveBack
-from controllers.gangs.lifecycle.endings import CONTINUED, CONTRADICTED, LONGER, NOT_STORED, SAID
+from controllers.gangs.lifecycle.endings import AT_ONCE, CONTINUED, LONGER, NOT_STORED, SAID
 from controllers.gangs.lifecycle.gathering import at_rest
 from controllers.gangs.lifecycle.judging import after_bound, after_end, setback
 from controllers.gangs.lifecycle.life import ActivePlan, Ending, Life
-from controllers.gangs.lifecycle.observations import NotStored
-from controllers.gangs.lifecycle.settings import REPLANS_AT_ONCE, REWRITE_SECONDS, Settings
+from controllers.gangs.lifecycle.observations import NotStored, PlanSeen
+from controllers.gangs.lifecycle.settings import REPLANS_AT_ONCE, REWRITE_SECONDS, SETTLED_SECONDS, Settings
 
-__all__ = ["Step", "advanced", "cannot", "ended", "failed", "not_stored"]
+__all__ = ["Step", "advanced", "cannot", "ended", "failed", "not_stored", "unsettled", "with_other_room"]
 
 Step = tuple[Life, tuple[Effect, ...]]
 
@@ -33,6 +33,21 @@ def advanced(
         return life, ()
     plan = replace(plan, writing=phase)
     return replace(life, plan=plan), (Advance(plan, phase, message),)
+
+
+def with_other_room(plan: ActivePlan, seen: PlanSeen, now: float) -> ActivePlan:
+    """The plan, which remembers since when the scheduler frees other room for its group."""
+    if bool(seen.other_room) == (plan.other_room is not None):
+        return plan
+    return replace(plan, other_room=now if seen.other_room else None)
+
+
+def unsettled(plan: ActivePlan, seen: PlanSeen, now: float) -> bool:
+    """Whether the scheduler may be evicting for the group by its own rule, and nothing shows it yet.
+
+    It tried the group just before this term began, and nobody answered. It tries no gated pods.
+    """
+    return plan.taken_up is not None and not seen.gated and now < plan.taken_up + SETTLED_SECONDS
 
 
 def not_stored(life: Life, plan: ActivePlan, failure: NotStored, now: float, settings: Settings) -> Step:
@@ -71,7 +86,7 @@ def _goes_on(life: Life, plan: ActivePlan, ending: Ending, now: float, settings:
     if ending.reason in SAID:
         return cannot(life, "Unschedulable", ending.reason, ending.message, now, settings, again=True)
     life = replace(life, phase="Gathering", reason=ending.reason, message=ending.message)
-    at_once = ending.reason in CONTRADICTED or (plan.begun and ending.reason in CONTINUED)
+    at_once = ending.reason in AT_ONCE or (plan.begun and ending.reason in CONTINUED)
     if at_once and life.replans < REPLANS_AT_ONCE:
         return replace(life, replans=life.replans + 1, due=now), ()
     return failed(life, now, settings, again=ending.reason in LONGER), ()

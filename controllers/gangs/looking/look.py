@@ -97,6 +97,8 @@ class Looks:
             attempt_known=steered.attempt_known,
             answer=steered.answer,
             preempts=steered.preempts,
+            other_room=steered.other_room,
+            last_mark=steered.last_mark,
         )
 
     def forget(self, group: GroupKey) -> None:

@@ -1,4 +1,4 @@
-"""What a look at a steered plan sees besides: nominations, what kube-scheduler has marked, and its next attempt."""
+"""What a look at a native gang's plan sees besides: nominations, what kube-scheduler marks, and its next attempt."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from api.groups import INITIALLY_SCHEDULED
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.lifecycle.life import ActivePlan
+from controllers.gangs.looking.other_room import OtherRoom
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.mirror.scheduler_marks import SchedulerMarks
 from controllers.gangs.mirror.waiting import WaitingPods
@@ -29,10 +30,12 @@ class SteeredSeen(NamedTuple):
     attempt_known: bool = False
     answer: str = ""
     preempts: bool = False
+    other_room: str = ""
+    last_mark: float = 0.0
 
 
 class SteeredLook:
-    """Looks at plans by which the scheduler evicts."""
+    """Looks at plans of native gangs. Most of what it sees concerns those by which the scheduler evicts."""
 
     def __init__(
         self,
@@ -42,11 +45,13 @@ class SteeredLook:
         estimate: Callable[[GroupKey, float | None], Estimate],
     ) -> None:
         self._roster, self._waiting, self._marks, self._estimate = roster, waiting, marks, estimate
+        self._other = OtherRoom(waiting, marks)
 
     def look(self, plan: ActivePlan, unbound: Collection[str]) -> SteeredSeen:
         """`unbound`: UIDs of the planned members that wait."""
+        other = self._other.look(plan, unbound)
         if not plan.is_steered:
-            return SteeredSeen()
+            return SteeredSeen(other_room=other.other_room, last_mark=other.last_mark)
         answer, attempt = self._answer(plan.group), self._estimate(plan.group, plan.opened)
         return SteeredSeen(
             all(self._is_nominated(plan, uid) for uid in unbound),
@@ -56,6 +61,7 @@ class SteeredLook:
             attempt.is_known,
             answer,
             PREEMPTS in answer,
+            *other,
         )
 
     def _answer(self, key: GroupKey) -> str:

@@ -6,7 +6,7 @@ It writes the condition DisruptionTarget, and deletes the pod then. Our own mark
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from api.clock import Clock
@@ -43,6 +43,11 @@ class SchedulerMarks:
     def on(self, node: str, *, since: float) -> set[str]:
         """Pods (UIDs) on the node whose mark was first seen at this time (monotonic seconds) or later."""
         return {uid for uid in self._on.get(node, ()) if self._seen[uid].since >= since}
+
+    def last_on(self, nodes: Iterable[str]) -> float:
+        """When a mark on one of these nodes was last seen for the first time, in monotonic seconds; 0 without marks."""
+        found = (self._seen[uid].since for node in nodes for uid in self._on.get(node, ()))
+        return max(found, default=0.0)
 
     def pod_changed(self, uid: str, pod: Pod | None) -> None:
         """The tables have a new state of a pod; None when it is gone."""

@@ -17,7 +17,7 @@ from controllers.gangs.lifecycle.effects import (
     SayAttempt,
     SayUnplanned,
 )
-from controllers.gangs.lifecycle.life import ActivePhase
+from controllers.gangs.lifecycle.life import ActivePhase, ActivePlan
 from controllers.gangs.lifecycle.observations import (
     HandedOver,
     NeverNamed,
@@ -25,6 +25,7 @@ from controllers.gangs.lifecycle.observations import (
     PassBegan,
     Rehearsed,
     Resumed,
+    Stored,
     ToRelease,
 )
 from tests.unit.controllers.gangs.lives import Gang, in_phase, kinds
@@ -214,6 +215,69 @@ def test_a_restarted_process_offers_it_at_once_if_all_have_their_nominations() -
     gang(Resumed(plan))
     assert gang.looks() == []
     assert is_open(gang)
+
+
+# ---- room that the scheduler has freed by its own rule
+
+
+def taken_up(plan: ActivePlan) -> Gang:
+    gang = Gang()
+    gang(Resumed(replace(plan, opened=None, nominated=False, deadline=300.0)))
+    return gang
+
+
+def test_a_restarted_process_ends_a_plan_beside_which_the_scheduler_frees_other_room() -> None:
+    """It waits for the last mark. What the plan does not know of any longer does not end it before."""
+    gang = taken_up(steered().plan)
+    other = {"other_room": "on x", "has_nominations": False, "changed": "v0 is not running any longer"}
+    assert gang.looks(**other, marked=frozenset({"v0"})) == [], "v0 was not evicted by the plan"
+    assert gang.looks(after=1.5, **other, last_mark=1.5) == []
+    assert gang.looks(after=1.5, **other, last_mark=1.5) == []
+    [end, *_] = gang.looks(after=0.5, **other, last_mark=1.5)
+    assert isinstance(end, End)
+    assert (end.ending.phase, end.ending.reason) == ("Aborted", "SchedulerPreempted")
+    assert "on x" in end.ending.message
+    assert (gang.life.plan, gang.life.due) == (None, gang.now), "the next plan is made at once"
+
+
+def test_it_goes_on_if_the_other_room_is_given_back() -> None:
+    gang = taken_up(steered().plan)
+    assert gang.looks(other_room="on x", has_nominations=False) == []
+    assert kinds(gang.looks(after=2.0, has_nominations=False)) == [NominateFirst]
+
+
+def test_a_restarted_process_waits_for_what_the_scheduler_may_be_doing_before_it_nominates() -> None:
+    gang = taken_up(steered().plan)
+    assert gang.looks(has_nominations=False) == []
+    assert gang.looks(after=1.9, has_nominations=False) == []
+    assert kinds(gang.looks(after=0.1, has_nominations=False)) == [NominateFirst]
+
+
+def test_it_does_not_wait_for_gated_members() -> None:
+    """The scheduler tries none of them."""
+    gang = taken_up(steered().plan)
+    assert kinds(gang.looks(has_nominations=False, gated=True)) == [NominateFirst]
+
+
+def test_one_that_is_handed_over_stands_although_the_scheduler_frees_other_room() -> None:
+    """An answer was lost, and the next pass has been offered the plan again."""
+    gang = steered()
+    gang(PASS)
+    assert gang.ending(other_room="on x") == ""
+    assert gang.ending(other_room="on x", after=10.0) == ""
+    assert not is_open(gang)
+    gang(OVER)
+    assert gang.ending(other_room="on x", after=2.0) == "SchedulerPreempted"
+
+
+def test_one_by_which_the_scheduler_evicts_in_part_ends_and_goes_on_with_that_room() -> None:
+    gang = steered()
+    gang(PASS)
+    assert Advance in kinds(gang.looks(marked=frozenset({"v0"}), other_room="on x"))
+    gang(Stored("Evicting"))
+    assert gang.ending(other_room="on x") == ""
+    assert gang.ending(other_room="on x", after=2.0) == "SchedulerPreempted"
+    assert gang.life.former is not None
 
 
 def test_lost_quota_waits_for_the_end_of_the_pass() -> None:
