@@ -16,6 +16,7 @@ from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.lifecycle.effects import Advance, NominateFirst
 from controllers.gangs.lifecycle.life import ActivePlan, Life, PlannedPod
 from controllers.gangs.lifecycle.observations import Failed, Nominated, Stored
+from controllers.gangs.lifecycle.settings import SETTLED_SECONDS
 from kube.errors import ApiError
 from tests.kit.native_gangs import native_pod
 from tests.kit.objects import make, node, pod
@@ -325,6 +326,10 @@ async def test_a_new_process_nominates_again_before_it_evicts() -> None:
         assert (stage.phases(), stage.api.nominated) == (["Planned"], {})
         again = stage.restart()
         again.add(*objects)
+        await again.settle()
+        assert again.api.nominated == {}, "the scheduler may be evicting for the gang"
+        again.clock += SETTLED_SECONDS
+        again.leading.planner._following.stir_plans()
         await again.settle()
         assert sorted(again.api.deleted) == ["v0", "v1"]
         assert len(again.api.nominated) == 2

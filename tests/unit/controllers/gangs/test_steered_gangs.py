@@ -236,8 +236,9 @@ def sampled(name: str, **labels: str) -> float:
 async def test_the_time_of_a_late_attempt_is_stored_for_people() -> None:
     """A process that has just started takes the longest backoff: ten seconds times the square root of two."""
     async with steering(*MEMBERS) as stage:
+        members = [member(name, nominated=where) for name, where in nominated(stage).items()]
         again = stage.restart()
-        again.add(node("n0"), node("n1"), victim(0), victim(1), group(), *MEMBERS)
+        again.add(node("n0"), node("n1"), victim(0), victim(1), group(), *members)
         await again.settle()
         again.filter(pod("other", priority=1), "n0")
         await again.settle()
