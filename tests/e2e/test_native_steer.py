@@ -270,62 +270,95 @@ def test_a_plan_that_ends_in_the_middle_of_a_pass_evicts_nobody(steering: Steeri
     assert sandbox.history.evictions() == dict.fromkeys(low, 1)
 
 
-PLACES: Final = ("plan.nominated", "plan.evicting", "plan.ready")
+PLACES: Final = ("plan.nominated", "plan.offered_twice", "plan.evicting", "plan.ready")
 
 
 @pytest.mark.parametrize(
     "place", ["plan.handed_over", *(pytest.param(each, marks=SELDOM) for each in PLACES)]
 )
 def test_killed_at_any_place_a_steered_plan_is_carried_out_once(steering: Steering, place: str) -> None:
-    """If the process dies at the hand-over, the scheduler gets no answer to the last call of the simulated pass."""
+    """All members are nominated. If the process dies in the simulated pass, the rest of it gets no answers."""
     sandbox = steering.sandbox
     cheap = three_cheap_nodes(sandbox)
-    steering.restart(f"{place}=kill")
-    pods = steering.gang("gang", 3)
-    steering.plane.reprieve.wait(PATIENCE_SECONDS)
-    [written] = names(sandbox.plans())
-    steering.restart()
+    pods, written = killed(steering, place, 3)
     sandbox.wait_bound(*pods)
     assert steering.plan("gang", "Bound")["metadata"]["name"] == written
     assert sandbox.history.evictions() == dict.fromkeys(cheap, 1)
     assert set(marks(sandbox).values()) == {"kube-scheduler"}
 
 
-@SELDOM
-def test_killed_before_the_nominations_nobody_is_evicted_twice(steering: Steering) -> None:
-    """The gates have gone, and nobody answers filter. Meanwhile the scheduler may evict elsewhere than planned.
-
-    So more than three pods may be evicted.
+def killed(steering: Steering, place: str, members: int) -> tuple[list[str], str]:
+    """The process is killed at this failpoint, and then there is another one. Returns the gang's pods, and the plan
+    that was stored at that time.
     """
-    sandbox = steering.sandbox
-    sandbox.full_nodes(6)
-    steering.restart("plan.committed=kill")
-    pods = steering.gang("gang", 3)
+    steering.restart(f"{place}=kill")
+    pods = steering.gang("gang", members)
     steering.plane.reprieve.wait(PATIENCE_SECONDS)
+    [written] = names(steering.sandbox.plans("podgroups.scheduling.k8s.io:gang"))
     steering.restart()
+    return pods, written
+
+
+@SELDOM
+def test_killed_in_the_middle_of_a_real_pass_it_is_carried_out_once(steering: Steering) -> None:
+    """Two members pass in it, because two of the nodes are free."""
+    sandbox = steering.sandbox
+    sandbox.full_nodes(1)
+    for number in range(2):
+        sandbox.node(f"free-{number}", cpu="1")
+    pods, _ = killed(steering, "plan.offered_twice", 3)
     sandbox.wait_bound(*pods)
     steering.plan("gang", "Bound")
-    assert {*sandbox.history.evictions().values()} == {1}
+    assert sandbox.history.evictions() == {"low-0-0": 1}
+
+
+@pytest.mark.parametrize("members", [3, pytest.param(1, marks=SELDOM)])
+def test_killed_before_the_nominations_no_more_pods_are_evicted_than_are_needed(
+    steering: Steering, members: int
+) -> None:
+    """The gates have gone, and nobody answers filter. The scheduler evicts by its own rule, and that room is used."""
+    sandbox = steering.sandbox
+    sandbox.full_nodes(6)
+    pods, _ = killed(steering, "plan.committed", members)
+    sandbox.wait_bound(*pods)
+    steering.plan("gang", "Bound")
+    gone = sandbox.history.evictions()
+    assert (len(gone), {*gone.values()}) == (members, {1})
     assert set(marks(sandbox).values()) == {"kube-scheduler"}
 
 
 @SELDOM
-@pytest.mark.parametrize("place", ["evict.before_first", "evict.between"])
+@pytest.mark.parametrize("place", ["plan.evicting", "evict.before_first", "evict.between"])
 def test_killed_at_any_place_a_driven_plan_is_carried_out_once(steering: Steering, place: str) -> None:
-    """Once its evictions have begun. Before that the scheduler may break the group while nobody answers."""
+    """Once its evictions have begun, or are about to."""
     sandbox = steering.sandbox
     sandbox.nodes(3, cpu="1")
     ours = sandbox.gang("ours", 3, priority=10, mode="all")
     sandbox.wait_running(*ours)
-    steering.restart(f"{place}=kill")
-    pods = steering.gang("gang", 1)
-    steering.plane.reprieve.wait(PATIENCE_SECONDS)
-    [written] = names(sandbox.plans("podgroups.scheduling.k8s.io:gang"))
-    steering.restart()
+    pods, written = killed(steering, place, 1)
     sandbox.wait_bound(*pods)
     sandbox.wait_gone(*ours)
     assert steering.plan("gang", "Bound")["metadata"]["name"] == written
     assert sandbox.history.evictions() == dict.fromkeys(ours, 1)
+
+
+@SELDOM
+@pytest.mark.parametrize("place", ["plan.committed", "plan.confirmed", "plan.nominated"])
+def test_killed_before_that_the_scheduler_may_break_the_unit_and_nothing_more_is_evicted(
+    steering: Steering, place: str
+) -> None:
+    """It does not know that unit, and nobody answers filter. The room that it frees is used."""
+    sandbox = steering.sandbox
+    sandbox.nodes(3, cpu="1")
+    ours = sandbox.gang("ours", 3, priority=10, mode="all")
+    sandbox.wait_running(*ours)
+    pods, _ = killed(steering, place, 1)
+    sandbox.wait_bound(*pods)
+    steering.plan("gang", "Bound")
+    gone = sandbox.history.evictions()
+    assert ({*gone.values()}, len(gone)) in (({1}, 1), ({1}, 3))
+    if len(gone) == 1:
+        wait_for(lambda: sandbox.events("UnitBroken", "ours"), what=sandbox.report)
 
 
 @SELDOM

@@ -629,6 +629,19 @@ class Lives(RuleBasedStateMachine):
         elif self.plan is not None:
             self.observe(self.seen(answer=f"answer {self.answers}", preempts=preempts))
 
+    @precondition(lambda self: self.plan is not None and self.plan.is_native and not self.plan.releases)
+    @rule(marks=st.booleans(), happens=SELDOM)
+    def the_scheduler_frees_other_room(self, marks: bool, happens: bool) -> None:
+        """By its own rule, while nobody answered. Nothing is begun meanwhile, and the plan ends."""
+        if not happens:
+            return
+        known = len(self.todo)
+        last_mark = self.now if marks else 0.0
+        self.observe(self.seen(other_room="on x", has_nominations=False, last_mark=last_mark))
+        new = self.todo[known:]
+        assert not [each for each in new if isinstance(each, NominateFirst | Nominate | Evict)]
+        assert self.plan is None or self.plan.writing is not None or self.plan.other_room is not None
+
     @precondition(lambda self: self.in_pass is not None)
     @rule(count=st.integers(1, 3), stranger=SELDOM)
     def the_scheduler_evicts(self, count: int, stranger: bool) -> None:

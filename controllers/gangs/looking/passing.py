@@ -67,6 +67,8 @@ class Passing:
         offering = self._offering(group, plan, offered) if plan is not None else None
         passing, node, seen = answer(passing, Call(uid, nodes), offering)
         self._passes[group] = passing
+        if node is not None and passing.offers == 2:
+            kill_here("plan.offered_twice")  # in the middle of a pass: one member has its answer
         for each in seen:
             if isinstance(each, HandedOver) and plan is not None:
                 self._measure(group, plan)

@@ -229,7 +229,11 @@ def taken_up(plan: ActivePlan) -> Gang:
 def test_a_restarted_process_ends_a_plan_beside_which_the_scheduler_frees_other_room() -> None:
     """It waits for the last mark. What the plan does not know of any longer does not end it before."""
     gang = taken_up(steered().plan)
-    other = {"other_room": "on x", "has_nominations": False, "changed": "v0 is not running any longer"}
+    other: dict[str, Any] = {
+        "other_room": "on x",
+        "has_nominations": False,
+        "changed": "v0 is not running any longer",
+    }
     assert gang.looks(**other, marked=frozenset({"v0"})) == [], "v0 was not evicted by the plan"
     assert gang.looks(after=1.5, **other, last_mark=1.5) == []
     assert gang.looks(after=1.5, **other, last_mark=1.5) == []
