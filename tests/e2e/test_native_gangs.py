@@ -13,6 +13,8 @@ from hack.controlplane.plane import ControlPlane
 from tests.e2e.native_modes import use_mode
 from tests.e2e.other_kinds import NATIVE, create, object_of
 from tests.e2e.support import Sandbox, condition, wait_for
+from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.often import SELDOM
 from tests.kit.versions import needs
 
 pytestmark = needs(NATIVE, "it has no groups that reprieve reads")
@@ -32,6 +34,7 @@ def plane(native_plane: ControlPlane) -> ControlPlane:
 
 @pytest.fixture
 def sandbox(plane: ControlPlane, sandboxes: Callable[[ControlPlane | Client], Sandbox]) -> Iterator[Sandbox]:
+    use_mode(plane, "Drive")  # a test that failed may have left a process with failpoints
     made = sandboxes(plane)
     yield made
     made.remove()
@@ -110,6 +113,43 @@ def test_it_takes_a_group_of_ours_whole(sandbox: Sandbox) -> None:
     assert sandbox.history.evictions() == dict.fromkeys(ours, 1)
     [victim] = plan_of(sandbox, "gang", "Bound")["spec"]["victims"]
     assert (victim["kind"], victim["name"]) == ("PodGroup", "ours")
+
+
+PLACES: Final = (
+    "plan.committed",
+    "plan.confirmed",
+    "plan.nominated",
+    "plan.evicting",
+    "evict.before_first",
+    "evict.marked",
+    "evict.between",
+    "plan.ready",
+    "plan.offered_twice",
+)
+
+
+@SELDOM
+@pytest.mark.parametrize("place", PLACES)
+def test_killed_at_any_place_no_more_pods_are_evicted_than_are_needed(
+    plane: ControlPlane, sandbox: Sandbox, place: str
+) -> None:
+    """While nobody answers filter, the scheduler evicts by its own rule, as long as no victim of ours terminates."""
+    sandbox.full_nodes(6)
+    restart(plane, f"{place}=kill")
+    pods = native_gang(sandbox, "gang", 3)
+    plane.reprieve.wait(PATIENCE_SECONDS)
+    restart(plane)
+    sandbox.wait_bound(*pods)
+    plan_of(sandbox, "gang", "Bound")
+    gone = sandbox.history.evictions()
+    assert (len(gone), {*gone.values()}) == (3, {1})
+
+
+def restart(plane: ControlPlane, failpoints: str = "") -> None:
+    """Another process of reprieve."""
+    plane.reprieve.kill()
+    plane.reprieve.environment = {"REPRIEVE_FAILPOINTS": failpoints} if failpoints else {}
+    plane.start_reprieve()
 
 
 def test_nothing_is_evicted_for_one_that_does_not_fit(sandbox: Sandbox) -> None:

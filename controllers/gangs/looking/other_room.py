@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.looking.comparison import BEFORE_EVICTING
+from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.mirror.scheduler_marks import SchedulerMarks
 from controllers.gangs.mirror.waiting import PULSE_NODE, WaitingPod, WaitingPods
 
@@ -27,14 +28,17 @@ class OtherRoom:
     has not evicted.
     """
 
-    def __init__(self, waiting: WaitingPods, marks: SchedulerMarks) -> None:
-        self._waiting, self._marks = waiting, marks
+    def __init__(self, roster: Roster, waiting: WaitingPods, marks: SchedulerMarks) -> None:
+        self._roster, self._waiting, self._marks = roster, waiting, marks
 
-    def look(self, plan: ActivePlan, unbound: Collection[str]) -> OtherRoomSeen:
-        """`unbound`: UIDs of the planned members that wait."""
+    def look(self, plan: ActivePlan) -> OtherRoomSeen:
+        """What the cluster shows of it now."""
         if not (plan.is_native or plan.is_steered) or plan.releases:
             return OtherRoomSeen()
         nodes = {member.node for member in plan.members.values()}
+        unbound = self._roster.gang_members(
+            plan.group
+        ).unbound  # the scheduler may have taken others than planned
         nominated = [pod for uid in unbound if (pod := self._waiting.find(uid)) and pod.nominated]
         strays = [pod for pod in nominated if pod.nominated not in nodes and self._counts(plan, pod)]
         marked = self._marked(plan, nodes)

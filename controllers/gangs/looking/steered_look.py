@@ -45,11 +45,11 @@ class SteeredLook:
         estimate: Callable[[GroupKey, float | None], Estimate],
     ) -> None:
         self._roster, self._waiting, self._marks, self._estimate = roster, waiting, marks, estimate
-        self._other = OtherRoom(waiting, marks)
+        self._other = OtherRoom(roster, waiting, marks)
 
     def look(self, plan: ActivePlan, unbound: Collection[str]) -> SteeredSeen:
         """`unbound`: UIDs of the planned members that wait."""
-        other = self._other.look(plan, unbound)
+        other = self._other.look(plan)
         if not plan.is_steered:
             return SteeredSeen(other_room=other.other_room, last_mark=other.last_mark)
         answer, attempt = self._answer(plan.group), self._estimate(plan.group, plan.opened)

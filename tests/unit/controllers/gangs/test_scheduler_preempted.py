@@ -46,9 +46,9 @@ def low(number: int, *, leaves: bool = False) -> Pod:
 
 
 @asynccontextmanager
-async def killed(mode: NativeGroups) -> AsyncIterator[Stage]:
+async def killed(mode: NativeGroups, members: int = 2) -> AsyncIterator[Stage]:
     """Four full nodes and a gang that needs two. A process has stored the plan, which evicts v0 and v1, and is gone."""
-    objects = [*NODES, *map(low, range(4)), GROUP, member(0), member(1)]
+    objects = [*NODES, *map(low, range(4)), GROUP, *map(member, range(members))]
     async with staged(*objects, configuration=PlanningConfiguration(native_groups=mode)) as stage:
         stage.agrees = False
         await stage.settle()
@@ -105,6 +105,20 @@ async def test_so_it_does_if_the_plan_has_that_room_in_part(mode: NativeGroups) 
         stage.delete(*gone)
         await later(stage)
         assert (stage.phases()[-1], stage.api.deleted) == ("Ready", [])
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_the_scheduler_may_have_taken_other_members(mode: NativeGroups) -> None:
+    async with killed(mode, 4) as stage:
+        gone = [low(2, leaves=True), low(3, leaves=True)]
+        others = [member(2, nominated="n2"), member(3, nominated="n3")]
+        stage.add(low(0), low(1), *gone, member(0), member(1), *others)
+        await stage.settle()
+        await later(stage)
+        assert placed(stage)["victims"] == []
+        stage.delete(*gone)
+        await later(stage)
+        assert (stage.phases()[-1], {*stage.api.nominated.values()}) == ("Ready", {"n2", "n3"})
 
 
 @pytest.mark.parametrize("mode", MODES)
