@@ -97,6 +97,9 @@ class Face(Protocol):
     def attempted(self, pod: Pod) -> None:
         """The scheduler tries the pod: the result of an earlier attempt is void, or this one has found no node."""
 
+    def let_through(self, pod: Pod, nodes: Collection[str]) -> None:
+        """The scheduler may put the pod on one of these nodes now, or nominate it there. None named: on any node."""
+
     def barred(self, pod: Pod, names: Iterable[str]) -> list[str]:
         """On which of these nodes the pod, of whatever group, would take promised room.
 
@@ -167,7 +170,10 @@ class Verbs:
             return filter_none(names, verdict.text)
         is_among = verdict.node in names
         self._face.offered(args.pod, among=is_among)
-        return filter_only([verdict.node], {}) if is_among else filter_none(names, NOT_PLANNED)
+        if not is_among:
+            return filter_none(names, NOT_PLANNED)
+        self._face.let_through(args.pod, [verdict.node])
+        return filter_only([verdict.node], {})
 
     def _filter_within(self, args: ExtenderArgs, verdict: Within) -> bytes:
         """One node outside of the domain gets the reason for all: the scheduler needs none for the others."""
@@ -177,8 +183,7 @@ class Verbs:
             return self._filter_ordinary(args)
         self._face.outside(args.pod)
         first = next(name for name in names if name not in verdict.nodes)
-        rejected = {first: OUTSIDE, **self._rejected(args.pod, inside)}
-        return filter_only([name for name in inside if name not in rejected], rejected)
+        return self._leave(args.pod, inside, {first: OUTSIDE, **self._rejected(args.pod, inside)})
 
     def _filter_free(self, args: ExtenderArgs, verdict: FreeRoom) -> bytes:
         names, nodes = names_decoder.decode(args.node_names) or [], verdict.nodes
@@ -187,13 +192,21 @@ class Verbs:
         return filter_none(names, NO_FREE_ROOM) if node is None else filter_only([node], {})
 
     def _filter_ordinary(self, args: ExtenderArgs) -> bytes:
-        if not self._face.promises_room and args.pod.spec.scheduling_group is None:
-            return filter_all(args.node_names)
-        names = names_decoder.decode(args.node_names) or []
-        rejected = self._rejected(args.pod, names)
-        if not rejected:
-            return filter_all(args.node_names)
-        return filter_only([name for name in names if name not in rejected], rejected)
+        names, rejected = list[str](), dict[str, str]()
+        if self._face.promises_room or args.pod.spec.scheduling_group is not None:
+            names = names_decoder.decode(args.node_names) or []
+            rejected = self._rejected(args.pod, names)
+        if rejected:
+            return self._leave(args.pod, names, rejected)
+        self._face.let_through(args.pod, ())
+        return filter_all(args.node_names)
+
+    def _leave(self, pod: Pod, names: list[str], rejected: dict[str, str]) -> bytes:
+        """Those of the named nodes that are not rejected."""
+        kept = [name for name in names if name not in rejected]
+        if kept:
+            self._face.let_through(pod, ())
+        return filter_only(kept, rejected)
 
     def _rejected(self, pod: Pod, names: list[str]) -> dict[str, str]:
         """The nodes that an ordinary pod must not use, and why."""
@@ -227,11 +240,16 @@ class Verbs:
         }
         if _needs_plan(offered, struck) and self._face.preempts_alone(args.pod, _uids(offered)):
             return preemption_result({})
-        if offered and not struck:
-            return preemption_all(args.node_name_to_meta_victims)
-        if offered and len(struck) == len(offered):
+        kept = {node: victims for node, victims in offered.items() if node not in struck}
+        if kept:
+            self._face.let_through(args.pod, kept)
+        elif offered:
             self._face.nothing_to_evict(args.pod, struck)
-        return preemption_result({node: victims for node, victims in offered.items() if node not in struck})
+        return (
+            preemption_result(kept)
+            if struck or not offered
+            else preemption_all(args.node_name_to_meta_victims)
+        )
 
     def _preempt_safely(self, args: ExtenderPreemptionArgs) -> bytes:
         """What every leader would allow, now and soon: for ordinary pods, candidates that touch nothing of ours."""

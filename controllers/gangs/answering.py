@@ -250,6 +250,10 @@ class Answering:
         self._controller.asked_about(pod.metadata.uid)
         self._promises.attempted(pod)
 
+    def let_through(self, pod: Pod, nodes: Collection[str]) -> None:
+        """The scheduler may put the pod on one of these nodes, or nominate it there. None named: on any node."""
+        self._promises.let_through(pod, nodes)
+
     def barred(self, pod: Pod, names: Iterable[str]) -> list[str]:
         """On which of these nodes the pod would take promised room. It may be on its way to the others from now on."""
         requests, priority = self._roster.asks_for(pod), self.priority(pod)

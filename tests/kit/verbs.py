@@ -31,6 +31,8 @@ class StillWorld:
     plans: bool = False
     """Plans are made for pods that preempt alone."""
     told: list[str] = field(default_factory=list)
+    passed: list[list[str]] = field(default_factory=list)
+    """Each time that a pod was let through, the nodes; none: any node."""
     reservations: Reservations = field(default_factory=lambda: Reservations(SYSTEM_CLOCK))
 
     @property
@@ -64,6 +66,9 @@ class StillWorld:
 
     def attempted(self, pod: Pod) -> None:
         """See Face."""
+
+    def let_through(self, pod: Pod, nodes: Collection[str]) -> None:
+        self.passed.append(sorted(nodes))
 
     def barred(self, pod: Pod, names: Iterable[str]) -> list[str]:
         return [name for name in names if name in self.full]

@@ -1,7 +1,10 @@
 """Nodes with free room for pods for which nothing may be evicted, although their scheduler would evict.
 
-kube-scheduler also presents members of its own gangs with all pods of lower priority gone, and does not say so. So the
-mirror says what is free, and what one pod was offered counts against the next one.
+kube-scheduler also presents members of its own gangs with all pods of lower priority gone, and does not say so. It does
+so after it has found no room for any of them, and would evict on every node that filter leaves it then. So a node
+that filter names must be one that the scheduler itself would have found: our view may be older than the scheduler's.
+What counts there is all that it counts, as far as the mirror shows it (pods, nominations), or may show it later: pods
+that filter let pass, this one's siblings among them.
 """
 
 from __future__ import annotations
@@ -27,18 +30,21 @@ class FreeRoom:
 
         The pod counts as on its way there from now on.
         """
-        free = [name for name in names if self._has_room(pod.metadata.uid, requests, name)]
+        free = [name for name in names if self._has_room(pod, requests, name)]
         barred = set(self._promises.let_pass(pod, requests, priority, free))
         node = next((name for name in free if name not in barred), None)
         if node is not None:
             self._promises.reservations.grants.note(pod, [node], requests)
         return node
 
-    def _has_room(self, uid: str, requests: Requests, node: str) -> bool:
-        grants = self._promises.reservations.grants
-        others = [each.requests for each in grants.values() if each.pod != uid and node in each.nodes]
+    def _has_room(self, pod: Pod, requests: Requests, node: str) -> bool:
+        wanted = {resource: amount for resource, amount in requests.items() if amount > 0}
+        if not self._fits(wanted, {}, node):
+            return False
+        return self._fits(wanted, self._promises.coming(pod, node), node)
+
+    def _fits(self, wanted: Requests, coming: Requests, node: str) -> bool:
         return all(
-            amount + sum(other.get(resource, 0) for other in others) <= self._roster.free_now(node, resource)
-            for resource, amount in requests.items()
-            if amount > 0
+            amount + coming.get(resource, 0) <= self._roster.free_now(node, resource)
+            for resource, amount in wanted.items()
         )

@@ -39,6 +39,8 @@ class Grant:
     """The pod's resourceVersion as the scheduler had it in the attempt."""
     said: Said | None
     """The pod's condition PodScheduled as the scheduler had it; None without one."""
+    nominated: str
+    """The node to which the pod was nominated as the scheduler had it; empty without one."""
 
     def has_failed(self, pod: Pod) -> bool:
         """Whether the scheduler has said since that the attempt found no node, or that the binding failed.
@@ -49,6 +51,14 @@ class Grant:
         said = _said(pod)
         if said is None or said[0] != "False" or said == self.said:
             return False
+        return self._is_older(pod)
+
+    def has_nominated(self, pod: Pod) -> bool:
+        """Whether the scheduler has said since that the pod is to come to another node than before."""
+        nominated = pod.status.nominated_node_name
+        return bool(nominated) and nominated != self.nominated and self._is_older(pod)
+
+    def _is_older(self, pod: Pod) -> bool:
         return UNKNOWN != self.version < number_of(pod.metadata.resource_version)
 
 
@@ -68,6 +78,10 @@ class Grants:
         """Call `hook` with each grant: with 1 when it begins, with -1 when it has ended."""
         self._hooks.append(hook)
 
+    def get(self, uid: str) -> Grant | None:
+        """The pod's grant; None if it has none."""
+        return self._by_pod.get(uid)
+
     def values(self) -> ValuesView[Grant]:
         """All grants."""
         return self._by_pod.values()
@@ -77,7 +91,15 @@ class Grants:
         uid = pod.metadata.uid
         self.settle(uid)
         until, version = self._clock.monotonic() + GRANT_SECONDS, number_of(pod.metadata.resource_version)
-        grant = self._by_pod[uid] = Grant(uid, frozenset(nodes), requests, until, version, _said(pod))
+        grant = self._by_pod[uid] = Grant(
+            uid,
+            frozenset(nodes),
+            requests,
+            until,
+            version,
+            said=_said(pod),
+            nominated=pod.status.nominated_node_name,
+        )
         self._tell(grant, 1)
 
     def settle(self, uid: str) -> None:

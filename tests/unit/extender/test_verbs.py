@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from api.clock import SYSTEM_CLOCK
-from controllers.gangs.answering import BoundPod, FreeRoom, Hold, Offer, Within
+from controllers.gangs.answering import AnyOf, BoundPod, FreeRoom, Hold, Offer, Within
 from controllers.gangs.mirror.group_members import Claim
 from controllers.gangs.promised.reservations import Reservations
 from controllers.gangs.scheduler.rejections import RESERVED, SPARED, is_ours
@@ -202,6 +202,38 @@ def test_a_member_that_may_use_free_room_only_gets_one_node(
     assert answer["NodeNames"] == left
     assert bool(answer["FailedAndUnresolvableNodes"]) == (not left)
     assert preempted(world, Reservations(SYSTEM_CLOCK), {"n1": ["free"]}) == {}
+
+
+@pytest.mark.parametrize(
+    ("world", "passed"),
+    [
+        (StillWorld(), [[]]),
+        (StillWorld(full={"n1"}), [[]]),
+        (StillWorld(full={"n1", "n2"}), []),
+        (StillWorld(Within({"n2"})), [[]]),
+        (StillWorld(Within({"n3"})), []),
+        (StillWorld(Within({"n1", "n2"})), [[]]),
+        (StillWorld(AnyOf(None)), [[]]),
+        (StillWorld(Offer("n1")), [["n1"]]),
+        (StillWorld(Offer("n3")), []),
+        (StillWorld(Hold("no")), []),
+        (StillWorld(FreeRoom(None)), []),
+    ],
+)
+def test_who_passes_filter_may_be_on_its_way(world: StillWorld, passed: list[list[str]]) -> None:
+    """For a pod that gets free room only, who finds the node has noted it already."""
+    filtered(world, reserved(), "n1", "n2")
+    assert world.passed == passed
+
+
+def test_who_may_preempt_may_be_nominated() -> None:
+    pods = {"v": BoundPod("n1", 0, False), "w": BoundPod("n2", 0, False), "all": BoundPod("n3", 0, True)}
+    world = StillWorld(pods=pods)
+    preempted(world, Reservations(SYSTEM_CLOCK), {"n1": ["v"], "n2": ["w"], "n3": ["all"]})
+    preempted(world, Reservations(SYSTEM_CLOCK), {"n1": ["v"], "n2": ["w"]})
+    preempted(world, Reservations(SYSTEM_CLOCK), {"n3": ["all"]})
+    preempted(world, Reservations(SYSTEM_CLOCK), {})
+    assert world.passed == [["n1", "n2"], ["n1", "n2"]]
 
 
 @pytest.mark.parametrize("candidates", CANDIDATES)

@@ -297,7 +297,7 @@ async def test_members_beyond_min_count_get_free_room_only() -> None:
     async with staged(*objects, group(), *map(member, names), configuration=DRIVE) as stage:
         await stage.settle()
         stage.add(member("m0", node="n3"))
-        stage.filter(pod("other", priority=1), "n0")
+        stage.filter(pod("other", priority=1, requests={"cpu": "0"}), "n0")
         await stage.settle()
         [plan] = stage.api.plans.values()
         [placement] = [each for each in plan["spec"]["placements"] if not each.get("beyondMinCount")]
@@ -316,6 +316,57 @@ async def test_members_beyond_min_count_get_free_room_only() -> None:
         assert stage.filter(member(fourth), *full, "n4") == [], "what one was offered counts against the next"
         assert stage.filter(member(third), *full, "n4") == ["n4"], "and not against itself"
         assert len(stage.api.deleted) == 1
+
+
+async def _with_a_late_member(stage: Stage) -> None:
+    """m0 and m1 run on n0 and n1, and m2 comes by. n4 has room for two of them."""
+    stage.add(
+        *cluster(),
+        node("n4", cpu="8"),
+        group(),
+        member("m0", node="n0"),
+        member("m1", node="n1"),
+        member("m2"),
+    )
+    await stage.settle()
+
+
+@pytest.mark.parametrize(("priority", "left"), [(99, ["n4"]), (100, []), (101, [])])
+async def test_members_beyond_min_count_do_not_count_with_the_room_of_nominated_pods(
+    priority: int, left: list[str]
+) -> None:
+    """The scheduler counts with them, and finds n4 full until it supposes that pods of lower priority are gone."""
+    async with staged(configuration=DRIVE) as stage:
+        await _with_a_late_member(stage)
+        others = [pod(f"o{each}", requests=BIG, priority=priority, nominated="n4") for each in range(2)]
+        stage.add(others[0])
+        await stage.settle()
+        assert stage.filter(member("m2"), "n4") == ["n4"]
+        stage.add(others[1])
+        await stage.settle()
+        assert stage.filter(member("m2"), "n4") == left
+        stage.delete(others[0])
+        await stage.settle()
+        assert stage.filter(member("m2"), "n4") == ["n4"]
+
+
+async def test_members_beyond_min_count_do_not_count_with_room_that_others_may_have_taken() -> None:
+    """A pod that came by is bound before our watch shows it."""
+    async with staged(configuration=DRIVE) as stage:
+        await _with_a_late_member(stage)
+        other, last = pod("other", requests=BIG, priority=1), pod("last", requests=BIG, priority=1)
+        assert stage.filter(other, "n4", "n5") == ["n4", "n5"]
+        assert stage.filter(member("m2"), "n4") == ["n4"], "there is room for both"
+        assert stage.filter(last, "n4", "n5") == ["n4", "n5"]
+        assert stage.filter(member("m2"), "n4") == []
+        stage.add(pod("last", requests=BIG, priority=1, node="n5"))
+        assert stage.filter(member("m2"), "n4") == ["n4"]
+        stage.add(pod("other", requests=BIG, priority=1, node="n4"))
+        assert stage.filter(member("m2"), "n4") == ["n4"]
+        stage.filter(pod("third", requests=BIG, priority=1), "n4", "n5")
+        assert stage.filter(member("m2"), "n4") == []
+        stage.clock += 31.0
+        assert stage.filter(member("m2"), "n4") == ["n4"], "it would have been bound long ago"
 
 
 async def test_a_new_process_nominates_again_before_it_evicts() -> None:
