@@ -205,7 +205,7 @@ class Verbs:
         """Those of the named nodes that are not rejected."""
         kept = [name for name in names if name not in rejected]
         if kept:
-            self._face.let_through(pod, ())
+            self._face.let_through(pod, kept)
         return filter_only(kept, rejected)
 
     def _rejected(self, pod: Pod, names: list[str]) -> dict[str, str]:

@@ -164,12 +164,19 @@ class Answering:
         deciding = self._controller.deciding
         if deciding is None:
             return Hold(STARTING)
-        node = deciding.passing.answer(tried.group, tried.plan, pod.metadata.uid, nodes, tried.node)
+        offered = tried.node if self._may_offer(pod, tried, nodes) else None
+        node = deciding.passing.answer(tried.group, tried.plan, pod.metadata.uid, nodes, offered)
         if node is None:
             return tried.otherwise
         if node in nodes:
             deciding.attempts.offered(tried.group)
         return Offer(node)
+
+    def _may_offer(self, pod: Pod, tried: InPass, nodes: Collection[str]) -> bool:
+        """Whether the scheduler evicts nobody for the pod on the node that the plan offers it, unless it should."""
+        if tried.plan is None or tried.plan.is_steered or tried.node not in nodes:
+            return True
+        return self._free.is_free(pod, self._roster.asks_for(pod), tried.node)
 
     def _passes(self, plan: ActivePlan, uid: str, member: PlannedPod | None) -> bool:
         """Whether the pod may be bound now by a plan that is Ready. `member`: as it is planned, if it is."""

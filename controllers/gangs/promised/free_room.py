@@ -30,14 +30,15 @@ class FreeRoom:
 
         The pod counts as on its way there from now on.
         """
-        free = [name for name in names if self._has_room(pod, requests, name)]
+        free = [name for name in names if self.is_free(pod, requests, name)]
         barred = set(self._promises.let_pass(pod, requests, priority, free))
         node = next((name for name in free if name not in barred), None)
         if node is not None:
             self._promises.reservations.grants.note(pod, [node], requests)
         return node
 
-    def _has_room(self, pod: Pod, requests: Requests, node: str) -> bool:
+    def is_free(self, pod: Pod, requests: Requests, node: str) -> bool:
+        """Whether the scheduler itself finds room for the pod on the node, beside all pods there."""
         wanted = {resource: amount for resource, amount in requests.items() if amount > 0}
         if not self._fits(wanted, {}, node):
             return False

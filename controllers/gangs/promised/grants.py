@@ -65,8 +65,9 @@ class Grant:
 class Grants:
     """At most one grant for each pod (UID)."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    def __init__(self, clock: Clock, seconds: float = GRANT_SECONDS) -> None:
+        """`seconds`: how long a grant lasts at most."""
+        self._clock, self._seconds = clock, seconds
         self._by_pod: OrderedDict[str, Grant] = OrderedDict()
         """In the order in which they end with time."""
         self._hooks: list[Callable[[Grant, int], None]] = []
@@ -90,7 +91,7 @@ class Grants:
         """The scheduler may put the pod on any one of `nodes`; `pod` is as the scheduler sent it."""
         uid = pod.metadata.uid
         self.settle(uid)
-        until, version = self._clock.monotonic() + GRANT_SECONDS, number_of(pod.metadata.resource_version)
+        until, version = self._clock.monotonic() + self._seconds, number_of(pod.metadata.resource_version)
         grant = self._by_pod[uid] = Grant(
             uid,
             frozenset(nodes),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection
+from typing import Final
 
 from api.clock import Clock
 from api.core import Pod
@@ -16,12 +17,16 @@ from controllers.gangs.promised.grants import Grants
 
 __all__ = ["OnTheWay"]
 
+SECONDS: Final = 10.0
+"""How long such a pod counts at most. A scheduler binds within a second, but it may wait for volumes, and a pod that
+keeps every node from others for long does more harm than one that is overlooked."""
+
 
 class OnTheWay:
     """One entry a pod, of whatever kind. It ends when the watch shows the result of the attempt."""
 
     def __init__(self, clock: Clock) -> None:
-        self._entries = Grants(clock)
+        self._entries = Grants(clock, SECONDS)
 
     def __len__(self) -> int:
         return len(self._entries.values())

@@ -208,9 +208,9 @@ def test_a_member_that_may_use_free_room_only_gets_one_node(
     ("world", "passed"),
     [
         (StillWorld(), [[]]),
-        (StillWorld(full={"n1"}), [[]]),
+        (StillWorld(full={"n1"}), [["n2"]]),
         (StillWorld(full={"n1", "n2"}), []),
-        (StillWorld(Within({"n2"})), [[]]),
+        (StillWorld(Within({"n2"})), [["n2"]]),
         (StillWorld(Within({"n3"})), []),
         (StillWorld(Within({"n1", "n2"})), [[]]),
         (StillWorld(AnyOf(None)), [[]]),

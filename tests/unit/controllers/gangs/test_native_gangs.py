@@ -66,7 +66,7 @@ async def begun(stage: Stage, *schedulers: str) -> None:
     """These schedulers have called us, and the default one has."""
     await stage.settle()
     for each in ("default-scheduler", *schedulers):
-        stage.filter(pod("other", priority=1, schedulerName=each), "n0")
+        stage.filter(pod("caller", priority=1, requests={"cpu": "0"}, schedulerName=each), "n0")
     await stage.settle()
 
 
@@ -245,6 +245,21 @@ async def test_its_members_are_held_until_the_room_is_free_and_then_offered_thei
         assert stage.controller.known.promises.reservations.claims(KEY) == {}
 
 
+@pytest.mark.parametrize("bound", [False, True])
+async def test_members_are_not_offered_room_that_the_scheduler_does_not_find(bound: bool) -> None:
+    """Where a more important pod is nominated it finds none, until it supposes that pods of lower priority are gone."""
+    objects = [node("n0", cpu="8"), pod("small", node="n0", requests=BIG, priority=1)]
+    async with staged(*objects, group(minimum=1), member("m0"), configuration=DRIVE) as stage:
+        await begun(stage)
+        assert (stage.phases(), stage.api.nominated) == (["Ready"], {"m0": "n0"})
+        assert stage.filter(member("m0", nominated="n0"), "n0") == ["n0"]
+        where = {"node": "n0"} if bound else {"nominated": "n0"}
+        stage.add(pod("other", priority=1000, requests=BIG, **where))
+        assert stage.filter(member("m0", nominated="n0"), "n0") == []
+        stage.delete(pod("other"))
+        assert stage.filter(member("m0", nominated="n0"), "n0") == ["n0"]
+
+
 async def test_nothing_brings_its_members_back() -> None:
     """The scheduler tries the group by its backoff alone, whatever is written to its pods."""
     async with staged(*cluster(), group(), member("m0"), member("m1"), configuration=DRIVE) as stage:
@@ -365,7 +380,7 @@ async def test_members_beyond_min_count_do_not_count_with_room_that_others_may_h
         assert stage.filter(member("m2"), "n4") == ["n4"]
         stage.filter(pod("third", requests=BIG, priority=1), "n4", "n5")
         assert stage.filter(member("m2"), "n4") == []
-        stage.clock += 31.0
+        stage.clock += 11.0
         assert stage.filter(member("m2"), "n4") == ["n4"], "it would have been bound long ago"
 
 

@@ -118,6 +118,8 @@ async def test_a_driven_plan_makes_offers_when_it_is_ready(monkeypatch: pytest.M
         names = [each.name for each in plan.members.values()]
         assert [stage.filter(member(name), *NAMES) for name in names] == [[], []]
         set_plan(stage, replace(plan, phase="Ready"))
+        for number in range(3):
+            stage.delete(in_the_way(number))
         nodes = [[each.node] for each in plan.members.values()]
         assert [stage.filter(member(name), *NAMES) for name in names] == nodes
         assert seen == []
