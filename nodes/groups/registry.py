@@ -10,7 +10,6 @@ from api.core import Pod
 from api.foreign_groups import CoschedulingPodGroup, NativePodGroup, VolcanoPodGroup
 from api.groups import PodGroup
 from nodes.groups import native, ours, scheduler_plugins, volcano
-from nodes.groups.keys import is_foreign
 
 __all__ = [
     "OBJECTS",
@@ -68,9 +67,12 @@ def first_said(pod: Pod) -> str | None:
 
 
 def group_of(pod: Pod) -> GroupKey | None:
-    """The PodGroup of ours with which the pod is scheduled; None if it belongs to a group of another kind."""
-    name = first_said(pod)
-    return (sys.intern(pod.metadata.namespace), name) if name and not is_foreign(name) else None
+    """The PodGroup of ours that the pod names; None if it names none.
+
+    The pod has its quota. It may be scheduled with a group of kube-scheduler's own kind that it names as well.
+    """
+    name = ours.name_of(pod)
+    return (sys.intern(pod.metadata.namespace), name) if name else None
 
 
 def named_group(pod: Pod) -> GroupKey | None:

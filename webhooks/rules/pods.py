@@ -56,8 +56,8 @@ def _may_be_a_native_gang(request: Request, name: str) -> bool:
 
 def _may_need_quota(request: Request) -> bool:
     """A member of a group in a queue, or of a group that does not exist yet. The pods of a Job in a queue have the
-    quota of the Job."""
-    queues, name = request.settings.queues, _group_name(request)
+    quota of the Job. A PodGroup of kube-scheduler's own kind that the pod names as well does not matter."""
+    queues, name = request.settings.queues, _labelled(request)
     if queues is None or POD_GROUP_FRAMEWORK not in queues.frameworks or not name or _is_of_a_job(request):
         return False
     group = _group(request, name)
@@ -106,8 +106,11 @@ def _group_warnings(request: Request) -> list[str]:
 def _group_name(request: Request) -> str:
     """The PodGroup that the label names; "" without the label, and for a pod of a native PodGroup, which comes first
     (`nodes.groups.registry`)."""
-    if _native_name(request):
-        return ""
+    return "" if _native_name(request) else _labelled(request)
+
+
+def _labelled(request: Request) -> str:
+    """The PodGroup that the label names; "" without it. Its quota counts, see `nodes.groups.registry.group_of`."""
     return entries(child(request.new, "metadata"), "labels").get(POD_GROUP_LABEL, "")
 
 

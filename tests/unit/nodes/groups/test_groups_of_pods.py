@@ -150,10 +150,11 @@ def test_owners_can_be_left_out(fields: dict[str, Any], name: str | None) -> Non
     assert key == (("default", name) if name else None)
 
 
-def test_only_our_groups_are_gangs_of_ours() -> None:
+def test_the_group_of_ours_that_a_pod_names() -> None:
     assert group_of(pod("p", group="a")) == ("default", "a")
     assert group_of(pod("p", owner=KUBEFLOW)) is None
-    assert group_of(pod("p", group="a", schedulingGroup={"podGroupName": "a"})) is None
+    assert group_of(pod("p", schedulingGroup={"podGroupName": "a"})) is None
+    assert group_of(pod("p", group="a", schedulingGroup={"podGroupName": "b"})) == ("default", "a")
     assert group_of(pod("p", group="a", owner=KUBEFLOW)) == ("default", "a")
 
 

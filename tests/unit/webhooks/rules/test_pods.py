@@ -76,12 +76,16 @@ def test_other_pods_stay_as_they_are(new: Object) -> None:
     assert defaulted(new) is new
 
 
-def native_group(policy: dict[str, Any]) -> KnownFacts:
+def native_object(policy: dict[str, Any]) -> NativePodGroup:
     body: dict[str, Any] = {
         "metadata": {"name": "native", "namespace": "default"},
         "spec": {"schedulingPolicy": policy},
     }
-    return KnownFacts(natives=[convert(body, NativePodGroup)])
+    return convert(body, NativePodGroup)
+
+
+def native_group(policy: dict[str, Any]) -> KnownFacts:
+    return KnownFacts(natives=[native_object(policy)])
 
 
 NATIVE_GANG, NATIVE_BASIC = native_group({"gang": {"minCount": 2}}), native_group({"basic": {}})
@@ -145,6 +149,15 @@ def test_a_member_of_a_group_that_may_be_in_a_queue_waits_for_quota(facts: Facts
 )
 def test_other_members_do_not_wait_for_quota(facts: Facts, queues: QueueSettings | None) -> None:
     assert defaulted(pod(), facts, settings=Settings(queues=queues)) == pod(schedulingGates=[OURS])
+
+
+@pytest.mark.parametrize("policy", [{"gang": {"minCount": 2}}, {"basic": {}}])
+def test_a_member_waits_for_quota_whichever_group_it_is_scheduled_with(policy: dict[str, Any]) -> None:
+    groups = [convert(QUEUED_GROUP, PodGroup)]
+    facts = KnownFacts(groups=groups, natives=[native_object(policy)])
+    new = pod(schedulingGroup={"podGroupName": "native"})
+    gates = defaulted(new, facts, settings=IN_QUEUES)["spec"]["schedulingGates"]
+    assert ADMISSION in gates
 
 
 def test_the_pods_of_a_job_that_was_started_have_its_quota() -> None:

@@ -111,6 +111,13 @@ def test_a_group_is_planned_as_a_gang_once_its_members_have_quota() -> None:
     assert stage.nodes == []
 
 
+def test_a_member_that_is_also_in_a_native_group_has_the_quota_of_ours() -> None:
+    stage = Stage()
+    stage.hold(GROUP)
+    stage.put(pod("m0", group="gang", schedulingGroup={"podGroupName": "basic"}))
+    assert stage.nodes == []
+
+
 def test_the_room_of_the_victims_counts_for_the_workload() -> None:
     stage = Stage()
     victim = pod("victim", node="n0")

@@ -17,12 +17,14 @@ NATIVE: dict[str, Any] = {"schedulingGroup": {"podGroupName": "native"}}
     [
         ({"group": "a"}, [("default", "a")]),
         ({"group": "a", "labels": {"scheduling.x-k8s.io/pod-group": "b"}}, [("default", "a")]),
-        ({"group": "a", **NATIVE}, []),
+        ({"group": "a", **NATIVE}, [("default", "a")]),
+        ({**NATIVE}, []),
         ({"labels": {"scheduling.x-k8s.io/pod-group": "b"}}, []),
         ({}, []),
     ],
 )
 def test_only_members_of_our_groups_count(fields: dict[str, Any], groups: list[GroupKey]) -> None:
+    """Whichever group they are scheduled with."""
     told: list[GroupKey] = []
     members = GroupMembers(told.append)
     members.upsert(pod("p", **fields))
