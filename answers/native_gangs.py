@@ -34,6 +34,10 @@ USUAL_BACKOFF: Final = 10.0
 AFTER_PLANNED: Final = ("Evicting", "Ready", "Bound")
 GATED: Final = "SchedulingGated"
 UNGATED: Final = "Right after its last scheduling gate has gone. The scheduler does not try a part of it."
+OUR_GATE: Final = (
+    "By kube-scheduler, right after reprieve has removed its scheduling gate from all members (planning.gates). "
+    "Until then it does not try the group."
+)
 CHANGED: Final = "By kube-scheduler, once that has changed. Until then it does not try the group."
 BY_RULE: Final = "kube-scheduler evicts for it by its own rule. reprieve plans nothing for it ({})."
 OFF: Final = "planning.nativeGroups is Off"
@@ -70,6 +74,8 @@ class Asked:
     """In seconds since the epoch."""
     differs: NotTried | None
     """Why the scheduler does not try it; None if it does."""
+    is_gated: bool
+    """A member has the scheduling gate of reprieve."""
 
 
 def with_scheduler(
@@ -90,7 +96,8 @@ def with_scheduler(
     plan = next((each for each in plans if answer.plan == f"{key[0]}/{each.metadata.name}"), None)
     numbers = answer.numbers
     waiting = int(numbers.get("members", 0)) - int(numbers.get("boundMembers", 0))
-    asked = Asked(group, plan, waiting, said, now, _differs(snapshot, key))
+    is_gated = bool(numbers.get("podsWithOurGate"))
+    asked = Asked(group, plan, waiting, said, now, _differs(snapshot, key), is_gated)
     condition = _condition(group)
     return replace(
         answer,
@@ -173,6 +180,8 @@ def _of_plan(plan: PreemptionPlan) -> Iterator[str]:
 def _tried_again(asked: Asked) -> str:
     if asked.differs is not None:
         return UNGATED if asked.differs.reason == GATED else CHANGED
+    if asked.is_gated:
+        return OUR_GATE
     status = asked.plan.status if asked.plan is not None else None
     bound = _bound(asked)
     if status is None or not status.next_attempt:

@@ -42,6 +42,8 @@ FROM_PLAN: Final = {
     "Ready": "Ready",
 }
 """The state by the phase of a plan that is carried out."""
+ATTEMPT_PENDING: Final = "AttemptPending"
+"""The state with a planned one by which kube-scheduler evicts: its own attempt takes the place of a confirmation."""
 NO_STATUS: Final = "The PodGroup has no status: nothing shows that reprieve runs here."
 CHANGES: Final = (
     "When something could help it: room on a node that takes a member, or a plan or nomination that ends. "
@@ -52,6 +54,7 @@ AGAIN: Final = {
     "SchedulingGated": "When a member is created, or loses its scheduling gates.",
     "Ungating": "At once: reprieve removes its gate from all members.",
     "Queued": "In its turn: by priority, then creation, then name.",
+    ATTEMPT_PENDING: "By kube-scheduler, when its backoff is over.",
     "ConfirmationPending": "When its scheduler has tried every member, or when the plan's deadline has passed.",
     "FreeingRoom": "When the pods are gone.",
     "ReleasingMembers": "When the pods are gone.",
@@ -284,8 +287,20 @@ def _from_plan(asking: Asking) -> Found | None:
     plan = current_plan(asking.plans, "PodGroup", asking.group.metadata.uid, active=True)
     if plan is None:
         return None
-    says = f"It waits: its plan {plan.metadata.name} is {phase_of(plan)}. {said_of(plan.spec, stored=True)}"
-    return Found(FROM_PLAN[phase_of(plan)], says, "Plan", plan.spec, plan)
+    phase, stands = phase_of(plan), f"is {phase_of(plan)}"
+    state = FROM_PLAN[phase]
+    if phase == "Planned" and plan.spec.evicted_by == "Scheduler":
+        state, stands = ATTEMPT_PENDING, f"waits for kube-scheduler's next attempt{_due(plan)}"
+    says = f"It waits: its plan {plan.metadata.name} {stands}. {said_of(plan.spec, stored=True)}"
+    return Found(state, says, "Plan", plan.spec, plan)
+
+
+def _due(plan: PreemptionPlan) -> str:
+    """When the next attempt is, as far as the plan says it."""
+    status = plan.status
+    if status is None or not status.next_attempt:
+        return ""
+    return f", which is due at {status.next_attempt}{'' if status.next_attempt_known else ' at the latest'}"
 
 
 def _not_tried(asking: Asking) -> Found | None:

@@ -222,6 +222,9 @@ def test_a_steered_plan_names_the_next_attempt(tmp_path: Path, at: str, known: b
     status = {"phase": "Planned", "nextAttempt": at, "nextAttemptKnown": known}
     found = native_answer(tmp_path, *native_train(25, status=status))
     assert words in found["triedAgain"]
+    assert found["state"] == "AttemptPending"
+    due = f"waits for kube-scheduler's next attempt, which is due at {at}{'' if known else ' at the latest'}."
+    assert due in found["sentence"]
     assert found["numbers"]["nextAttempt"] == at
     assert (found["plan"], found["numbers"]["evictedBy"]) == ("a/p", "Scheduler")
     assert found["notes"][0].endswith("because its rule evicts these victims, or equal ones (SameVictims).")
@@ -268,6 +271,21 @@ def test_a_gate_of_another_program_is_all_that_a_gang_waits_for(tmp_path: Path) 
     assert native_answer(tmp_path, *things)["triedAgain"].startswith(
         "Right after its last scheduling gate has gone."
     )
+
+
+def test_a_gang_with_our_gate_is_tried_when_that_has_gone(tmp_path: Path) -> None:
+    """Its backoff does not matter: it was never tried."""
+    things = native_train(3)
+    things[3]["spec"]["schedulingGates"] = [{"name": "reprieve.dev/gang"}]
+    found = native_answer(tmp_path, *things)
+    assert found["triedAgain"].startswith(
+        "By kube-scheduler, right after reprieve has removed its scheduling gate"
+    )
+
+
+def test_a_driven_plan_waits_for_the_word_of_the_scheduler(tmp_path: Path) -> None:
+    things = native_train(2, status={"phase": "Planned"}, evictedBy="Reprieve", evictorReason="UnknownUnit")
+    assert native_answer(tmp_path, *things)["state"] == "ConfirmationPending"
 
 
 def test_the_text_has_the_same(tmp_path: Path) -> None:
