@@ -54,6 +54,7 @@ __all__ = [
     "may_ask",
     "object_name",
     "of_owner",
+    "replaces_priority",
     "victim_priority",
 ]
 
@@ -147,13 +148,18 @@ def by_its_pods(group: PodGroup) -> bool:
     return is_foreign(group.metadata.name) and group.spec.priority == HIGHEST
 
 
+def replaces_priority(group: PodGroup) -> bool:
+    """Whether its priority replaces those of its pods, also where it goes whole. kube-scheduler evicts it by that."""
+    return is_native(group) and not by_its_pods(group)
+
+
 def victim_priority(group: PodGroup, lowest: int | None, classes: Mapping[str, PriorityClass]) -> int:
     """The priority at which a unit of the group may be evicted: all that runs of it, or one pod of it.
 
     `lowest`: the lowest priority of the unit's pods; None if it has none. Raises UnknownPriorityClass.
     """
     own = group_priority(group, classes)
-    counts = lowest is not None and (goes_whole(group) or by_its_pods(group))
+    counts = not replaces_priority(group) and (goes_whole(group) or by_its_pods(group))
     return min(own, lowest) if counts and lowest is not None else own
 
 

@@ -107,7 +107,7 @@ def candidates(snapshot: Snapshot, below: int, on: NDArray[np.bool_], *, but: in
         _demand_classes(snapshot, groups, but)
     pods = (
         snapshot.pod_node, snapshot.pod_flags, snapshot.pod_group,
-        snapshot.pod_priority, snapshot.pod_start, snapshot.pod_live.view(np.uint8),
+        _own_priorities(snapshot), snapshot.pod_start, snapshot.pod_live.view(np.uint8),
     )  # fmt: skip
     priority, start, size, whole, first, rows = list_units(
         pods,
@@ -119,6 +119,14 @@ def candidates(snapshot: Snapshot, below: int, on: NDArray[np.bool_], *, but: in
     )
     nothing = np.zeros((0, len(priority)), np.int64)
     return Units(priority, start, size, whole.view(np.bool_), first, rows, nothing)
+
+
+def _own_priorities(snapshot: Snapshot) -> Int64s:
+    """[P], the priorities of pods as far as they count for their unit. HIGHEST: its group's replaces it."""
+    replaces = snapshot.group_columns.replaces
+    if not replaces.any():
+        return snapshot.pod_priority
+    return np.where(np.append(replaces, 0)[snapshot.pod_group] > 0, HIGHEST, snapshot.pod_priority)
 
 
 def _demand_classes(snapshot: Snapshot, groups: GroupColumns, but: int) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from api.core import PriorityClass
 from api.groups import PodGroup, goes_whole
 from api.priority import SYSTEM_CLASSES, global_default
-from nodes.groups.forms import is_native
+from nodes.groups.forms import is_native, replaces_priority
 from nodes.state.columns.columns import Column, Columns, Register
 from nodes.state.columns.flags import Flags, Int32s, Int64s
 from nodes.state.columns.name_order import NameOrder
@@ -32,6 +32,8 @@ class GroupColumns:
     """Whether the group goes whole or not at all."""
     priority: Int64s
     """The group's own, where it is known."""
+    replaces: Flags
+    """Whether the group's priority replaces those of its pods also where it goes whole."""
     minimum: Int64s
     """How many pods of a gang must run, beside those that Succeeded; -1 for what is no gang."""
     name_rank: Int32s
@@ -44,6 +46,7 @@ class GroupFacts:
     def __init__(self) -> None:
         self._exists = Column(np.uint8)
         self._whole = Column(np.uint8)
+        self._replaces = Column(np.uint8)
         self._least = Column(np.int64, -1)
         """minCount of a gang."""
         self._priority = Column(np.int64)
@@ -52,7 +55,13 @@ class GroupFacts:
         self.hidden = Column(np.uint8)
         """Whether the group goes whole or not at all, and kube-scheduler does not know it."""
         self._columns = Columns(
-            self._exists, self._whole, self._least, self._priority, self._class, self.hidden
+            self._exists,
+            self._whole,
+            self._replaces,
+            self._least,
+            self._priority,
+            self._class,
+            self.hidden,
         )
         self._classes: Register[str] = Register()
         """Names of PriorityClasses. The empty one stands for the default."""
@@ -75,6 +84,7 @@ class GroupFacts:
         before = self._class.array.item(row)
         self._exists.array[row] = group is not None
         self._whole.array[row] = goes_whole(group)
+        self._replaces.array[row] = group is not None and replaces_priority(group)
         self.hidden.array[row] = goes_whole(group) and not is_native(group)
         gang = group.spec.scheduling_policy.gang if group is not None else None
         self._least.array[row] = gang.min_count if gang is not None else -1
@@ -99,6 +109,7 @@ class GroupFacts:
             known=exists & known[needed],
             whole=self._whole.array[:size].copy(),
             priority=np.where(needed == NO_CLASS, self._priority.array[:size], of_class[needed]),
+            replaces=self._replaces.array[:size].copy(),
             minimum=np.where(least < 0, -1, least - np.array(succeeded, np.int64)),
             name_rank=self._order.ranks(),
         )

@@ -23,6 +23,7 @@ from tests.kit.stress.history import (
     name_of,
     victim_pods,
 )
+from tests.kit.stress.natives import is_native
 
 __all__ = ["CHECKS", "evicted_by", "plans_with", "stopped"]
 
@@ -263,6 +264,8 @@ def _unit_priority(history: History, pod: Json, version: int) -> int:
     if group is None:
         return _own(pod)
     priority = history.group_priority(group)
+    if is_native(group):
+        return priority
     if "all" not in (group["spec"].get("disruptionMode") or {}):
         return priority
     return min([priority, *(_own(each) for each in history.members(group, version) if is_bound(each))])

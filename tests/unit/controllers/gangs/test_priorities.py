@@ -9,6 +9,7 @@ import pytest
 from api.foreign_groups import NativePodGroup
 from kube.errors import ApiError
 from nodes.state.potential import potential
+from tests.kit.native_gangs import native_group, native_pod
 from tests.kit.objects import BIG, gang, make, member, node, pod
 from tests.kit.stage import staged
 
@@ -227,3 +228,13 @@ async def test_no_pod_of_a_native_group_is_evicted_for_one_of_lower_priority() -
         await stage.settle()
         assert stage.phases() == ["Unschedulable"]
         assert stage.api.deleted == []
+
+
+async def test_the_priority_of_a_native_group_replaces_that_of_its_pods() -> None:
+    things = [native_pod("v0", "whole", priority=7, node="n0"), native_pod("v1", "whole", node="n0")]
+    group = native_group("whole", mode="all", priority=100)
+    async with staged(group, node("n0"), *things) as stage:
+        roster = stage.controller.known.mirror.roster
+        assert [roster.unit_priority(uid(n)) for n in (0, 1)] == [100, 100]
+        stage.add(native_group("whole", mode="all", priority=None))
+        assert [roster.unit_priority(uid(n)) for n in (0, 1)] == [7, 7], "its pods say it"

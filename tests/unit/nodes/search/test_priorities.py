@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from nodes.answers.asking import decide_pod
 from nodes.search.decision import decide_group
+from tests.kit.native_gangs import native_group, native_pod
 from tests.kit.objects import BIG, gang, member, node, pod, priority_class, tables
 from tests.unit.nodes.search.support import NS, decide, names
 
@@ -141,6 +142,17 @@ def test_a_group_that_goes_whole_has_the_lowest_of_its_own_and_its_pods_prioriti
 ) -> None:
     plan = decide(gang(minimum=1), member(), *whole(group, *own))
     assert [(each.name, each.priority) for each in plan.victims] == ([("whole", counts)] if counts else [])
+
+
+@pytest.mark.parametrize(("priority", "counts"), [(5, 5), (99, 99), (100, None), (None, 7)])
+def test_the_priority_of_a_native_group_replaces_that_of_its_pods(
+    priority: int | None, counts: int | None
+) -> None:
+    """As in the scheduler. If the group says none, its pods do."""
+    group = native_group("whole", mode="all", priority=priority)
+    pods = [native_pod(f"v{own}", "whole", priority=own, node=f"n{own}", requests=BIG) for own in (7, 900)]
+    plan = decide(gang(minimum=1), member(), group, *pods, *(node(f"n{own}") for own in (7, 900)))
+    assert [each.priority for each in plan.victims] == ([counts] if counts else [])
 
 
 def test_only_its_running_pods_count() -> None:
