@@ -6,6 +6,8 @@ are nodes; group g is on the nodes 10g to 10g+9 modulo their number. Then comes 
 picks nodes one by one breaks other groups on every node. But ten groups share each block of ten nodes, so nine groups
 are enough for ten members.
 
+The last table is of a gang that has waited.
+
 REPRIEVE_BENCH_GANG has the number of nodes and of members, such as 500,100 or 2000,400.
 """
 
@@ -22,6 +24,7 @@ from typing import Any, Final, Self
 from rich.console import Console
 from rich.table import Table
 
+from bench import waited
 from bench.place import REPRIEVE, Place
 from bench.timeline import Timeline
 from hack.controlplane.client import Json
@@ -123,7 +126,10 @@ class Result:
 
 
 def run(console: Console) -> bool:
-    """Print victims and seconds of each way. Returns whether ours evicted at most half and bound every member."""
+    """Print victims and seconds of each way, and then what a gang takes that has waited (`bench.waited`).
+
+    Returns whether ours evicted at most half and bound every member, and those that had waited were bound.
+    """
     size = Size.of(SIZE)
     console.print(f"[bold]The interleaved case[/]: a gang of {size.members} on {size.nodes:,} full nodes")
     results = {}
@@ -134,8 +140,9 @@ def run(console: Console) -> bool:
     for way, result in results.items():
         if result.steps:
             console.print(steps_table(result, way.name))
+    all_bound = waited.run(console)
     ours, theirs = results[OURS], results[ALONE]
-    return ours.bound == size.members and ours.pods * 2 <= theirs.pods
+    return all_bound and ours.bound == size.members and ours.pods * 2 <= theirs.pods
 
 
 def results_table(results: Mapping[Way, Result], size: Size) -> Table:

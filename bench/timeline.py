@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 
@@ -12,12 +13,24 @@ from bench.place import REPRIEVE, Place
 from bench.watching import Watching
 from hack.controlplane.client import Json
 
-__all__ = ["STEPS", "Timeline"]
+__all__ = ["STEPS", "Carried", "Timeline"]
 
 STEPS: Final = ("decide", "confirm", "evict", "terminate", "wake", "bind")
 """decide: from the last member to the plan that evicts. confirm: to the phase Evicting. evict: to the last deletion
 that is asked for. terminate: to the last pod that is gone. wake: to the first member that is bound. bind: to the last
 one."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """How long it took to carry out a plan that evicts, in seconds."""
+
+    to_eviction: float
+    """From the plan to the first deletion that is asked for."""
+    to_bound: float
+    """From the plan to the last member that is bound."""
+    empty: float
+    """From the last victim that is gone to the last member that is bound."""
 
 
 class _Pods(Watching):
@@ -123,3 +136,11 @@ class Timeline:
         )
         starts = (self._complete, *ends)
         return {step: max(0.0, end - start) for step, start, end in zip(STEPS, starts, ends, strict=False)}
+
+    def carried(self) -> Carried | None:
+        """The seconds of the plan. None if there was none that evicts, or if a member is not bound."""
+        pods, phases = self._pods, self._phases.seen if self._phases is not None else {}
+        if "" not in phases or not pods.evicted or not pods.members <= pods.bound.keys():
+            return None
+        last, planned = max(pods.bound.values()), phases[""]
+        return Carried(min(pods.evicted.values()) - planned, last - planned, last - pods.gone)
