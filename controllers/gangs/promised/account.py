@@ -17,7 +17,8 @@ from types import MappingProxyType
 
 from api.core import Pod
 from controllers.gangs.keys import GroupKey, lone_pod
-from controllers.gangs.mirror.roster import MemberView, Nominee, Roster
+from controllers.gangs.mirror.node_roster import Nominee
+from controllers.gangs.mirror.roster import MemberView, Roster
 from controllers.gangs.promised.reservations import Reservations, Room
 from nodes.search.promised import HeldRoom, with_promised
 from nodes.state.snapshot import Snapshot
