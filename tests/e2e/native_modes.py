@@ -30,14 +30,16 @@ def options() -> Options:
     )
 
 
-def use_mode(plane: ControlPlane, mode: str) -> None:
-    """reprieve runs with this mode from now on, Steer or Drive, and without failpoints."""
+def use_mode(plane: ControlPlane, mode: str, gates: str = "Gathering") -> None:
+    """reprieve runs with this mode from now on, Steer or Drive, and without failpoints. `gates`: `planning.gates`."""
     path = plane.directory / "reprieve.yaml"
     settings = yaml.safe_load(path.read_text())
-    is_used = settings["planning"]["nativeGroups"] == mode and not plane.reprieve.environment
+    planning = settings["planning"]
+    wanted = {**planning, "nativeGroups": mode, "gates": gates}
+    is_used = {"gates": "Gathering", **planning} == wanted and not plane.reprieve.environment
     if is_used and plane.is_ready("reprieve"):
         return
-    settings["planning"]["nativeGroups"] = mode
+    settings["planning"] = wanted
     path.write_text(yaml.safe_dump(settings))
     plane.reprieve.stop()
     plane.reprieve.environment = {}

@@ -41,7 +41,7 @@ SHARING: Final = {
         "spread",
         "volumes",
     ),
-    "native_plane": ("native_gangs", "native_steer"),
+    "native_plane": ("native_gangs", "native_steer", "native_attempts"),
     "webhook_plane": ("webhook_vectors", "validate", "webhook_rules", "job_webhooks", "webhook_metrics"),
     "control_plane": (
         "controlplane",
