@@ -90,6 +90,8 @@ class OwnerGroups:
         """Pods that name a group of kube-scheduler's own kind, and may belong to another one, by row."""
         self._beside: dict[GroupKey, set[int]] = {}
         """The same by the group of kube-scheduler's own kind."""
+        self._naming: dict[GroupKey, set[Owner]] = {}
+        """The owners whose templates name a group of kube-scheduler's own kind, by that."""
 
     def set_preempting(self, sources: Sources) -> None:
         """See `Tables.set_preempting`."""
@@ -234,7 +236,8 @@ class OwnerGroups:
             self._basic.add(key)
         else:
             self._basic.discard(key)
-        return Moves(rows=frozenset(self._beside.get(key, ())), natives=frozenset([key]))
+        groups = {each for owner in self._naming.get(key, ()) for each in self._keys.get(owner, ())}
+        return Moves(groups, rows=frozenset(self._beside.get(key, ())), natives=frozenset([key]))
 
     def upsert_owner(self, item: OwnerObject) -> Moves:
         """An owner's object exists and says this."""
@@ -280,6 +283,10 @@ class OwnerGroups:
         before = self._facts.get(owner)
         if before == facts:
             return led
+        for name, _ in before.beside if before is not None else ():
+            _discard(self._naming, (owner[1], name), owner)
+        for name, _ in facts.beside if facts is not None else ():
+            self._naming.setdefault((owner[1], name), set()).add(owner)
         if facts is not None:
             self._facts[owner] = facts
         else:
@@ -346,7 +353,7 @@ class OwnerGroups:
         Empty if both are known, or if the group would be no gang.
         """
         facts = self._find(key) if is_owned(key[1]) else None
-        is_known = facts is not None and (key in self._rows or facts.minimum <= 0)
+        is_known = facts is not None and (key in self._rows or self._minimum(key[0], facts) <= 0)
         if not is_owned(key[1]) or is_known or self._setting(key[0], facts) != "Gangs":
             return ""
         return owner_name(key[1]).source
@@ -359,7 +366,11 @@ class OwnerGroups:
         if facts is None:
             return implied(namespace, name)
         is_gang = self._setting(namespace, facts) == "Gangs"
-        return of_owner(facts.reference, facts.metadata, name, facts.minimum if is_gang else 0)
+        minimum = self._minimum(namespace, facts) if is_gang else 0
+        return of_owner(facts.reference, facts.metadata, name, minimum)
+
+    def _minimum(self, namespace: str, facts: OwnerFacts) -> int:
+        return facts.minimum(lambda name: (namespace, name) in self._basic)
 
 
 def _owner_of(key: GroupKey) -> Owner:

@@ -147,7 +147,7 @@ def test_owner_and_pods_say_the_same_number() -> None:
             written = Written(kind=row.kind, metadata=meta, spec=bodies[row.kind])
             facts = facts_of(read_as(row, written))
             assert facts is not None
-            assert facts.minimum == sum(each.count for each in made_pods(row, written))
+            assert facts.minimum(lambda _: False) == sum(each.count for each in made_pods(row, written))
 
 
 def test_a_suspended_owner_has_a_number_and_makes_no_pods() -> None:
@@ -156,7 +156,7 @@ def test_a_suspended_owner_has_a_number_and_makes_no_pods() -> None:
     item = read_as(row, Written(metadata=ObjectMeta(name="x", namespace="ns", uid="u"), spec=body))
     facts = facts_of(item)
     assert facts is not None
-    assert (facts.minimum, row.held(item)) == (1, SUSPENDED)
+    assert (facts.minimum(lambda _: False), row.held(item)) == (1, SUSPENDED)
 
 
 def test_containers_that_an_operator_adds_count_on_nodes() -> None:

@@ -77,7 +77,7 @@ def waiting_for_the_first() -> dict[str, Any]:
 def test_pods_that_start_together(kind: Kind, spec: dict[str, Any], pods: int) -> None:
     found = facts(kind, spec)
     assert found is not None
-    assert found.minimum == pods
+    assert minimum(found) == pods
 
 
 EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
@@ -102,14 +102,30 @@ def test_a_job_of_an_exclusive_domain_creates_one_pod_first(
     spec["replicatedJobs"][0]["template"]["metadata"] = {"annotations": of_the_first}
     found = facts(JOB_SET, spec, annotations=annotations)
     assert found is not None
-    assert found.minimum == pods
+    assert minimum(found) == pods
 
 
 def test_a_replica_in_an_exclusive_domain_creates_its_leader_first() -> None:
     spec = {"leaderWorkerTemplate": {"size": 4}}
     found = facts(LWS, spec, annotations={"leaderworkerset.sigs.k8s.io/exclusive-topology": "rack"})
     assert found is not None
-    assert found.minimum == 1
+    assert minimum(found) == 1
+
+
+def minimum(found: OwnerFacts, *basic: str) -> int:
+    """How many pods start together if these groups of kube-scheduler's own kind are basic, and no others."""
+    return found.minimum(basic.__contains__)
+
+
+def test_pods_that_name_a_native_group_are_waited_for_if_that_is_basic() -> None:
+    """Then it takes no pod from the group of their owner."""
+    named = {"template": {"spec": {"schedulingGroup": {"podGroupName": "g"}}}}
+    spec = {"pytorchReplicaSpecs": {"Master": named, "Worker": {"replicas": 3, "template": {"spec": {}}}}}
+    found = facts(PYTORCH, spec)
+    assert found is not None
+    assert minimum(found) == 3
+    assert minimum(found, "podgroups.scheduling.k8s.io:other") == 3
+    assert minimum(found, "podgroups.scheduling.k8s.io:g") == 4
 
 
 ELSEWHERE: list[dict[str, Any]] = [
@@ -140,7 +156,7 @@ def test_pods_that_belong_elsewhere_are_not_waited_for(template: dict[str, Any])
     for kind, spec, pods in specs:
         found = facts(kind, spec)
         assert found is not None
-        assert found.minimum == pods, kind.kind
+        assert minimum(found) == pods, kind.kind
 
 
 @pytest.mark.parametrize(("least", "pods"), [(2, 2), (4, 4), (9, 4), (0, 0), (-1, -1), (None, 4)])
@@ -149,7 +165,7 @@ def test_a_training_job_says_how_many_are_enough(least: int | None, pods: int) -
     policy = {"runPolicy": {"schedulingPolicy": {"minAvailable": least}}}
     found = facts(PYTORCH, {"pytorchReplicaSpecs": {"Worker": {"replicas": 4}}, **policy})
     assert found is not None
-    assert found.minimum == pods
+    assert minimum(found) == pods
 
 
 @pytest.mark.parametrize(
@@ -159,7 +175,7 @@ def test_a_training_job_says_how_many_are_enough(least: int | None, pods: int) -
 def test_the_end_of_a_job_has_fewer_pods(status: dict[str, Any], pods: int) -> None:
     found = facts(JOB, {"parallelism": 4, "completions": 8}, annotations=GANG, status=status)
     assert found is not None
-    assert found.minimum == pods
+    assert minimum(found) == pods
 
 
 def test_a_job_without_the_annotation_is_not_kept() -> None:
@@ -168,7 +184,7 @@ def test_a_job_without_the_annotation_is_not_kept() -> None:
     assert facts(JOB, {"parallelism": 2}, annotations={"reprieve.dev/gang": "false"}) is not None
     of_template = facts(JOB, {"parallelism": 2, **template})
     assert of_template is not None
-    assert (of_template.said, of_template.minimum) == (None, 2)
+    assert (of_template.said, minimum(of_template)) == (None, 2)
 
 
 @pytest.mark.parametrize(("text", "said"), [("true", True), ("false", False), ("True", None), ("", None)])

@@ -16,6 +16,7 @@ from nodes.groups.forms import asking, by_its_pods, object_name
 from nodes.search.preemptors.demand import count_members
 from nodes.state.groups.owner_groups import Moves
 from nodes.state.tables import Tables
+from tests.kit.native_gangs import native_group
 from tests.kit.objects import pod
 
 NS = "default"
@@ -324,3 +325,22 @@ def test_a_pod_of_the_same_name_keeps_the_group_that_it_names() -> None:
     row = tables.pod("second")
     assert row is not None
     assert tables.view(row).group == (NS, "gang")
+
+
+def test_pods_in_a_basic_native_group_count_for_the_gang_of_their_owner() -> None:
+    """In whatever order the objects come, and until the native group is basic no longer."""
+    template = {"spec": {"template": {"spec": {"schedulingGroup": {"podGroupName": "native"}}}}}
+    spec = {"replicatedJobs": [{"name": "w", "replicas": 2, "template": template}]}
+    owner = msgspec.convert({"metadata": meta("sim", {}, ""), "spec": spec}, JobSet)
+    member = of_set("p", schedulingGroup={"podGroupName": "native"})
+    for order in itertools.permutations([owner, member, native_group("native", minimum=0)]):
+        tables = Tables()
+        tables.owners.set_default("Gangs")
+        for each in order:
+            if isinstance(each, PodGroup):
+                tables.upsert_group(each)
+            else:
+                put(tables, each)
+        assert count_members(tables, SIM).minimum == 2
+        tables.upsert_group(native_group("native", minimum=3))
+        assert count_members(tables, SIM).minimum is None
