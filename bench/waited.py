@@ -29,6 +29,7 @@ __all__ = ["AIMS", "GATED", "UNGATED", "How", "options", "run", "table"]
 SIZE: Final = os.environ.get("REPRIEVE_BENCH_WAITED", "25,300")
 NATIVE_API: Final = "scheduling.k8s.io/v1beta1"
 GANG: Final = "gang"
+CALLED: Final = "waited-called"
 LOW, HIGH = 10, 100
 LIMIT_SECONDS: Final = 600.0
 
@@ -101,6 +102,10 @@ def _measure(how: How, size: Size) -> Carried | None:
             place.pod(f"low-{number}", priority=LOW, cpu="4", node_name=node)
             for number, node in enumerate(nodes)
         )
+        place.wait_running()
+        # A process that no scheduler has called plans for no native gang.
+        place.add_nodes([CALLED])
+        place.client.create(place.pod("caller", priority=HIGH, cpu="4"))
         place.wait_running()
         return _waited(place, size, closed)
 

@@ -12,7 +12,7 @@ from hack.controlplane.plane import ControlPlane
 from tests.e2e.other_kinds import NATIVE, create, object_of
 from tests.e2e.support import REPRIEVE, History, Sandbox, condition
 
-__all__ = ["SEVERAL_ATTEMPTS_SECONDS", "Steering", "marks", "steered_in", "victims"]
+__all__ = ["HIGH", "SEVERAL_ATTEMPTS_SECONDS", "Steering", "marks", "steered_in", "victims"]
 
 HIGH: Final = 1000
 SEVERAL_ATTEMPTS_SECONDS: Final = 3.0

@@ -19,7 +19,7 @@ from tests.e2e.native_modes import use_mode
 from tests.e2e.other_kinds import NATIVE
 from tests.e2e.questions import Asking
 from tests.e2e.served import read_metrics
-from tests.e2e.steering import Steering, marks, steered_in, victims
+from tests.e2e.steering import HIGH, Steering, marks, steered_in, victims
 from tests.e2e.support import Sandbox, condition, wait_for
 from tests.kit.often import SELDOM
 from tests.kit.versions import needs
@@ -66,6 +66,7 @@ def test_with_gates_the_first_attempt_of_all_evicts(
 ) -> None:
     sandbox = steering.sandbox
     use_mode(steering.plane, "Steer", gates="UntilPlanned")
+    let_the_scheduler_call(sandbox)
     closed = all_but_one(sandbox, members)
     held = held_passes(steering)
     pods = steering.gang("gang", members)
@@ -138,6 +139,12 @@ def all_but_one(sandbox: Sandbox, members: int) -> str:
     closed, *_ = sandbox.full_nodes(members)
     sandbox.client.patch("v1", "Node", closed, {"spec": {"unschedulable": True}})
     return closed
+
+
+def let_the_scheduler_call(sandbox: Sandbox) -> None:
+    """A process that no scheduler has called removes the gates, so that it calls."""
+    sandbox.node("called", cpu="1")
+    sandbox.wait_bound(sandbox.pod("caller", priority=HIGH))
 
 
 def open_node(sandbox: Sandbox, node: str) -> None:
