@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from api.core import Pod
-from controllers.gangs.mirror.scheduler_marks import SchedulerMarks
+from controllers.gangs.mirror.scheduler_marks import GONE_SECONDS, SchedulerMarks
 from tests.kit.clock import ManualClock
 from tests.kit.objects import make, pod
 
@@ -41,8 +41,21 @@ def test_a_mark_counts_from_when_it_is_first_seen_until_the_pod_is_gone() -> Non
         set(),
         set(),
     )
+    marks.pod_changed("v", pod("v", node="n0"))
+    assert ("v" in marks, list(marks), marks.on("n0", since=0.0)) == (False, [], set()), "it was withdrawn"
+
+
+def test_who_is_gone_was_evicted_all_the_same() -> None:
+    """A pod without a grace period is gone within milliseconds, and a plan may be looked at only then."""
+    clock = ManualClock()
+    marks = SchedulerMarks(clock)
+    marks.pod_changed("v", marked())
     marks.pod_changed("v", None)
-    assert ("v" in marks, marks.on("n0", since=0.0)) == (False, set())
+    assert ("v" in marks, list(marks), marks.on("n0", since=0.0)) == (False, [], {"v"})
+    clock.advance(GONE_SECONDS + 1.0)
+    marks.pod_changed("w", marked())
+    marks.pod_changed("w", None)
+    assert marks.on("n0", since=0.0) == {"w"}
 
 
 @pytest.mark.parametrize(
