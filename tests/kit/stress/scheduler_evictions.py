@@ -4,8 +4,8 @@ Only evictions for native groups, by the scheduler that calls reprieve. It marks
 that names the PodGroup by its UID.
 
 An eviction is right if a steered plan of the group names the pod, is older than the mark, and has not ended long
-before. For a group without a plan it is right if the group is no gang. What the plan does not name has to stand in
-`status.unplanned`. In no case is a unit broken that the scheduler does not know. Nothing is judged where the scheduler
+before. For a group without a plan it is right if the group is no gang, or if no event names the group and it may be
+such a one. What the plan does not name has to stand in `status.unplanned`. In no case is a unit broken that the scheduler does not know. Nothing is judged where the scheduler
 went on without an answer.
 """
 
@@ -193,9 +193,22 @@ def _is_right(history: History, told: Told, each: Taken) -> bool:
     plans = _plans(history, each)
     if any(_names(plan, each) or _records(plan, each) for plan in plans):
         return True
+    if not each.group:
+        return not told.holds or _may_be_basic(history, each)
     states = history.of("PodGroup", each.group)
     is_gang = bool(states) and minimum_of(states[-1].body) is not None
     return bool(states) and not plans and not (is_gang and told.holds)
+
+
+def _may_be_basic(history: History, each: Taken) -> bool:
+    """Whether a pod of a group that is no gang waited when the pod was marked."""
+    groups = (state.body for state in history.existing("PodGroup", each.mark.version))
+    return any(
+        not is_bound(pod)
+        for group in groups
+        if is_native(group) and minimum_of(group) is None
+        for pod in history.members(group, each.mark.version)
+    )
 
 
 def _plans(history: History, each: Taken) -> list[Json]:

@@ -134,6 +134,25 @@ def test_an_eviction_for_a_group_that_nobody_names_needs_a_plan(forge: NativeFor
     assert check("unplanned_evictions", forge) == [expected]
 
 
+@pytest.mark.parametrize(
+    ("told", "basic", "bound", "wrong"),
+    [
+        (ANSWERED, True, False, 0),
+        (ANSWERED, True, True, 1),
+        (ANSWERED, False, False, 1),
+        (Told({}, holds=False), False, False, 0),
+    ],
+)
+def test_the_scheduler_cannot_always_write_for_whom_it_evicts(
+    forge: NativeForge, told: Told, *, basic: bool, bound: bool, wrong: int
+) -> None:
+    """An event is refused in a namespace that terminates, and there is none if the deletion is refused."""
+    forge.tell(native("other", policy={"basic": {}} if basic else {"gang": {"minCount": 1}}), "ADDED")
+    forge.tell(member("other-0", "other", node="n0" if bound else None), "ADDED")
+    take(forge, forge.tell(pod("low"), "ADDED"))
+    assert len(check("unplanned_evictions", forge, told)) == wrong
+
+
 @pytest.mark.parametrize(("scheduler", "preemptor"), [("second", "podgroup"), ("default-scheduler", "pod")])
 def test_other_evictions_are_not_judged(forge: NativeForge, scheduler: str, preemptor: str) -> None:
     """Those by a scheduler that does not know reprieve, and those that preempt allowed."""
