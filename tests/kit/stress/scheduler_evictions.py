@@ -5,8 +5,8 @@ that names the PodGroup by its UID.
 
 An eviction is right if a steered plan of the group names the pod, is older than the mark, and has not ended long
 before. For a group without a plan it is right if the group is no gang, or if no event names the group and it may be
-such a one. What the plan does not name has to stand in `status.unplanned`. In no case is a unit broken that the scheduler does not know. Nothing is judged where the scheduler
-went on without an answer.
+such a one. What the plan does not name has to stand in `status.unplanned`. In no case is a unit broken that the
+scheduler does not know. Nothing is judged where the scheduler went on without an answer.
 """
 
 from __future__ import annotations
