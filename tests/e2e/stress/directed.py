@@ -5,18 +5,28 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from hack.controlplane import objects
 from hack.controlplane.client import Json
 from hack.controlplane.processes import wait_until
+from tests.e2e.other_kinds import NATIVE
 from tests.e2e.stress.cluster import REPRIEVE, Cluster
 from tests.kit.clock import PATIENCE_SECONDS
 
-__all__ = ["Scenario", "cut_off", "ended_by_another", "stale", "turned_down"]
+__all__ = [
+    "Scenario",
+    "beyond_minimum",
+    "beside_a_unit",
+    "cut_off",
+    "ended_by_another",
+    "stale",
+    "turned_down",
+]
 
 NAMESPACE: Final = "a"
 HERO: Final = "hero"
+HOSTNAME: Final = "kubernetes.io/hostname"
 URGENT: Final = "urgent"
 STALE_SECONDS: Final = 8.0
 """Longer than it takes until another process leads, and evicts."""
@@ -34,6 +44,8 @@ class Scenario:
     """Of the other one."""
     bound: tuple[str, ...] = ()
     """Pods (NAMESPACE/NAME) that have a node when everything is at rest."""
+    native: str = ""
+    """With groups of kube-scheduler's own kind: `planning.nativeGroups`."""
 
     def run(self, cluster: Cluster) -> None:
         """Prepare both processes and the nodes, and act."""
@@ -113,6 +125,38 @@ def _turned_down(cluster: Cluster) -> None:
     time.sleep(QUIET_SECONDS)
 
 
+def _beside_a_unit(cluster: Cluster) -> None:
+    size = cluster.rng.randint(2, 3)
+    nodes = [_node(cluster, "n") for _ in range(size)]
+    cluster.create(objects.pod_group("whole", NAMESPACE, min_count=size, mode="all", priority_class="p0"))
+    for number, node in enumerate(nodes):
+        body = objects.pod(f"whole-{number}", NAMESPACE, group="whole", priority_class="p0", node_name=node)
+        cluster.create(body)
+    _until(lambda: _running(cluster) == size, "the unit does not run")
+    cluster.create(objects.pod_group(HERO, NAMESPACE, priority_class="p100", api_version=NATIVE))
+    cluster.create(_native(f"{HERO}-0", HERO))
+    _until(lambda: _is_bound(cluster, f"{HERO}-0"), "the pod of the basic group is not bound")
+
+
+def _beyond_minimum(cluster: Cluster) -> None:
+    first, second = _node(cluster, "n"), _node(cluster, "n", cpu=2)
+    cluster.create(objects.pod("low", NAMESPACE, priority_class="p0", node_name=second))
+    gated = [{"name": "example.com/wait"}]
+    cluster.create(objects.pod(URGENT, NAMESPACE, priority_class="p100", schedulingGates=gated))
+    status = {"status": {"nominatedNodeName": second}}
+    cluster.client.patch("v1", "Pod", URGENT, status, NAMESPACE, subresource="status")
+    cluster.create(
+        objects.pod_group(
+            HERO, NAMESPACE, min_count=1, mode="single", priority_class="p50", api_version=NATIVE
+        )
+    )
+    cluster.create(_native(f"{HERO}-0", HERO, "p50", nodeSelector={HOSTNAME: first}))
+    _until(lambda: _is_bound(cluster, f"{HERO}-0"), "the gang does not run")
+    cluster.create(_native(f"{HERO}-1", HERO, "p50"))
+    time.sleep(2 * QUIET_SECONDS)
+    cluster.delete("v1", "Pod", URGENT, NAMESPACE)
+
+
 cut_off: Final = Scenario(_cut_off, leader={"evict.between": "1s"}, standby={"evict.before_first": "3s"})
 """The leader is cut off while it evicts. It comes back when another one leads, and gangs go on coming."""
 stale: Final = Scenario(
@@ -124,6 +168,11 @@ ended_by_another: Final = Scenario(_ended_by_another, leader={"evict.marked": "6
 turned_down: Final = Scenario(_turned_down, bound=(f"{NAMESPACE}/{URGENT}",))
 """While the leader stands still, a pod is turned down that could preempt a pod of a group: only a leader allows that.
 Nothing happens then that would have the scheduler try it again."""
+beside_a_unit: Final = Scenario(_beside_a_unit, bound=(f"{NAMESPACE}/{HERO}-0",), native="Drive")
+"""A pod of a basic native group has no room, and every node has a pod of a unit that kube-scheduler does not know."""
+beyond_minimum: Final = Scenario(_beyond_minimum, bound=(f"{NAMESPACE}/{HERO}-1",), native="Drive")
+"""A native gang runs, and one more member comes. A node has room by its pods, but a more important pod is nominated
+there. The scheduler finds room only if it supposes that a pod of low priority is gone."""
 
 
 # ---- steps
@@ -138,9 +187,9 @@ def _crowd(cluster: Cluster, number: int, size: int) -> None:
     _gang(cluster, f"{HERO}-{number}", size)
 
 
-def _node(cluster: Cluster, prefix: str) -> str:
+def _node(cluster: Cluster, prefix: str, *, cpu: int = 1) -> str:
     name = cluster.name(prefix)
-    cluster.create(objects.node(name, cpu="1", pods=20))
+    cluster.create(objects.node(name, cpu=str(cpu), pods=20))
     cluster.nodes.append(name)
     return name
 
@@ -149,6 +198,22 @@ def _gang(cluster: Cluster, name: str, size: int) -> None:
     cluster.create(objects.pod_group(name, NAMESPACE, min_count=size, priority_class="p100"))
     for number in range(size):
         cluster.create(objects.pod(f"{name}-{number}", NAMESPACE, group=name, priority_class="p100"))
+
+
+def _native(name: str, group: str, priority: str = "p100", **spec: Any) -> Json:
+    """A pod of a native group."""
+    named = {"podGroupName": group}
+    return objects.pod(name, NAMESPACE, priority_class=priority, schedulingGroup=named, **spec)
+
+
+def _running(cluster: Cluster) -> int:
+    pods = cluster.client.list("v1", "Pod", NAMESPACE)
+    return sum(pod.get("status", {}).get("phase") == "Running" for pod in pods)
+
+
+def _is_bound(cluster: Cluster, name: str) -> bool:
+    pod = cluster.client.find("v1", "Pod", name, NAMESPACE) or {}
+    return bool(pod.get("spec", {}).get("nodeName"))
 
 
 def _remove(cluster: Cluster, gang: str) -> None:

@@ -25,7 +25,7 @@ from hack.controlplane.processes import ProcessFailedError
 from tests.e2e.stress import directed
 from tests.e2e.stress.directed import Scenario
 from tests.e2e.stress.mirrors import ROOT, showing
-from tests.e2e.stress.run import REPLICATED, Result, judge
+from tests.e2e.stress.run import REPLICATED, Result, judge, with_natives
 
 __all__ = ["MUTATIONS", "Edit", "Mutation", "mutated"]
 
@@ -104,6 +104,26 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
         ),
         directed.turned_down,
     ),
+    "no-spared-units": Mutation(
+        (
+            Edit(
+                "controllers/gangs/promised/spared.py",
+                "        refused = self._judge(key, pod, requests, names)\n",
+                "        refused = list[str]()\n",
+            ),
+        ),
+        directed.beside_a_unit,
+    ),
+    "no-count-of-who-comes": Mutation(
+        (
+            Edit(
+                "controllers/gangs/promised/free_room.py",
+                "self._promises.coming(pod, node)",
+                "{}",
+            ),
+        ),
+        directed.beyond_minimum,
+    ),
 }
 
 
@@ -158,7 +178,8 @@ def main(only: str | None, seed: int | None) -> None:
 
 def _run(seed: int, scenario: Scenario, options: Mapping[str, Any]) -> Result:
     folder = Path(tempfile.mkdtemp(prefix="reprieve-stress-"))
-    plane = ControlPlane(folder, replace(Options(), **{**REPLICATED, **options}))
+    common = with_natives(REPLICATED, scenario.native) if scenario.native else REPLICATED
+    plane = ControlPlane(folder, replace(Options(), **{**common, **options}))
     try:
         with plane:
             return judge(plane, seed, scenario.run, bound=scenario.bound)
