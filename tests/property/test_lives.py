@@ -640,7 +640,7 @@ class Lives(RuleBasedStateMachine):
         self.observe(self.seen(other_room="on x", has_nominations=False, last_mark=last_mark))
         new = self.todo[known:]
         assert not [each for each in new if isinstance(each, NominateFirst | Nominate | Evict)]
-        assert self.plan is None or self.plan.writing is not None or self.plan.other_room is not None
+        assert self.plan is None or self.plan.writing is not None or self.plan.other_room
 
     @precondition(lambda self: self.in_pass is not None)
     @rule(count=st.integers(1, 3), stranger=SELDOM)

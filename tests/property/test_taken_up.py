@@ -58,7 +58,7 @@ class World:
             return found
         body = msgspec.to_builtins(found)
         body["metadata"] |= {
-            "deletionTimestamp": "2026-01-01T01:00:00Z",
+            "deletionTimestamp": "2027-01-01T00:00:00Z",
             "deletionGracePeriodSeconds": 3600,
         }
         body["status"] = {**body.get("status", {}), "conditions": [MARK]}
@@ -146,10 +146,9 @@ class World:
         await stage.settle(4)
         self.follow(stage)
 
-    async def leave(self, stage: Stage) -> None:
-        """A pod that terminates may be gone."""
-        if self.leaving and self.random.random() < 0.5:
-            self.leaving.discard(self.random.choice(sorted(self.leaving)))
+    def leave(self, stage: Stage) -> None:
+        """Pods that terminate may be gone. None of them stays longer than it may."""
+        self.leaving = {name for name in sorted(self.leaving) if self.random.random() < 0.4}
         self.tell(stage)
 
 
@@ -184,7 +183,7 @@ async def live(mode: NativeGroups, seed: int) -> None:
             world.show(4)
         for _ in range(ROUNDS):
             await world.goes_on(again, 1.0)
-            await world.leave(again)
+            world.leave(again)
             await world.goes_on(again, 0.0)
             world.attempt(again)
             world.show(4)

@@ -55,18 +55,18 @@ Rule = Callable[[ActivePlan, PlanSeen, float], Ending | None]
 
 def ending_of(plan: ActivePlan, seen: PlanSeen, now: float) -> Ending | None:
     """Whether the plan has come to an end; None while it goes on."""
-    rules = _rules(plan, seen)
+    rules = _rules(plan)
     return next((ending for rule in rules if (ending := rule(plan, seen, now)) is not None), None)
 
 
 def would_end(plan: ActivePlan, seen: PlanSeen, now: float) -> bool:
     """Whether a plan that is handed over would end if it were not."""
-    return bool(seen.other_room) or any(rule(plan, seen, now) is not None for rule in OFFERED)
+    return bool(plan.other_room) or any(rule(plan, seen, now) is not None for rule in OFFERED)
 
 
-def _rules(plan: ActivePlan, seen: PlanSeen) -> tuple[Rule, ...]:
+def _rules(plan: ActivePlan) -> tuple[Rule, ...]:
     may_end = plan.begun or plan.opened is None or plan.handed_over is None
-    if seen.other_room and may_end:
+    if plan.other_room and may_end:
         return OTHER_ROOM
     if not plan.is_steered:
         return RULES
@@ -192,10 +192,9 @@ def _unbound(plan: ActivePlan, seen: PlanSeen) -> tuple[Contradiction, ...]:
 
 def _scheduler_preempted(plan: ActivePlan, seen: PlanSeen, now: float) -> Ending | None:
     """The scheduler has acted for the group, and not by the plan. The next plan is made on the room that it frees."""
-    since = now if plan.other_room is None else plan.other_room
-    if now < max(since, seen.last_mark) + SETTLED_SECONDS:
+    if now < max(plan.other_room_since, seen.last_mark) + SETTLED_SECONDS:
         return None
-    return Ending("Aborted", "SchedulerPreempted", seen.other_room)
+    return Ending("Aborted", "SchedulerPreempted", plan.other_room)
 
 
 def _overrun(plan: ActivePlan, seen: PlanSeen, _: float) -> Ending | None:

@@ -153,8 +153,11 @@ class ActivePlan:
     """How long a steered plan has, from its hand-over and from each later phase."""
     taken_up: float | None = None
     """When this term took a native gang's plan up from a former one. None: it has made it itself."""
-    other_room: float | None = None
-    """Since when the scheduler is seen to free other room for the group: see `PlanSeen.other_room`."""
+    other_room: str = ""
+    """The scheduler has freed other room for the group, so the plan ends: see `PlanSeen.other_room`. This stays: the
+    scheduler withdraws its nominations when it turns the members down."""
+    other_room_since: float = 0.0
+    """When that was first seen."""
     opened: float | None = None
     """Of a steered plan: since when filter may offer its nodes. Before, the API server has allowed every deletion, and
     every planned member was nominated to its node."""

@@ -233,7 +233,7 @@ def _plan_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, setting
     ending = ending_of(plan, seen, now)
     if ending is not None:
         return ended(life, plan, ending, now, settings)
-    if seen.other_room:
+    if plan.other_room:
         return life, ()
     if plan.phase == "Planned" and plan.spec.victims:
         return _confirmed(life, plan, seen, now, settings)

@@ -138,11 +138,11 @@ def _stands(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, settings: 
     if ending is not None:
         return ended(life, plan, ending, now, settings)
     stands = plan.handed_over is not None and not plan.begun
-    given_up = bool(seen.other_room) or (stands and would_end(plan, seen, now))
+    given_up = bool(plan.other_room) or (stands and would_end(plan, seen, now))
     if given_up != plan.given_up:
         plan = replace(plan, given_up=given_up)
     life = replace(life, plan=plan)
-    if seen.other_room:
+    if plan.other_room:
         return life, ()
     return _goes_on(life, plan, seen, now) if plan.begun else _waits(life, plan, seen, now)
 
@@ -162,7 +162,7 @@ def _begins(plan: ActivePlan, seen: PlanSeen) -> bool:
 
     What a former process offered counts, too, unless the scheduler frees room by its own rule.
     """
-    offers = plan.opened is not None or (plan.resumed and not seen.other_room)
+    offers = plan.opened is not None or (plan.resumed and not plan.other_room)
     return bool(seen.marked) and offers and not plan.begun and not seen.group_gone
 
 

@@ -36,10 +36,10 @@ def advanced(
 
 
 def with_other_room(plan: ActivePlan, seen: PlanSeen, now: float) -> ActivePlan:
-    """The plan, which remembers since when the scheduler frees other room for its group."""
-    if bool(seen.other_room) == (plan.other_room is not None):
+    """The plan, which remembers that the scheduler has freed other room for its group."""
+    if plan.other_room or not seen.other_room:
         return plan
-    return replace(plan, other_room=now if seen.other_room else None)
+    return replace(plan, other_room=seen.other_room, other_room_since=now)
 
 
 def unsettled(plan: ActivePlan, seen: PlanSeen, now: float) -> bool:

@@ -244,10 +244,11 @@ def test_a_restarted_process_ends_a_plan_beside_which_the_scheduler_frees_other_
     assert (gang.life.plan, gang.life.due) == (None, gang.now), "the next plan is made at once"
 
 
-def test_it_goes_on_if_the_other_room_is_given_back() -> None:
+def test_it_ends_although_the_scheduler_withdraws_its_nominations_meanwhile() -> None:
     gang = taken_up(steered().plan)
-    assert gang.looks(other_room="on x", has_nominations=False) == []
-    assert kinds(gang.looks(after=2.0, has_nominations=False)) == [NominateFirst]
+    assert gang.ending(other_room="on x", has_nominations=False) == ""
+    assert gang.ending(after=1.0, has_nominations=False) == ""
+    assert gang.ending(after=1.0, has_nominations=False) == "SchedulerPreempted"
 
 
 def test_a_restarted_process_waits_for_what_the_scheduler_may_be_doing_before_it_nominates() -> None:
