@@ -174,7 +174,7 @@ class Answering:
 
     def _may_offer(self, pod: Pod, tried: InPass, nodes: Collection[str]) -> bool:
         """Whether the scheduler evicts nobody for the pod on the node that the plan offers it, unless it should."""
-        if tried.plan is None or tried.plan.is_steered or tried.node not in nodes:
+        if tried.node is None or tried.plan is None or tried.plan.is_steered or tried.node not in nodes:
             return True
         return self._free.is_free(pod, self._roster.asks_for(pod), tried.node)
 

@@ -14,7 +14,7 @@ from hack.controlplane.client import Client, Json
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.native_modes import use_mode
 from tests.e2e.other_kinds import NATIVE
-from tests.e2e.steering import SEVERAL_ATTEMPTS_SECONDS, Steering, marks, steered_in, victims
+from tests.e2e.steering import HIGH, SEVERAL_ATTEMPTS_SECONDS, Steering, marks, steered_in, victims
 from tests.e2e.support import Sandbox, condition, names, wait_for
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.often import SELDOM

@@ -253,8 +253,8 @@ async def test_members_are_not_offered_room_that_the_scheduler_does_not_find(bou
         await begun(stage)
         assert (stage.phases(), stage.api.nominated) == (["Ready"], {"m0": "n0"})
         assert stage.filter(member("m0", nominated="n0"), "n0") == ["n0"]
-        where = {"node": "n0"} if bound else {"nominated": "n0"}
-        stage.add(pod("other", priority=1000, requests=BIG, **where))
+        node_name, nominated = ("n0", "") if bound else ("", "n0")
+        stage.add(pod("other", priority=1000, requests=BIG, node=node_name, nominated=nominated))
         assert stage.filter(member("m0", nominated="n0"), "n0") == []
         stage.delete(pod("other"))
         assert stage.filter(member("m0", nominated="n0"), "n0") == ["n0"]

@@ -81,7 +81,8 @@ def native_object(policy: dict[str, Any]) -> NativePodGroup:
         "metadata": {"name": "native", "namespace": "default"},
         "spec": {"schedulingPolicy": policy},
     }
-    return convert(body, NativePodGroup)
+    made: NativePodGroup = convert(body, NativePodGroup)
+    return made
 
 
 def native_group(policy: dict[str, Any]) -> KnownFacts:
