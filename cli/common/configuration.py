@@ -1,9 +1,11 @@
-"""The Configuration file. Unknown fields are errors, every default can be printed, and errors name the field."""
+"""The Configuration: a file, or the files of a folder. Unknown fields are errors, every default can be printed, and
+errors name the field."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 import msgspec
 import yaml
@@ -12,6 +14,7 @@ from msgspec import field
 from api.groups import API_VERSION
 from api.validation import FieldError, convert
 from api.yaml import Dumper, Json, YamlError, documents
+from cli.common.merging import Merged
 from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration, check_planning
 from controllers.jobs.configuration import JobsConfiguration, check_jobs
 from controllers.multikueue.configuration import MultiKueueConfiguration, check_multikueue
@@ -22,11 +25,25 @@ from runtime.terms.election import LeaderElectionConfiguration, check_leader_ele
 from serving.sections import FilePath, OpsConfiguration, Section
 from webhooks.configuration import WebhooksConfiguration, check_webhooks
 
-__all__ = ["Configuration", "ConfigurationError", "dump", "load", "parse"]
+__all__ = [
+    "WHOLE",
+    "Configuration",
+    "ConfigurationError",
+    "Loaded",
+    "dump",
+    "load",
+    "parse",
+    "read_off",
+]
 
 
 MODES: Final = (("planning", "confirmation"), ("planning", "gates"), ("groups", "byOwner"), ("quota", "mode"))
 """Fields that can be Off. YAML reads Off without quotes as false."""
+WHOLE: Final = frozenset({"jobs.managedJobsNamespaceSelector"})
+"""Mappings that are one value: half of a label selector selects something else."""
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+HIDDEN: Final = "."
+"""How the names of files begin that are left out: those of editors, and `..data` in a mounted ConfigMap."""
 
 
 class Configuration(Section):
@@ -51,14 +68,33 @@ class ConfigurationError(ValueError):
     """The file cannot be read, or a field is wrong. The message names the path of the field."""
 
 
-def load(path: Path) -> Configuration:
-    """Read the configuration from a file. Raises ConfigurationError that names file and field."""
+class Head(msgspec.Struct, rename="camel"):
+    """What each file says of itself."""
+
+    api_version: Literal["reprieve.dev/v1alpha1"]
+    kind: Literal["Configuration"]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A Configuration that was read from a file, or from the files of a folder."""
+
+    path: Path
+    configuration: Configuration
+    merged: Merged
+
+    def place(self, field: str) -> Path:
+        """The file with the field, or with the section around it. The folder if several files have that section."""
+        return _place(self.path, self.merged, field)
+
+
+def load(path: Path) -> Loaded:
+    """Read the configuration from a file or a folder. Raises ConfigurationError that names file and field."""
+    merged = Merged(WHOLE)
+    if path.is_dir():
+        return Loaded(path, _of_folder(path, merged), merged)
     try:
-        return parse(path.read_text("utf-8-sig"))
-    except OSError as error:
-        raise ConfigurationError(f"{path}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise ConfigurationError(f"{path}: is not UTF-8") from None
+        return Loaded(path, parse(_text(path)), merged)
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error}") from None
 
@@ -66,26 +102,86 @@ def load(path: Path) -> Configuration:
 def parse(text: str) -> Configuration:
     """Read the configuration from a text, and add the gates that it does not name. Raises ConfigurationError."""
     try:
+        return _checked(_part(text))
+    except FieldError as error:
+        raise ConfigurationError(str(error)) from None
+
+
+def read_off(document: dict[str, Json]) -> None:
+    """Put the word Off where YAML has read it as false."""
+    for section, name in MODES:
+        settings = document.get(section)
+        if isinstance(settings, dict) and settings.get(name) is False:
+            settings[name] = "Off"
+
+
+def _of_folder(folder: Path, merged: Merged) -> Configuration:
+    """The Configuration of all files of a folder, in the order of their names. Each has some of the fields."""
+    for file in _files(folder):
+        try:
+            part = _part(_text(file))
+        except (ConfigurationError, FieldError) as error:
+            raise ConfigurationError(f"{file}: {error}") from None
+        try:
+            merged.add(part, file.name)
+        except FieldError as error:
+            raise ConfigurationError(f"{folder}: {error}") from None
+    try:
+        return _checked(merged.document)
+    except FieldError as error:
+        raise ConfigurationError(f"{_place(folder, merged, error.path)}: {error}") from None
+
+
+def _place(path: Path, merged: Merged, field: str) -> Path:
+    names = merged.names(field)
+    return path / names[0] if len(names) == 1 else path
+
+
+def _files(folder: Path) -> list[Path]:
+    try:
+        found = sorted(folder.iterdir())
+    except OSError as error:
+        raise ConfigurationError(f"{folder}: {error.strerror or error}") from None
+    meant = [file for file in found if file.name.endswith(SUFFIXES) and not file.name.startswith(HIDDEN)]
+    if not meant:
+        raise ConfigurationError(f"{folder}: has no .yaml, .yml or .json file")
+    return meant
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text("utf-8-sig")
+    except OSError as error:
+        raise ConfigurationError(error.strerror or str(error)) from None
+    except UnicodeDecodeError:
+        raise ConfigurationError("is not UTF-8") from None
+
+
+def _part(text: str) -> dict[str, Json]:
+    """The document of one file, which may lack fields. Raises ConfigurationError, or FieldError for a wrong kind."""
+    try:
         found = [document for document in documents(text) if document is not None]
     except YamlError as error:
         raise ConfigurationError(str(error)) from None
     if len(found) != 1:
         raise ConfigurationError(f"expected one document, found {len(found)}")
-    document = found[0]
-    try:
-        _check_type(document)
-        _read_off(document)
-        configuration: Configuration = convert(document, Configuration)
-        gates = completed(configuration.feature_gates)
-        _check_services(configuration)
-        check_leader_election(configuration.leader_election)
-        check_planning(configuration.planning)
-        check_quota(configuration.quota)
-        check_jobs(configuration.jobs)
-        if configuration.multikueue is not None:
-            check_multikueue(configuration.multikueue, quota_mode=configuration.quota.mode)
-    except FieldError as error:
-        raise ConfigurationError(str(error)) from None
+    convert(found[0], Head)
+    document = cast("dict[str, Json]", found[0])
+    read_off(document)
+    return document
+
+
+def _checked(document: dict[str, Json]) -> Configuration:
+    """The whole Configuration. Raises FieldError."""
+    configuration: Configuration = convert(document, Configuration)
+    gates = completed(configuration.feature_gates)
+    _check_services(configuration)
+    check_leader_election(configuration.leader_election)
+    check_planning(configuration.planning)
+    check_quota(configuration.quota)
+    check_jobs(configuration.jobs)
+    if configuration.multikueue is not None:
+        check_multikueue(configuration.multikueue, quota_mode=configuration.quota.mode)
     return msgspec.structs.replace(configuration, feature_gates=gates)
 
 
@@ -93,19 +189,6 @@ def dump(configuration: Configuration) -> str:
     """The configuration as YAML with every field, also the defaults. `parse` can read it."""
     plain: dict[str, Any] = msgspec.to_builtins(configuration)
     return yaml.dump(plain, Dumper=Dumper, sort_keys=False, default_flow_style=False)
-
-
-def _check_type(document: Json) -> None:
-    for name in ("apiVersion", "kind"):
-        if isinstance(document, dict) and name not in document:
-            raise FieldError(name, "is missing")
-
-
-def _read_off(document: Json) -> None:
-    for section, name in MODES:
-        settings = document.get(section) if isinstance(document, dict) else None
-        if isinstance(settings, dict) and settings.get(name) is False:
-            settings[name] = "Off"
 
 
 def _check_services(configuration: Configuration) -> None:

@@ -31,7 +31,11 @@ Exit status:
 
 @click.command(epilog=EPILOG)
 @click.option(
-    "--config", "path", type=click.Path(path_type=Path), metavar="FILE", help="The Configuration file."
+    "--config",
+    "path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The Configuration. A folder stands for its files, which are merged.",
 )
 @click.option("--print-config", is_flag=True, help="Print the configuration with every default, and end.")
 @click.pass_context
@@ -42,16 +46,21 @@ def serve(context: click.Context, path: Path | None, print_config: bool) -> None
     """
     if path is None and not print_config:
         raise click.UsageError("--config FILE is needed")
+    if path is None:
+        say_lines(dump(Configuration()))
+        return
     try:
-        configuration = load(path) if path is not None else Configuration()
+        loaded = load(path)
     except ConfigurationError as error:
         complain(f"Error: {error}")
         context.exit(BAD_INPUT)
+    configuration = loaded.configuration
     if print_config:
         say_lines(dump(configuration))
         return
     if configuration.kubeconfig is not None and not Path(configuration.kubeconfig).is_file():
-        complain(f"Error: {path}: kubeconfig: {configuration.kubeconfig}: no such file")
+        place = loaded.place("kubeconfig")
+        complain(f"Error: {place}: kubeconfig: {configuration.kubeconfig}: no such file")
         context.exit(BAD_INPUT)
     _configure_logging()
     try:
@@ -60,7 +69,7 @@ def serve(context: click.Context, path: Path | None, print_config: bool) -> None
                 context.exit(1)  # the log has the error
     except FieldError as error:
         # A file that the configuration names is read only now: it is missing, or does not fit the configuration.
-        complain(f"Error: {path}: {error}")
+        complain(f"Error: {loaded.place(error.path)}: {error}")
         context.exit(BAD_INPUT)
     except (OSError, ApiError) as error:
         # A port is taken, or credentials are refused. The operator can mend this; a traceback would not help.

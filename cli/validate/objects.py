@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, ClassVar, Final, Literal, NamedTuple
 
+from answers.errors import InputError
 from answers.reading.documents import DEFAULT_NAMESPACE, Document, Header, Kind, Name, Reader, located, only
 from api.core import PriorityClass
 from api.groups import API_VERSION, PodGroup
 from api.priority import SYSTEM_CLASSES, global_default
-from api.validation import FieldError
-from cli.common.configuration import Configuration
+from api.validation import FieldError, convert
+from cli.common.configuration import WHOLE, Configuration, read_off
+from cli.common.merging import Merged
 from cli.validate.verdicts import JUDGED, Context, Write
 from schema import KNOWN
 from webhooks.configuration import settings_of
@@ -67,8 +69,7 @@ class Objects(Reader):
     def __init__(self) -> None:
         super().__init__()
         self.found: list[LocatedObject] = []
-        self.settings: Settings | None = None
-        """The settings of the Configuration; None if there is no Configuration."""
+        self._configuration = Merged(WHOLE)
         self._classes: dict[str, PriorityClass] = {}
         self._groups: dict[tuple[str, str], PodGroup] = {}
 
@@ -77,8 +78,6 @@ class Objects(Reader):
         match thing:
             case PriorityClass():
                 self._classes[thing.metadata.name] = thing
-            case Configuration() if thing.webhooks is not None:
-                self.settings = settings_of(thing.webhooks, thing.jobs, thing.planning)
             case LocatedObject():
                 self.found.append(thing)
             case _:
@@ -103,8 +102,7 @@ class Objects(Reader):
             if kind.struct is dict:
                 self._take(kind, header, document, place)
             elif kind.struct is Configuration:
-                only(self._places, CONFIGURATION[1], place, "there is a Configuration already, in")
-                self.keep(document.read(Configuration), place)
+                self._note_configuration(document, place)
             else:
                 super().take(kind, header, document, place)
 
@@ -125,6 +123,12 @@ class Objects(Reader):
             self._groups[key.namespace, key.name] = document.read(PodGroup)
         except FieldError:
             return
+
+    def _note_configuration(self, document: Document, place: str) -> None:
+        """Add the fields of a Configuration. It may be one of the files that `serve --config FOLDER` merges."""
+        part: dict[str, Any] = document.read(dict)
+        read_off(part)
+        self._configuration.add(part, place)
 
     # The interface of webhooks.facts.Facts. What the files do not have may still be in the cluster.
 
@@ -160,11 +164,22 @@ class Objects(Reader):
         """Add the facts of the stored objects. Where both have an object, this one's counts."""
         self._classes = stored._classes | self._classes
         self._groups = stored._groups | self._groups
-        self.settings = self.settings or stored.settings
+        self._configuration.complete(stored._configuration)
 
     def context(self, user: str) -> Context:
-        """The context for verdicts on requests of this user."""
-        return Context(self, self.settings or Settings(), user)
+        """The context for verdicts on requests of this user. Raises InputError for a fault of the Configuration."""
+        return Context(self, self._settings(), user)
+
+    def _settings(self) -> Settings:
+        """The settings of the Configuration, or the defaults without one."""
+        document = self._configuration.document
+        try:
+            found: Configuration = convert(document, Configuration)
+        except FieldError as error:
+            raise InputError(f"{', '.join(self._configuration.names(error.path))}: {error}") from None
+        if found.webhooks is None:
+            return Settings()
+        return settings_of(found.webhooks, found.jobs, found.planning)
 
 
 def _meant(kind: str) -> str:

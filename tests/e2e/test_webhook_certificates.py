@@ -149,7 +149,7 @@ def unfair() -> Json:
 @asynccontextmanager
 async def webhooks_of(plane: ControlPlane, clock: ManualClock) -> AsyncIterator[Callable[[], None]]:
     """The webhooks in place of the plane's process. Yields how another thread has them look at their certificates."""
-    configuration = load(plane.layout.directory / "reprieve-webhooks.yaml")
+    configuration = load(plane.layout.directory / "reprieve-webhooks.yaml").configuration
     assert configuration.webhooks is not None
     async with connected(configuration.kubeconfig) as client:
         views, loop = Views(client), asyncio.get_running_loop()

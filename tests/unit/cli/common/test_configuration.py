@@ -270,7 +270,7 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=f"^{path}: extender.tls: is missing"):
         load(path)
     path.write_text("\ufeff" + TLS, "utf-8")
-    extender = load(path).extender
+    extender = load(path).configuration.extender
     assert extender is not None
     assert extender.tls is not None
 
@@ -288,7 +288,7 @@ MANIFESTS = Path(__file__).parents[4] / "manifests"
     ],
 )
 def test_the_shipped_configurations_of_the_webhooks(file: str, files: bool, beside_kueue: bool) -> None:
-    configuration = load(MANIFESTS / file)
+    configuration = load(MANIFESTS / file).configuration
     assert configuration.extender is None
     assert configuration.webhooks is not None
     assert (configuration.webhooks.certificates.files is not None) == files
@@ -299,8 +299,8 @@ def test_the_shipped_configurations_of_the_webhooks(file: str, files: bool, besi
 
 
 def test_the_overlay_that_observes_has_the_base_and_the_mode() -> None:
-    base = load(MANIFESTS / "base" / "configuration.yaml")
-    observing = load(MANIFESTS / "components" / "quota-observe" / "configuration.yaml")
+    base = load(MANIFESTS / "base" / "configuration.yaml").configuration
+    observing = load(MANIFESTS / "components" / "quota-observe" / "configuration.yaml").configuration
     assert observing.quota.mode == "Observe"
     assert msgspec.structs.replace(observing, quota=base.quota) == base
 

@@ -54,6 +54,27 @@ def test_bad_configurations_end_it(tmp_path: Path, text: str, message: str) -> N
     assert not result.stdout
 
 
+def test_a_folder_stands_for_its_files(tmp_path: Path) -> None:
+    written(tmp_path, LOOPBACK)
+    (tmp_path / "quota.yaml").write_text(HEAD + "quota: {mode: Enforce}\n")
+    result = invoke("--config", str(tmp_path), "--print-config")
+    assert (result.exit_code, parse(result.stdout)) == (0, parse(LOOPBACK + "quota: {mode: Enforce}\n"))
+    (tmp_path / "again.yaml").write_text(HEAD + "quota: {mode: Observe}\n")
+    result = invoke("--config", str(tmp_path))
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f'Error: {tmp_path}: quota.mode: is "Observe" in again.yaml, and "Enforce" in quota.yaml\n',
+    )
+
+
+def test_the_file_of_a_folder_is_named_whose_field_names_a_missing_file(tmp_path: Path) -> None:
+    written(tmp_path, LOOPBACK)
+    (tmp_path / "who.yaml").write_text(HEAD + "kubeconfig: no-such-file\n")
+    result = invoke("--config", str(tmp_path))
+    assert result.exit_code == 2
+    assert f"{tmp_path}/who.yaml: kubeconfig: no-such-file: no such file" in result.stderr
+
+
 def test_a_file_is_needed() -> None:
     assert invoke().exit_code == 2
     result = invoke("--config", "no-such-file")
@@ -96,8 +117,11 @@ def test_a_file_that_the_configuration_names_is_checked(
     monkeypatch.setattr(command, "run", run)
     monkeypatch.setattr(command, "_configure_logging", lambda: None)
     path = written(tmp_path, LOOPBACK)
-    result = invoke("--config", path)
-    assert (result.exit_code, result.stderr) == (
-        2,
-        f"Error: {path}: planning.confirmation: cannot be Require\n",
-    )
+    require = tmp_path / "require.yaml"
+    for named, place in ((path, path), (str(tmp_path), str(require))):
+        result = invoke("--config", named)
+        assert (result.exit_code, result.stderr) == (
+            2,
+            f"Error: {place}: planning.confirmation: cannot be Require\n",
+        )
+        require.write_text(HEAD + "planning: {confirmation: Require}\n")

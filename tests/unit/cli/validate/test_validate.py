@@ -228,27 +228,62 @@ def test_a_group_that_cannot_be_read_is_refused_as_such() -> None:
 
 
 def test_a_gate_is_kept_from_those_who_may_not_open_it(tmp_path: Path) -> None:
-    configuration = {
-        "apiVersion": REPRIEVE,
-        "kind": "Configuration",
-        "webhooks": {"gateOpeners": {GATE: ["opener"]}},
-    }
+    openers = configuration(webhooks={"gateOpeners": {GATE: ["opener"]}})
     old = store(tmp_path, named("Workload", "w", spec={"preemptionGates": [{"name": GATE}]}))
     removed = named("Workload", "w", spec={})
-    (verdict,) = judged(configuration, removed, old=old, user="somebody")
+    (verdict,) = judged(openers, removed, old=old, user="somebody")
     assert [cause["type"] for cause in verdict["causes"]] == ["FieldValueForbidden"]
-    assert judged(configuration, removed, old=old, user="opener")[0]["allowed"]
+    assert judged(openers, removed, old=old, user="opener")[0]["allowed"]
     assert judged(removed, old=old, user="somebody")[0]["allowed"]
-    (unasked,) = judged(configuration, removed, old=old)
+    (unasked,) = judged(openers, removed, old=old)
     assert unasked["allowed"]
     assert unasked["warnings"] == [
         f"spec.preemptionGates: whether the user may remove gate '{GATE}' was not checked"
     ]
 
 
+def configuration(**sections: Any) -> Json:
+    return {"apiVersion": REPRIEVE, "kind": "Configuration"} | sections
+
+
 def test_a_configuration_with_a_fault_is_named() -> None:
-    configuration = {"apiVersion": REPRIEVE, "kind": "Configuration", "webhooks": {"gateOpeners": 5}}
-    assert "webhooks.gateOpeners" in error(configuration, GOOD)
+    faulty = configuration(webhooks={"gateOpeners": 5})
+    assert "document 1, items[0]: webhooks.gateOpeners" in error(faulty, GOOD)
+
+
+def test_a_configuration_may_have_several_files(tmp_path: Path) -> None:
+    old = store(tmp_path, named("Workload", "w", spec={"preemptionGates": [{"name": GATE}]}))
+    removed = named("Workload", "w", spec={})
+    base = configuration(webhooks={"port": 9444})
+    own = configuration(webhooks={"gateOpeners": {GATE: ["opener"]}}, planning={"gates": "Off"})
+    for files in ([base, own], [own, base, own]):
+        assert not judged(*files, removed, old=old, user="somebody")[0]["allowed"]
+        assert judged(*files, removed, old=old, user="opener")[0]["allowed"]
+    other = configuration(webhooks={"port": 1})
+    said = error(base, other, GOOD)
+    assert "items[1]: webhooks.port: is 9444 in -: document 1, items[0], and 1 in -" in said
+
+
+def test_the_configuration_of_its_own_file_counts_first(tmp_path: Path) -> None:
+    """Two files of a folder, and the stored objects, have one. What the own one does not say comes from the others."""
+    gate = named("Workload", "w", spec={"preemptionGates": [{"name": GATE}, {"name": "other"}]})
+    old = store(tmp_path, configuration(webhooks={"gateOpeners": {"other": ["somebody"]}}), gate)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    removed = named("Workload", "w", spec={})
+    for name, openers in (("a", ["jane"]), ("b", ["somebody"])):
+        items = [configuration(webhooks={"gateOpeners": {GATE: openers}}), removed]
+        (folder / f"{name}.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    result = invoke("-f", str(folder), "-o", "json", "--as", "somebody", "--old", str(old))
+    allowed = [each["allowed"] for each in json.loads(result.stdout)["objects"]]
+    assert allowed == [False, True], result.stdout
+
+
+@pytest.mark.parametrize("off", ["Off", "'Off'"])
+def test_off_needs_no_quotes_in_a_configuration(tmp_path: Path, off: str) -> None:
+    text = f"apiVersion: {REPRIEVE}\nkind: Configuration\nplanning: {{gates: {off}}}\n"
+    result = invoke("-f", "-", stdin=f"{text}---\n{json.dumps(GOOD)}")
+    assert result.exit_code == 0, result.stderr
 
 
 @pytest.mark.parametrize(
