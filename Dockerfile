@@ -18,4 +18,4 @@ COPY --from=build /opt/reprieve /opt/reprieve
 ENV PATH=/opt/reprieve/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 USER 65532:65532
 ENTRYPOINT ["reprieve"]
-CMD ["serve", "--config", "/etc/reprieve/configuration/configuration.yaml"]
+CMD ["serve", "--config", "/etc/reprieve/configuration"]

@@ -79,7 +79,7 @@ def test_the_deployment_finds_what_it_names() -> None:
     ours = yaml.safe_load(configuration["data"]["configuration.yaml"])
     container = spec["containers"][0]
     mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
-    assert container["args"][-1] == f"{mounts['configuration']}/configuration.yaml"
+    assert container["args"] == ["serve", "--config", mounts["configuration"]]
     assert all(path.startswith(f"{mounts['tls']}/") for path in ours["extender"]["tls"].values())
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     assert ports == {"extender": ours["extender"]["port"], "ops": ours["ops"]["port"]}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import yaml
 from hack.controlplane.binaries import binaries
 from hack.controlplane.client import Json
 from hack.controlplane.manifests import MANIFESTS, render
+from tests.kit.values import OFFERED, VALUES, checkout, choose
 
 CRD = "CustomResourceDefinition"
 NAMESPACE = "reprieve-system"
@@ -88,14 +90,7 @@ def users_own(tmp_path: Path, component: str) -> Path:
 @pytest.fixture(scope="module")
 def with_certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folders, once `hack/certificates` has written what manifests/install makes Secrets of."""
-    copied = tmp_path_factory.mktemp("checkout") / "manifests"
-    shutil.copytree(MANIFESTS, copied, ignore=shutil.ignore_patterns("certificates"))
-    for side in ("server", "scheduler"):
-        folder = copied / "install" / "certificates" / side
-        folder.mkdir(parents=True)
-        for name in ("ca.crt", "tls.crt", "tls.key"):
-            (folder / name).write_text(f"{side} {name}")
-    return copied
+    return checkout(tmp_path_factory.mktemp("checkout"))
 
 
 @pytest.mark.parametrize("folder", sorted({*folders("Kustomization")} - {*CRD_FOLDERS}))
@@ -112,18 +107,16 @@ def test_no_component_adds_an_object_of_others(tmp_path: Path, component: str) -
     assert [body["metadata"] for body in objects if body["kind"] == CRD or not is_reprieves(body)] == []
 
 
-def values_with(file: Path, *components: str) -> None:
-    """Do what the comments of the one file of values say."""
-    text = file.read_text()
-    for component in components:
-        assert text.count(f"  # - {component} ") == 1
-        text = text.replace(f"  # - {component} ", f"  - {component} ")
-    file.write_text(text)
-
-
-OFFERED = re.findall(
-    r"^  # - (\S+) ", (MANIFESTS / "install" / "kustomization.yaml").read_text(), re.MULTILINE
-)
+@contextmanager
+def values(manifests: Path, *components: str) -> Iterator[Path]:
+    """The file of values with these components, for a while."""
+    file = manifests / VALUES
+    before = file.read_text()
+    file.write_text(choose(before, components))
+    try:
+        yield file
+    finally:
+        file.write_text(before)
 
 
 def test_the_values_offer_every_component() -> None:
@@ -132,27 +125,15 @@ def test_the_values_offer_every_component() -> None:
 
 @pytest.mark.parametrize("component", OFFERED)
 def test_each_component_can_be_chosen_in_the_values(component: str, with_certificates: Path) -> None:
-    file = with_certificates / "install" / "kustomization.yaml"
-    before = file.read_text()
-    try:
-        values_with(file, component)
-        if component.endswith("cert-manager"):
-            file.write_text(file.read_text().partition("secretGenerator:")[0])
+    with values(with_certificates, component) as file:
         objects = rendered(file.parent)
-    finally:
-        file.write_text(before)
     assert [each for each in objects if each["kind"] == "Deployment"]
 
 
 def test_the_values_set_the_images_and_the_certificates(with_certificates: Path) -> None:
-    file = with_certificates / "install" / "kustomization.yaml"
-    before = file.read_text()
-    try:
-        values_with(file, "../components/second-scheduler")
+    with values(with_certificates, "../components/second-scheduler") as file:
         file.write_text(file.read_text().replace("newName: ", "newName: registry.example/"))
         objects = rendered(file.parent)
-    finally:
-        file.write_text(before)
     images = {
         each["metadata"]["name"]: each["spec"]["template"]["spec"]["containers"][0]["image"]
         for each in objects

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from cli.common.configuration import Configuration, ConfigurationError, dump, load, parse
@@ -278,31 +277,13 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
 MANIFESTS = Path(__file__).parents[4] / "manifests"
 
 
-@pytest.mark.parametrize(
-    ("file", "files", "beside_kueue"),
-    [
-        ("base/webhooks/configuration.yaml", False, False),
-        ("components/cert-manager/webhooks-configuration.yaml", True, False),
-        ("components/kueue-installed/webhooks-configuration.yaml", False, True),
-        ("components/quota-enforce/webhooks-configuration.yaml", False, False),
-    ],
-)
-def test_the_shipped_configurations_of_the_webhooks(file: str, files: bool, beside_kueue: bool) -> None:
-    configuration = load(MANIFESTS / file).configuration
+def test_the_shipped_configuration_of_the_webhooks() -> None:
+    """What the components add to it is in tests/unit/manifests/test_combinations.py."""
+    configuration = load(MANIFESTS / "base" / "webhooks" / "configuration.yaml").configuration
     assert configuration.extender is None
     assert configuration.webhooks is not None
-    assert (configuration.webhooks.certificates.files is not None) == files
-    assert configuration.webhooks.beside_kueue == beside_kueue
-    assert (
-        configuration.leader_election.resource_name == "reprieve-webhooks"
-    )  # the one that lease.yaml grants
-
-
-def test_the_overlay_that_observes_has_the_base_and_the_mode() -> None:
-    base = load(MANIFESTS / "base" / "configuration.yaml").configuration
-    observing = load(MANIFESTS / "components" / "quota-observe" / "configuration.yaml").configuration
-    assert observing.quota.mode == "Observe"
-    assert msgspec.structs.replace(observing, quota=base.quota) == base
+    # The one that lease.yaml grants.
+    assert configuration.leader_election.resource_name == "reprieve-webhooks"
 
 
 def test_the_mode_of_the_gates() -> None:
