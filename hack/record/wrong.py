@@ -76,6 +76,7 @@ OPTIONS: Final = (
     ("validate", "--jsonl", "-", "-o", "json"),
     ("validate", "-f", "missing"),
     ("serve", "--config", "missing.yaml"),
+    ("serve", "--config", "examples"),
     ("serve", "--config", "examples/quota-teams.yaml", "--print-config"),
 )
 LINES: Final = (
