@@ -32,7 +32,7 @@ Examples:
   reprieve queue team-a/standard --fair-sharing -o yaml
 
 
-  kubectl get namespaces,resourceflavors,cohorts,admissionchecks,clusterqueues,localqueues,workloads \\
+  kubectl get namespaces,resourceflavors,cohorts,admissionchecks,clusterqueues,localqueues,workloads.kueue.x-k8s.io \\
     -A -o json > quota.json
   reprieve queue -f quota.json
 

@@ -38,7 +38,8 @@ Examples:
   reprieve quota --for team-a/training --overlay other-quota.yaml --context production
 
 
-  kubectl get resourceflavors,cohorts,admissionchecks,clusterqueues,localqueues,workloads,ns -A -o json > quota.json
+  kubectl get resourceflavors,cohorts,admissionchecks,clusterqueues,localqueues,workloads.kueue.x-k8s.io,ns \\
+    -A -o json > quota.json
   reprieve quota -f quota.json --for team-a/training
   reprieve quota -f quota.json -f change.yaml --for team-a/training --fair-sharing -o yaml
 

@@ -27,6 +27,11 @@ IN_EXAMPLES = sorted(
     }
 )
 
+AMBIGUOUS = re.compile(
+    r"kubectl (?:\S+ )*?(?:delete|describe|get|patch|wait) (?:[\w.-]+,)*(?:workload|podgroup)s?(?![\w.-])"
+)
+"""kubectl takes Kubernetes' own kinds of these names, where the API server serves them."""
+
 
 def run_how(command: Command) -> list[str]:
     """In which ways the command is run."""
@@ -111,3 +116,24 @@ def test_a_command_within_a_sentence_has_options_that_there_are(page: str, text:
     assert command is not None, page
     options = {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
     assert {word.partition("=")[0] for word in words if word.startswith("-")} <= options | {"--help"}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_it"),
+    [
+        ("kubectl get workloads -A", True),
+        ("kubectl get pods,podgroups.reprieve.dev,workload,queues", True),
+        ("kubectl -n lab wait podgroup train", True),
+        ("kubectl get wl,podgroups.reprieve.dev,workloads.kueue.x-k8s.io", False),
+        ("kubectl get podgroups.scheduling.k8s.io train", False),
+    ],
+)
+def test_a_name_that_two_kinds_have_is_found(text: str, is_it: bool) -> None:
+    assert bool(AMBIGUOUS.search(text)) is is_it
+
+
+def test_kubectl_is_given_names_that_one_kind_has() -> None:
+    pages = {str(each): each.read_text() for each in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))}
+    helps = {name: command.epilog or "" for name, command in reprieve.commands.items()}
+    found = {name: AMBIGUOUS.findall(text) for name, text in (pages | helps).items()}
+    assert {name: each for name, each in found.items() if each} == {}
