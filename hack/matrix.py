@@ -65,7 +65,8 @@ class SetUp:
         return ["-m", self.mark, *([f"tests/e2e/{name}" for name in self.files] or LIVE)]
 
     def __str__(self) -> str:
-        return " ".join([VERSIONS[self.version].version.removeprefix("v"), *(self.gates or ("gates off",))])
+        default = "defaults" if self.version == NEXT else "gates off"
+        return " ".join([VERSIONS[self.version].version.removeprefix("v"), *(self.gates or (default,))])
 
 
 FACTS: Final = ("test_scheduler_facts.py", "test_native_facts.py")
@@ -86,7 +87,8 @@ SET_UPS: Final = (
         "1.37",
         gates=("GenericWorkload", "TopologyAwareWorkloadScheduling"),
         apis=(NATIVE,),
-        files=("test_native_facts.py", "test_native_domains.py"),
+        files=("test_native_facts.py", "test_native_domains.py", *GROUPS),
+        mark="e2e",
     ),
     SetUp(NEXT, files=(*FACTS, *GROUPS), mark="e2e"),
     SetUp(NEXT, gates=("GenericWorkload",), apis=(NATIVE,), files=(*FACTS, *GROUPS), mark="e2e"),

@@ -44,6 +44,7 @@ def test_a_live_test_that_is_not_marked_runs_with_the_gate_of_new_clusters() -> 
     assert (every.version, every.gates) == (default_version(), ("GenericWorkload",))
     assert every.arguments == ["-m", "e2e", "tests/e2e", "tests/multicluster"]
     assert SET_UPS[0].arguments == ["-m", "matrix", "tests/e2e", "tests/multicluster"]
+    assert (str(SET_UPS[0]), str(SetUp(NEXT))) == ("1.34.4 gates off", "1.38.0-alpha.0 defaults")
 
 
 def test_each_version_knows_what_is_on_there() -> None:
