@@ -33,7 +33,7 @@ REFUSED: Final = 3
 EPILOG: Final = """\b
 Examples:
   reprieve validate -f queues.yaml
-  kubectl get clusterqueues,workloads,podgroups.reprieve.dev -A -o json > cluster.json
+  kubectl get clusterqueues,workloads.kueue.x-k8s.io,podgroups.reprieve.dev -A -o json > cluster.json
   reprieve validate -f change.yaml --old cluster.json --as jane@example.com
   git show main:queues.yaml | reprieve validate -f queues.yaml --old - -o json
 

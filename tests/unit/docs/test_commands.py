@@ -133,7 +133,7 @@ def test_a_name_that_two_kinds_have_is_found(text: str, is_it: bool) -> None:
 
 
 def test_kubectl_is_given_names_that_one_kind_has() -> None:
-    pages = {str(each): each.read_text() for each in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))}
-    helps = {name: command.epilog or "" for name, command in reprieve.commands.items()}
-    found = {name: AMBIGUOUS.findall(text) for name, text in (pages | helps).items()}
+    """On all pages, and in the help."""
+    files = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "cli").rglob("*.py")]
+    found = {str(each.relative_to(ROOT)): AMBIGUOUS.findall(each.read_text()) for each in files}
     assert {name: each for name, each in found.items() if each} == {}
