@@ -70,7 +70,7 @@ class SetUp:
 
 
 FACTS: Final = ("test_scheduler_facts.py", "test_native_facts.py")
-GROUPS: Final = ("test_native_gangs.py", "test_native_steer.py", "test_native_units.py")
+GROUPS: Final = tuple(f"test_native_{name}.py" for name in ("gangs", "steer", "attempts", "units"))
 """These turn the gate on themselves."""
 
 SET_UPS: Final = (

@@ -66,6 +66,12 @@ def test_the_files_of_a_set_up_exist() -> None:
     ] == []
 
 
+def test_the_next_version_and_domains_run_all_native_tests() -> None:
+    native = {each.name for each in (matrix.ROOT / "tests" / "e2e").glob("test_native_*.py")}
+    rows = [set(each.files) for each in SET_UPS if each.version == NEXT or len(each.gates) == 2]
+    assert [native - each for each in rows] == [set(), {"test_native_domains.py"}, {"test_native_domains.py"}]
+
+
 def test_the_choice_keeps_the_order() -> None:
     assert chosen([]) == SET_UPS
     assert chosen(["1.36", "1.34"]) == tuple(each for each in SET_UPS if each.version in ("1.34", "1.36"))
