@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from answers.doctor.checks import examine
 from answers.doctor.findings import FAULTS, Finding
-from answers.doctor.rights import RIGHTS, Right
 from answers.reading.documents import JsonDocument
 from answers.reading.seen import SeenObjects
 from api.times import rfc3339
@@ -384,23 +383,6 @@ def test_the_setting_of_the_process_says_which_pods_are_groups(setting: str, cou
     said = {each.check: each.message for each in examined([*objects, member])}
     assert ("PyTorchJob.kubeflow.org" in said["gangs"]) is counts
     assert f"groups.byOwner {setting}, " in said["process"]
-
-
-def test_the_rights_are_those_of_the_manifest() -> None:
-    (role,) = [
-        each
-        for each in yaml.safe_load_all(Path("manifests/base/rbac.yaml").read_text())
-        if each["kind"] == "ClusterRole"
-    ]
-    granted = {
-        Right(group, resource, verb)
-        for rule in role["rules"]
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-    }
-    assert set(RIGHTS) == granted
-    assert len(RIGHTS) == len(granted)
 
 
 @given(data=st.data())
