@@ -25,7 +25,6 @@ from controllers.gangs.controller import GangController
 from controllers.gangs.leading import Leading
 from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.lifecycle.settings import GatesMode
-from controllers.gangs.looking.steered_look import SteeredSeen
 from extender.configuration import ExtenderConfiguration
 from extender.service import ExtenderService
 from extender.wire import filter_decoder, preemption_decoder
@@ -309,7 +308,7 @@ class Stage:
             kept = leading.planner._following._looks.look(plan, trusted=True)
             fresh = seen(plan, roster, reservations, leading.evidence, gated)
             # What a look at a steered plan sees besides is not kept.
-            besides = {each: getattr(kept, each) for each in SteeredSeen._fields}
+            besides = kept.by_name()
             assert kept == replace(fresh, **besides)
             assert list(kept.proofs) == list(fresh.proofs)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.lifecycle.life import ActivePhase, ActivePlan, Former, GroupKey, PlannedPod, RoomMade
@@ -36,6 +37,7 @@ __all__ = [
     "Remembered",
     "Resumed",
     "MemberProof",
+    "SteeredSeen",
     "Stored",
     "ToKeep",
     "ToRelease",
@@ -192,7 +194,36 @@ class MemberProof:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlanSeen:
+class SteeredSeen:
+    """What a steered plan is looked at for besides."""
+
+    has_nominations: bool = True
+    """Each planned member that waits is nominated to its node."""
+    marked: frozenset[str] = frozenset()
+    """Its victims (UIDs) that kube-scheduler has marked, or that left after the hand-over."""
+    unplanned: frozenset[str] = frozenset()
+    """Other pods (UIDs) on its nodes that the scheduler has marked since the hand-over."""
+    next_attempt: float = 0.0
+    """When the scheduler's next attempt on the group begins at the latest, in monotonic seconds; 0 if it is due."""
+    attempt_known: bool = False
+    """That is its time, and not only an upper bound."""
+    answer: str = ""
+    """Why the scheduler has not placed the group, as the group's condition says it; empty if it does not."""
+    preempts: bool = False
+    """That says that it preempts for it. Then marks follow."""
+    other_room: str = ""
+    """How it was seen that the scheduler frees room for the group by its own rule, and not by this plan. This and what
+    follows: of a native gang's plan only."""
+    last_mark: float = 0.0
+    """When the scheduler's last mark on a node of the plan or of that room was first seen, in monotonic seconds."""
+
+    def by_name(self) -> dict[str, Any]:
+        """The fields of this class, without those that another one adds."""
+        return {each.name: getattr(self, each.name) for each in fields(SteeredSeen)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanSeen(SteeredSeen):
     """What the cluster looks like for the gang's plan. An empty text means that there is nothing to say."""
 
     trusted: bool
@@ -221,25 +252,6 @@ class PlanSeen:
     """The room is free now, terminating pods counted as still there."""
     gated: bool = False
     """A planned member has our scheduling gate."""
-    has_nominations: bool = True
-    """Each planned member that waits is nominated to its node. This and what follows: of a steered plan only."""
-    marked: frozenset[str] = frozenset()
-    """Its victims (UIDs) that kube-scheduler has marked, or that left after the hand-over."""
-    unplanned: frozenset[str] = frozenset()
-    """Other pods (UIDs) on its nodes that the scheduler has marked since the hand-over."""
-    next_attempt: float = 0.0
-    """When the scheduler's next attempt on the group begins at the latest, in monotonic seconds; 0 if it is due."""
-    attempt_known: bool = False
-    """That is its time, and not only an upper bound."""
-    answer: str = ""
-    """Why the scheduler has not placed the group, as the group's condition says it; empty if it does not."""
-    preempts: bool = False
-    """That says that it preempts for it. Then marks follow."""
-    other_room: str = ""
-    """How it was seen that the scheduler frees room for the group by its own rule, and not by this plan. This and what
-    follows: of a native gang's plan only."""
-    last_mark: float = 0.0
-    """When the scheduler's last mark on a node of the plan or of that room was first seen, in monotonic seconds."""
 
 
 @dataclass(frozen=True, slots=True)

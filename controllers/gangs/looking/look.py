@@ -90,15 +90,7 @@ class Looks:
             room_taken=nodes.room_taken,
             is_free=nodes.is_free,
             gated=gated,
-            has_nominations=steered.has_nominations,
-            marked=steered.marked,
-            unplanned=steered.unplanned,
-            next_attempt=steered.next_attempt,
-            attempt_known=steered.attempt_known,
-            answer=steered.answer,
-            preempts=steered.preempts,
-            other_room=steered.other_room,
-            last_mark=steered.last_mark,
+            **steered.by_name(),
         )
 
     def forget(self, group: GroupKey) -> None:

@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Final, NamedTuple
+from typing import Final
 
 from api.groups import INITIALLY_SCHEDULED
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.lifecycle.life import ActivePlan
+from controllers.gangs.lifecycle.observations import SteeredSeen
 from controllers.gangs.looking.other_room import OtherRoom
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.mirror.scheduler_marks import SchedulerMarks
 from controllers.gangs.mirror.waiting import WaitingPods
 from controllers.gangs.scheduler.attempts import Estimate
 
-__all__ = ["SteeredLook", "SteeredSeen"]
+__all__ = ["SteeredLook"]
 
 PREEMPTS: Final = "found a placement for podgroup, preempting"
 """Part of the condition's message if the scheduler preempts for the group. Tried on 1.37.1."""
-
-
-class SteeredSeen(NamedTuple):
-    """See the fields of `PlanSeen` with these names."""
-
-    has_nominations: bool = True
-    marked: frozenset[str] = frozenset()
-    unplanned: frozenset[str] = frozenset()
-    next_attempt: float = 0.0
-    attempt_known: bool = False
-    answer: str = ""
-    preempts: bool = False
-    other_room: str = ""
-    last_mark: float = 0.0
 
 
 class SteeredLook:
@@ -54,14 +41,15 @@ class SteeredLook:
             return SteeredSeen(other_room=other.other_room, last_mark=other.last_mark)
         answer, attempt = self._answer(plan.group), self._estimate(plan.group, plan.opened)
         return SteeredSeen(
-            all(self._is_nominated(plan, uid) for uid in unbound),
-            frozenset(uid for uid in plan.victims if self._is_marked(plan, uid)),
-            self._unplanned(plan),
-            attempt.latest,
-            attempt.is_known,
-            answer,
-            PREEMPTS in answer,
-            *other,
+            has_nominations=all(self._is_nominated(plan, uid) for uid in unbound),
+            marked=frozenset(uid for uid in plan.victims if self._is_marked(plan, uid)),
+            unplanned=self._unplanned(plan),
+            next_attempt=attempt.latest,
+            attempt_known=attempt.is_known,
+            answer=answer,
+            preempts=PREEMPTS in answer,
+            other_room=other.other_room,
+            last_mark=other.last_mark,
         )
 
     def _answer(self, key: GroupKey) -> str:
