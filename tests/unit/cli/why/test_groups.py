@@ -273,9 +273,10 @@ def test_a_gate_of_another_program_is_all_that_a_gang_waits_for(tmp_path: Path) 
     )
 
 
-def test_a_gang_with_our_gate_is_tried_when_that_has_gone(tmp_path: Path) -> None:
-    """Its backoff does not matter: it was never tried."""
-    things = native_train(3)
+@pytest.mark.parametrize("mode", ["Steer", ""])
+def test_a_gang_with_our_gate_is_tried_when_that_has_gone(tmp_path: Path, mode: str) -> None:
+    """Its backoff does not matter: it was never tried. So it is without a Lease that says the mode."""
+    things = native_train(3, mode=mode)
     things[3]["spec"]["schedulingGates"] = [{"name": "reprieve.dev/gang"}]
     found = native_answer(tmp_path, *things)
     assert found["triedAgain"].startswith(
