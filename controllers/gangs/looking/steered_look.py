@@ -70,4 +70,6 @@ class SteeredLook:
         if plan.opened is None or not (plan.begun or plan.handed_over is not None):
             return frozenset()
         nodes, since = {member.node for member in plan.members.values()}, plan.opened
-        return frozenset(uid for node in nodes for uid in self._marks.on(node, since=since)) - plan.victims
+        return (
+            frozenset(uid for node in nodes for uid in self._marks.ever_on(node, since=since)) - plan.victims
+        )

@@ -30,15 +30,15 @@ class _Seen(NamedTuple):
 
 
 class SchedulerMarks:
-    """Pods that are marked and still there, and on which nodes pods were marked."""
+    """Pods that are marked, until they are gone, and for a while those that are gone."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._seen: dict[str, _Seen] = {}
         self._gone: dict[str, _Seen] = {}
-        """In the order in which they went. The time is that of the mark."""
+        """Those of them that have gone. The time is that of the mark."""
         self._ends: deque[tuple[float, str]] = deque()
-        """When each of these is forgotten, in monotonic seconds."""
+        """When each of these is forgotten, in monotonic seconds, in order."""
         self._on: defaultdict[str, set[str]] = defaultdict(set)
 
     def __contains__(self, uid: object) -> bool:
@@ -49,13 +49,14 @@ class SchedulerMarks:
         return iter(list(self._seen))
 
     def on(self, node: str, *, since: float) -> set[str]:
-        """Pods (UIDs) on the node whose mark was first seen at this time (monotonic seconds) or later.
+        """Pods (UIDs) on the node whose mark was first seen at this time (monotonic seconds) or later."""
+        return {uid for uid in self._on.get(node, ()) if self._seen[uid].since >= since}
 
-        Those that have gone in the last seconds are among them.
-        """
+    def ever_on(self, node: str, *, since: float) -> set[str]:
+        """The same, with those that have gone in the last seconds."""
         self._forget()
-        times = ((uid, self._seen.get(uid) or self._gone[uid]) for uid in self._on.get(node, ()))
-        return {uid for uid, seen in times if seen.since >= since}
+        gone = {uid for uid, each in self._gone.items() if each.node == node and each.since >= since}
+        return gone | self.on(node, since=since)
 
     def last_on(self, nodes: Iterable[str]) -> float:
         """When a mark on one of these nodes was last seen for the first time, in monotonic seconds; 0 without marks."""
@@ -70,27 +71,22 @@ class SchedulerMarks:
             return
         if before is not None:
             del self._seen[uid]
+            self._on[before.node].discard(uid)
+            if not self._on[before.node]:
+                del self._on[before.node]
             if pod is None:
+                self._forget()
                 self._gone[uid] = before
                 self._ends.append((self._clock.monotonic() + GONE_SECONDS, uid))
-            else:
-                self._leave(uid, before)
         elif pod is not None:
             node = pod.spec.node_name
             self._seen[uid] = _Seen(node, self._clock.monotonic())
             self._on[node].add(uid)
-        self._forget()
 
     def _forget(self) -> None:
         now = self._clock.monotonic()
         while self._ends and self._ends[0][0] < now:
-            _, uid = self._ends.popleft()
-            self._leave(uid, self._gone.pop(uid))
-
-    def _leave(self, uid: str, seen: _Seen) -> None:
-        self._on[seen.node].discard(uid)
-        if not self._on[seen.node]:
-            del self._on[seen.node]
+            self._gone.pop(self._ends.popleft()[1], None)
 
 
 def _is_marked(pod: Pod) -> bool:

@@ -41,21 +41,22 @@ def test_a_mark_counts_from_when_it_is_first_seen_until_the_pod_is_gone() -> Non
         set(),
         set(),
     )
-    marks.pod_changed("v", pod("v", node="n0"))
-    assert ("v" in marks, list(marks), marks.on("n0", since=0.0)) == (False, [], set()), "it was withdrawn"
+    marks.pod_changed("v", None)
+    assert ("v" in marks, list(marks), marks.on("n0", since=0.0)) == (False, [], set())
 
 
 def test_who_is_gone_was_evicted_all_the_same() -> None:
     """A pod without a grace period is gone within milliseconds, and a plan may be looked at only then."""
     clock = ManualClock()
     marks = SchedulerMarks(clock)
-    marks.pod_changed("v", marked())
+    for name in ("withdrawn", "v", "there"):
+        marks.pod_changed(name, marked())
+    marks.pod_changed("withdrawn", pod("withdrawn", node="n0"))
     marks.pod_changed("v", None)
-    assert ("v" in marks, list(marks), marks.on("n0", since=0.0)) == (False, [], {"v"})
+    assert marks.ever_on("n0", since=0.0) == {"v", "there"}
+    assert (marks.ever_on("n1", since=0.0), marks.ever_on("n0", since=1001.0)) == (set(), set())
     clock.advance(GONE_SECONDS + 1.0)
-    marks.pod_changed("w", marked())
-    marks.pod_changed("w", None)
-    assert marks.on("n0", since=0.0) == {"w"}
+    assert marks.ever_on("n0", since=0.0) == {"there"}
 
 
 @pytest.mark.parametrize(
