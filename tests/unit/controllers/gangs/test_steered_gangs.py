@@ -172,12 +172,16 @@ async def test_gates_go_once_the_members_have_their_nominations(mode: GatesMode)
         assert len(nominated(stage)) == 2
 
 
-async def test_what_the_scheduler_evicts_besides_is_recorded() -> None:
+@pytest.mark.parametrize("is_gone", [False, True])
+async def test_what_the_scheduler_evicts_besides_is_recorded(is_gone: bool) -> None:
+    """Also if the pod is gone before the plan is looked at."""
     extra = pod("extra", node="n0", requests={"cpu": "0"}, priority=1)
     async with steering(*MEMBERS, extra) as stage:
         await hand_over(stage)
         stage.clock += 1.0
         stage.add(marked(victim(0)), marked(extra))
+        if is_gone:
+            stage.delete(extra)
         await stage.settle()
         [stored] = stage.api.plans.values()
         assert stored["status"]["unplanned"] == [extra.metadata.uid]
