@@ -49,6 +49,9 @@ class World:
         self.unseen: list[tuple[str, str]] = []
         """What the scheduler has decided and nobody sees yet: nominations (member, node) and marks ("", node)."""
         self.deleted = 0
+        self.rounds = 0
+        self.told = dict[str, Pod]()
+        """What the watch has shown."""
 
     # ---- objects
 
@@ -133,11 +136,11 @@ class World:
 
     def tell(self, stage: Stage) -> None:
         """The watch shows what is there."""
-        gone = {each["metadata"]["name"] for each in stage.api.of("/api/v1/pods").values()}
-        there = self.pods()
-        stage.add(*there)
-        for name in gone - {each.metadata.name for each in there}:
-            stage.delete(pod(name))
+        there = {each.metadata.name: each for each in self.pods()}
+        stage.add(*there.values())
+        for name in self.told.keys() - there.keys():
+            stage.delete(self.told[name])
+        self.told = there
 
     async def goes_on(self, stage: Stage, seconds: float) -> None:
         self.tell(stage)
@@ -148,7 +151,9 @@ class World:
 
     def leave(self, stage: Stage) -> None:
         """Pods that terminate may be gone. None of them stays longer than it may."""
-        self.leaving = {name for name in sorted(self.leaving) if self.random.random() < 0.4}
+        self.rounds += 1
+        stays = self.random.random() < 0.5 and self.rounds % 3
+        self.leaving = {name for name in sorted(self.leaving) if stays and self.random.random() < 0.7}
         self.tell(stage)
 
 
