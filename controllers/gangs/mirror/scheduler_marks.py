@@ -59,9 +59,15 @@ class SchedulerMarks:
         return gone | self.on(node, since=since)
 
     def last_on(self, nodes: Iterable[str]) -> float:
-        """When a mark on one of these nodes was last seen for the first time, in monotonic seconds; 0 without marks."""
-        found = (self._seen[uid].since for node in nodes for uid in self._on.get(node, ()))
-        return max(found, default=0.0)
+        """When a mark on one of these nodes was last seen for the first time, in monotonic seconds; 0 without marks.
+
+        Pods that have gone in the last seconds count as well.
+        """
+        self._forget()
+        names = {*nodes}
+        there = (self._seen[uid].since for node in names for uid in self._on.get(node, ()))
+        gone = (each.since for each in self._gone.values() if each.node in names)
+        return max(*there, *gone, 0.0, 0.0)
 
     def pod_changed(self, uid: str, pod: Pod | None) -> None:
         """The tables have a new state of a pod; None when it is gone."""

@@ -45,6 +45,22 @@ def test_a_mark_counts_from_when_it_is_first_seen_until_the_pod_is_gone() -> Non
     assert ("v" in marks, list(marks), marks.on("n0", since=0.0)) == (False, [], set())
 
 
+def test_the_last_mark_on_some_nodes_counts_also_if_the_pod_is_gone() -> None:
+    clock = ManualClock()
+    marks = SchedulerMarks(clock)
+    assert marks.last_on(["n0"]) == 0.0
+    marks.pod_changed("v", marked())
+    clock.advance(1.0)
+    marks.pod_changed("w", marked())
+    assert (marks.last_on(["n0", "n1"]), marks.last_on(["n1"])) == (1001.0, 0.0)
+    marks.pod_changed("w", None)
+    assert marks.last_on(["n0"]) == 1001.0
+    clock.advance(GONE_SECONDS + 1.0)
+    marks.pod_changed("x", None)
+    assert marks.on("n0", since=0.0) == {"v"}
+    assert marks.last_on(["n0"]) == 1000.0
+
+
 def test_who_is_gone_was_evicted_all_the_same() -> None:
     """A pod without a grace period is gone within milliseconds, and a plan may be looked at only then."""
     clock = ManualClock()
