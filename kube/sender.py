@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
 import structlog
@@ -15,7 +15,7 @@ from kube.errors import ApiError
 from kube.metrics import WRITE_RETRIES, WRITE_SECONDS
 from kube.retry import Retry
 
-__all__ = ["Fence", "FencedError", "Sender"]
+__all__ = ["Fence", "FencedError", "Sender", "WithdrawnError"]
 
 log = structlog.get_logger(__name__)
 
@@ -56,6 +56,17 @@ class FencedError(ApiError):
         super().__init__(0, "Fenced", f"{what} is not sent: the term is over")
 
 
+class WithdrawnError(ApiError):
+    """Whoever sends the request does not want it any longer."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(0, "Withdrawn", f"{what} is not sent any longer")
+
+
+def _always() -> bool:
+    return True
+
+
 class Sender:
     """Sends requests that may safely be sent twice."""
 
@@ -91,8 +102,12 @@ class Sender:
         query: Mapping[str, str] | None = None,
         body: bytes | None = None,
         content_type: str = JSON,
+        wanted: Callable[[], bool] = _always,
     ) -> bytes:
         """The body of the answer. `what` names the kind of write in metrics and logs.
+
+        `wanted` is asked right before each attempt. Raises WithdrawnError if the request is no longer wanted: then
+        nothing was sent, or an earlier attempt failed.
 
         Raises ApiError at once if a repetition cannot help, otherwise after the last attempt. Raises FencedError if
         the fence does not allow it: then nothing was sent, or an earlier attempt failed.
@@ -102,6 +117,8 @@ class Sender:
             while True:
                 if not self._fence.allows():
                     raise FencedError(what)
+                if not wanted():
+                    raise WithdrawnError(what)
                 try:
                     return await self._client.request(
                         method,

@@ -10,6 +10,7 @@ __all__ = [
     "MIRROR_OBJECTS",
     "MIRROR_REFUSED",
     "MIRROR_UNREADABLE",
+    "PAUSES",
     "PLAN_OVERDUE_SECONDS",
     "WATCH_AGE",
     "forget_views",
@@ -42,6 +43,12 @@ PLAN_OVERDUE_SECONDS = Gauge(
     "By how much the oldest stored plan that has not ended is beyond its deadline, by plane: nodes, quota. 0 if none "
     "is. A process that does not lead has it, too.",
     ["plane"],
+)
+PAUSES = Gauge(
+    "reprieve_pauses",
+    "Pauses that hold. scope all: 1 while the namespace of reprieve is paused, and nobody is evicted. scope namespace: "
+    "the number of other namespaces that are paused.",
+    ["scope"],
 )
 CATCH_UP_SECONDS = Histogram(
     "reprieve_catch_up_seconds",

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from api.clock import SYSTEM_CLOCK, Clock
+from api.published import NAMESPACE
 from kube.client import ApiClient
 from kube.reflector import HasMetadata, Resource, Timing
 from runtime.failpoints import delay
@@ -22,9 +23,15 @@ class Views:
     """All views of one cluster. Consumers of the same resource share a view. Everything runs on the event loop."""
 
     def __init__(
-        self, client: ApiClient, *, clock: Clock = SYSTEM_CLOCK, timing: Timing | None = None
+        self,
+        client: ApiClient,
+        *,
+        clock: Clock = SYSTEM_CLOCK,
+        timing: Timing | None = None,
+        home: str = NAMESPACE,
     ) -> None:
-        self._client, self._clock = client, clock
+        """`home`: the namespace that this process runs in."""
+        self._client, self.clock, self.home = client, clock, home
         self._timing = timing or Timing(delay=partial(delay, "mirror.delay"))
         self._views: dict[Resource[Any], View[Any]] = {}
         self._pending: dict[Hook, None] = {}
@@ -39,7 +46,7 @@ class Views:
             raise RuntimeError(f"{resource.kind}: call watch before run")
         view = self._views.get(resource)
         if view is None:
-            view = View(self._client, resource, self._clock, self._timing, self._changed)
+            view = View(self._client, resource, self.clock, self._timing, self._changed)
             self._views[resource] = view
         view.add(store)
         return view

@@ -21,6 +21,7 @@ from quota.state.amounts import QuotaError
 from quota.state.remains import Remains, remains_of
 from quota.state.state import QuotaState, Thing
 from quota.state.workloads import key_of
+from runtime.mirror.pauses import Pauses
 from runtime.mirror.resources import (
     ADMISSION_CHECKS,
     CLUSTER_QUEUES,
@@ -190,6 +191,7 @@ class WatchedQuota:
         self.state: Final = QuotaState()
         self._hooks: list[ObjectHook] = []
         self._store, self._namespaces = _Workloads(self.state), _Namespaces(self._changed)
+        self.pauses: Final = Pauses(views)
         self.workloads: Final = views.watch(WORKLOADS, self._store)
         self.workloads.on_unreadable(self._store.unreadable)
         self.views: Final[tuple[View[Any], ...]] = (

@@ -22,6 +22,7 @@ from nodes.state.groups.groups import GroupKey
 from nodes.state.pods.pod_facts import Change
 from nodes.state.pods.pods import ENDED
 from nodes.state.tables import Tables
+from runtime.mirror.pauses import Pauses
 from runtime.mirror.resources import (
     BUDGETS,
     COSCHEDULING_GROUPS,
@@ -86,6 +87,7 @@ class WatchedTables:
         self.namespaces = views.watch(
             NAMESPACES, _Kept(tables.upsert_namespace, lambda _, name: tables.delete_namespace(name))
         )
+        self.pauses = Pauses(views)
         self._optional: list[View[Any]] = [
             views.watch(
                 DEVICE_CLASSES,
