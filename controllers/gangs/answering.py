@@ -19,6 +19,7 @@ from controllers.gangs.keys import lone_pod
 from controllers.gangs.lifecycle.life import ActivePlan, GroupKey, PlannedPod, hold_text
 from controllers.gangs.lifecycle.observations import NotOffered, Observation, Offered, PreemptCalled
 from controllers.gangs.metrics import PARKED
+from controllers.gangs.mirror.pausing import why_paused
 from controllers.gangs.promised.account import pod_asks_with
 from controllers.gangs.promised.free_room import FreeRoom as Finder
 from controllers.gangs.promised.spared import native_group
@@ -144,7 +145,8 @@ class Answering:
         uid = pod.metadata.uid
         member = plan.members.get(uid)
         if plan.is_steered:
-            return Offer(member.node) if plan.is_open and member else Hold(hold_text(plan.group, plan.phase))
+            offers = plan.is_open and (plan.evicted or not why_paused(self._mirror.pauses, plan.spec))
+            return Offer(member.node) if offers and member else Hold(hold_text(plan.group, plan.phase))
         if plan.phase != "Ready" or not self._passes(plan, uid, member):
             return Hold(hold_text(plan.group, "Gathering" if plan.releases else plan.phase))
         return Offer(member.node) if member and not member.any_node else self._by_scheduler(plan, uid)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import structlog
 
@@ -13,6 +14,7 @@ from controllers.gangs.lifecycle.observations import Failed
 from controllers.gangs.looking.look import Looks
 from controllers.gangs.looking.plan_index import PlanIndex
 from controllers.gangs.mirror.mirror import Mirror
+from controllers.gangs.mirror.pausing import why_paused
 from controllers.gangs.performing import Performer
 from controllers.gangs.planning.turns import Turns
 from controllers.gangs.telling.telling import Telling
@@ -131,6 +133,8 @@ class Following:
 
     def _look(self, gang: Gang, plan: ActivePlan) -> None:
         seen = self._looks.look(plan, trusted=self._mirror.is_trusted())
+        if paused := why_paused(self._mirror.pauses, plan.spec):
+            seen = replace(seen, paused=paused)
         self._telling.looked(plan, seen)
         self._gangs.see(gang, seen)
 

@@ -77,6 +77,7 @@ class Gangs:
         self._planned: dict[GroupKey, None] = {}
         self._barred: dict[GroupKey, None] = {}
         self._partial: dict[GroupKey, None] = {}
+        self._paused: dict[GroupKey, None] = {}
         self._phases: Counter[GangPhase] = Counter()
         self._mixed: dict[GroupKey, Set[int]] = {}
         """The priorities of running pods, of groups of other kinds that have several."""
@@ -149,6 +150,7 @@ class Gangs:
             (self._planned, life.plan is not None),
             (self._barred, bool(life.barred)),
             (self._partial, life.partial_since is not None),
+            (self._paused, life.is_paused),
         ):
             if belongs:
                 members[gang.key] = None
@@ -251,7 +253,7 @@ class Gangs:
         self.observe(gang, GroupGone())
         del self._gangs[gang.key]
         self._phases[gang.life.phase] -= 1
-        for members in (self._planned, self._barred, self._partial, self._stirred):
+        for members in (self._planned, self._barred, self._partial, self._paused, self._stirred):
             members.pop(gang.key, None)
         if (pod := lone_pod(gang.key)) is not None:
             del self._alone[pod.uid]
@@ -285,6 +287,11 @@ class Gangs:
     def partial(self) -> Set[GroupKey]:
         """Gangs in pieces: members are bound, and they never ran whole. Always as it is now."""
         return self._partial.keys()
+
+    @property
+    def paused(self) -> Set[GroupKey]:
+        """Gangs without a plan that wait for the end of a pause. Always as it is now."""
+        return self._paused.keys()
 
     @property
     def phases(self) -> Counter[GangPhase]:

@@ -23,6 +23,7 @@ from controllers.gangs.planning.arrivals import Arrivals
 from controllers.gangs.planning.decide import Searching
 from controllers.gangs.planning.outcomes import Outcomes
 from controllers.gangs.planning.partial_gangs import PartialGangs
+from controllers.gangs.planning.resumption import Resumption
 from controllers.gangs.planning.stopped_gangs import StoppedGangs
 from controllers.gangs.planning.turns import Waits
 from controllers.gangs.planning.unanswered import Unanswered
@@ -117,10 +118,22 @@ class Leading:
         following = planning.following(
             known, gangs, evidence, turns, performer, self.waking, self.telling, self.attempts
         )
-        stopped = StoppedGangs(groups, gangs, known.mirror.roster, known.clock)
+        pauses = known.mirror.pauses
+        stopped = StoppedGangs(groups, gangs, known.mirror.roster, pauses, known.clock)
         waits = Waits(gangs, verdicts, singles)
         timekeeper = Timekeeper(
-            (evidence, lessons, waits, self.waking, self._acts, stopped, pieces, self.unknown, self.broken)
+            (
+                evidence,
+                lessons,
+                waits,
+                self.waking,
+                self._acts,
+                stopped,
+                pieces,
+                self.unknown,
+                self.broken,
+                Resumption(pauses, gangs),
+            )
         )
         mirror, clock = known.mirror, known.clock
         return Planner(mirror, following, turns, self.waking, timekeeper, clock, self._nudged)

@@ -35,6 +35,7 @@ from controllers.gangs.lifecycle.effects import (
     Wake,
 )
 from controllers.gangs.lifecycle.life import ActivePlan
+from controllers.gangs.lifecycle.pausing import PAUSED
 from controllers.gangs.metrics import CONFIRMATIONS, UNPLANNED
 from controllers.gangs.plan_acts import PlanActs
 from controllers.gangs.planning.outcomes import Outcomes
@@ -95,7 +96,7 @@ class Performer:
             case Record():
                 return partial(self._acts.record, gang, effect)
             case CannotSchedule(_, reason):
-                self._outcomes.not_planned(gang.key, again=reason == "NotStored")
+                self._outcomes.not_planned(gang.key, again=reason in ("NotStored", PAUSED))
                 return partial(self._reporter.cannot_schedule, gang.key, effect)
             case Nominate(plan) | Remind(plan):
                 self._waking.bring_back(plan, nominate=isinstance(effect, Nominate))

@@ -13,6 +13,7 @@ from controllers.gangs.gangs import Gangs
 from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.lifecycle.observations import Resumed
 from controllers.gangs.lifecycle.stored_plan import StoredPlan
+from controllers.gangs.mirror.pausing import why_paused
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.mirror.withheld_names import with_names
 from controllers.gangs.planning.verdicts import Verdicts
@@ -40,6 +41,7 @@ class Resuming:
         self._claims, self._roster, self._gangs = claims, roster, gangs
         self._evictions, self._verdicts = evictions, verdicts
         self._clock, self._plan_seconds = clock, plan_seconds
+        self._pauses = evictions.mirror.pauses
 
     def resume(self) -> None:
         """Go on from the plans that a former process was carrying out."""
@@ -71,6 +73,8 @@ class Resuming:
         age = max(
             0.0, self._clock.wall() - stored.committed
         )  # a time that is still to come gives no more time
+        if why_paused(self._pauses, spec):  # its deadline stood still, and since when is not stored
+            age = 0.0
         if spec.evicted_by == "Scheduler":  # its time begins when it is handed over, and that is not stored
             age = 0.0
         plan = ActivePlan(

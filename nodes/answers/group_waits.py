@@ -61,6 +61,7 @@ AGAIN: Final = {
     "QuotaWithdrawn": "When its Workload has quota again.",
     "Ready": "At once: its scheduler binds the planned members.",
     "BackingOff": "At the time that the sentence names. It may take free room earlier.",
+    "Paused": "When the pause is over. It may take free room earlier.",
     "Blocked": "When its pods change, or when it fits without evictions.",
     "Fits": "At once: its scheduler has to try the members again.",
     "Preempts": "Where reprieve runs, in its turn. It evicts once the scheduler has confirmed every member.",

@@ -65,6 +65,7 @@ from controllers.gangs.lifecycle.observations import (
     Observation,
     Offered,
     PassBegan,
+    PauseEnded,
     PlanSeen,
     PreemptCalled,
     Rehearsed,
@@ -76,6 +77,7 @@ from controllers.gangs.lifecycle.observations import (
     ToRelease,
 )
 from controllers.gangs.lifecycle.partial import Keep, Member, Pieces, Release, resolve
+from controllers.gangs.lifecycle.pausing import PAUSED
 from controllers.gangs.lifecycle.reducer import reduce
 from controllers.gangs.lifecycle.settings import (
     ASKED_SECONDS,
@@ -188,6 +190,12 @@ class Lives(RuleBasedStateMachine):
         """How often the scheduler has said why it did not place the group."""
         self.strangers: set[str] = set()
         """Pods that the scheduler has evicted, and that the plan does not name."""
+        self.paused = False
+        """Evictions are paused."""
+        self.made: dict[str, float] = {}
+        """When plans were made, by name."""
+        self.stood: Counter[str] = Counter()
+        """For how many seconds the deadlines of plans stood still, by name."""
         self.delay = 0.0
         """How long nothing was evicted the last time. Bound resets it, and so does a restart: only plans are known."""
 
@@ -203,6 +211,7 @@ class Lives(RuleBasedStateMachine):
                 assert isinstance(observation, PlanSeen)
                 self._may_be_confirmed(effect.plan, observation)
             self._note_verdict(effect, observation)
+            self._note_pause(effect)
         self._may_be_opened(before)
         if isinstance(observation, MembersSeen) and before.plan is None:
             self.bound = observation.bound
@@ -245,6 +254,20 @@ class Lives(RuleBasedStateMachine):
             case _:
                 pass
 
+    def _note_pause(self, effect: Effect) -> None:
+        match effect:
+            case Commit(plan):
+                assert plan.releases or not (self.paused and plan.spec.victims), "it would evict"
+                self.made.setdefault(plan.name, self.now)
+            case Evict():
+                assert not self.paused
+            case End(plan, ending) if ending.reason == "DeadlineExceeded" and plan.spec.victims:
+                assert plan.paused_since is None, "its deadline stands still"
+                took = self.now - self.made[plan.name] - self.stood[plan.name]
+                assert plan.is_steered or took >= self.setting.plan_seconds - ROUNDING_SECONDS
+            case _:
+                pass
+
     def _bound(self) -> None:
         self.vain, self.barred, self.delay = 0, 0.0, 0.0
         self.has_run = True
@@ -263,8 +286,11 @@ class Lives(RuleBasedStateMachine):
             assert [each.in_vain for each in effects if isinstance(each, Judge)] == [True]
 
     def _note_bar(self, before: Life, effects: Sequence[Effect]) -> None:
-        """After an eviction in vain nothing is evicted for a while, also after whatever else comes to nothing."""
-        failed = any(isinstance(each, CannotSchedule) for each in effects)
+        """After an eviction in vain nothing is evicted for a while, also after whatever else comes to nothing.
+
+        To wait for the end of a pause is no failure.
+        """
+        failed = any(isinstance(each, CannotSchedule) and each.reason != PAUSED for each in effects)
         if failed and before.vain and before.former is None and self.now >= before.barred:
             assert self.life.barred > self.now
         if self.life.barred > max(before.barred, self.now):
@@ -299,6 +325,8 @@ class Lives(RuleBasedStateMachine):
             given |= {"unplanned": frozenset(self.strangers), "next_attempt": self.now + 10.0}
             if marked and not plan.begun:
                 given.setdefault("changed", f"{min(marked)} is not running any longer")
+        if self.paused and plan is not None and plan.spec.victims:
+            given["paused"] = "evictions are paused: upgrade"
         return PlanSeen(**given)
 
     def _waits(self) -> frozenset[str]:
@@ -322,6 +350,8 @@ class Lives(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([0.1, 1.0, 2.5, 30.0, 301.0, 1800.0]))
     def time_passes(self, seconds: float) -> None:
         self.now += seconds
+        if self.paused and self.plan is not None and self.plan.paused_since is not None:
+            self.stood[self.plan.name] += seconds
         if self.in_pass is not None and self.now >= self.in_pass[1] + PASS_SECONDS:
             self.in_pass = None
 
@@ -410,6 +440,48 @@ class Lives(RuleBasedStateMachine):
         if happens:
             self.observe(Failed())
 
+    # ---- pauses
+
+    @precondition(lambda self: not self.paused)
+    @rule(happens=st.sampled_from([False, False, True]))
+    def evictions_are_paused(self, happens: bool) -> None:
+        if not happens:
+            return
+        self.paused = True
+        if self.plan is not None:
+            self.observe(self.seen())
+        plan = self.plan
+        if plan is not None and plan.spec.victims and plan.writing is None:
+            assert plan.begun or plan.evicted or plan.handed_over is not None, "it has evicted somebody"
+            assert plan.paused_since is not None
+            assert not plan.is_steered or plan.begun or not plan.is_open, "the scheduler would evict by it"
+
+    @precondition(lambda self: self.paused)
+    @rule()
+    def the_pause_is_over(self) -> None:
+        """The planner sees that, and whoever waited is decided anew."""
+        self.paused, waited = False, self.life.is_paused
+        if self.plan is not None:
+            self.observe(self.seen())
+        self.observe(PauseEnded())
+        assert not (waited and self.life.looked)
+        plan = self.plan
+        if plan is not None and plan.writing is None and plan.paused_since is not None:
+            assert plan.handed_over is not None, "all others go on, or have ended"
+
+    @precondition(lambda self: self.evicting is not None and not self.paused)
+    @rule()
+    def a_pause_comes_among_victims_and_is_over_before_a_look(self) -> None:
+        """The plan evicts nobody any longer: the gang is decided anew."""
+        assert self.evicting is not None
+        plan, left = self.evicting
+        if not left:
+            return
+        self._stop_evicting(plan, done=False, paused=True)
+        if self.plan is not None and self.plan.name == plan.name and self.plan.writing is None:
+            self.observe(self.seen())
+            assert self.plan is None
+
     # ---- deciding
 
     @precondition(lambda self: not self.todo and self.life.wants_plan and self.now >= self.life.due)
@@ -454,10 +526,13 @@ class Lives(RuleBasedStateMachine):
             untried=untried or self.gated,
             gated=self.gated,
             only_free=only_free,
+            paused="evictions are paused: upgrade" if self.paused and victims else "",
         )
         self.observe(decided)
         if self.plan is not None:
             assert self.life.placed
+        if self.life.is_paused:
+            return
         if self.gated and self.now >= self.barred and outcome in ("Fits", "Preempts") and not modelled:
             seen = MembersSeen(2, 2, 0)
             waits = self.plan is not None and self.plan.is_steered  # until it is open
@@ -924,6 +999,9 @@ class Lives(RuleBasedStateMachine):
         assert self.evicting is not None
         plan, left = self.evicting
         left = [uid for uid in left if not self.deletions[plan.name, uid]]
+        if left and self.paused:
+            self._stop_evicting(plan, done=False, paused=True)
+            return
         if not left or not self._may_evict(plan, changed):
             self._stop_evicting(plan, done=not left)
             return
@@ -953,10 +1031,10 @@ class Lives(RuleBasedStateMachine):
         self.observe(Compared(changed))
         return not changed
 
-    def _stop_evicting(self, plan: ActivePlan, *, done: bool) -> None:
+    def _stop_evicting(self, plan: ActivePlan, *, done: bool, paused: bool = False) -> None:
         self.evicting = None
         if self.plan is not None and self.plan.name == plan.name:
-            self.observe(EvictorStopped(done))
+            self.observe(EvictorStopped(done, paused))
 
     # ---- the process dies
 
@@ -1062,6 +1140,8 @@ class Lives(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """However a life went: once the world agrees, the gang runs, nothing is reserved, and nobody is held."""
+        if self.paused:
+            self.the_pause_is_over()
         for _ in range(30):
             self._rest()
         assert self.plan is None, self.plan

@@ -21,6 +21,7 @@ from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.lifecycle.observations import Compared, DeletionRefused, EvictorStopped, Rehearsed
 from controllers.gangs.looking.comparison import difference, over_budget, protected, unit_changed
 from controllers.gangs.mirror.mirror import Mirror
+from controllers.gangs.mirror.pausing import namespaces, why_paused
 from controllers.gangs.promised.account import Account
 from controllers.gangs.telling.events import Reporter
 from controllers.gangs.writing.plan_store import PlanStore
@@ -162,16 +163,20 @@ class Evictions:
         """`former`: an earlier run of the same decision may still be finishing."""
         if former is not None:
             await asyncio.wait([former])
-        done = await self._try(plan, plan.spec.victims, _Permission(self, plan, gang))
+        permission = _Permission(self, plan, gang)
+        done = await self._try(plan, plan.spec.victims, permission)
         if self.is_current(gang, plan):
             self._leave((plan.namespace, plan.name), asyncio.current_task())
-            self.gangs.observe(gang, EvictorStopped(done))
+            self.gangs.observe(gang, EvictorStopped(done, permission.was_paused))
         else:
             await self._finish(plan)
 
     async def _finish(self, plan: ActivePlan) -> None:
         while (unfinished := self.unfinished(plan)) or self.evictor.marked(plan):
-            if unfinished:
+            if unfinished and self._is_paused(plan):
+                await self._withdraw_others(plan, unfinished)
+                await self.mirror.pauses.wait(plan.namespace, namespaces(plan.spec))
+            elif unfinished:
                 await self._try(plan, unfinished, _Permission(self, plan, None))
             elif not await self.evictor.withdraw(self.evictor.marked(plan)):
                 await asyncio.sleep(RETRY_SECONDS)
@@ -186,6 +191,14 @@ class Evictions:
         finally:
             # At once: if the plan's end is not written yet, its writer removes the finalizer.
             self._leave(key, asyncio.current_task())
+
+    def _is_paused(self, plan: ActivePlan) -> bool:
+        return bool(why_paused(self.mirror.pauses, plan.spec))
+
+    async def _withdraw_others(self, plan: ActivePlan, unfinished: Iterable[Victim]) -> None:
+        """Take our marks off the pods that are not evicted when the pause is over."""
+        finished_later = {pod.uid for victim in unfinished for pod in victim.pods}
+        await self.evictor.withdraw(pod for pod in self.evictor.marked(plan) if pod.uid not in finished_later)
 
     async def _try(self, plan: ActivePlan, victims: Iterable[Victim], permission: _Permission) -> bool:
         try:
@@ -229,9 +242,21 @@ class _Permission:
         self._all, self._plan, self._gang = evictions, plan, gang
         self._key = plan.namespace, plan.name
         self._former = evictions.store.begun(self._key)
+        self._namespaces = namespaces(plan.spec)
+        self.was_paused = False
+        """A pause has stopped the run."""
+
+    def is_paused(self) -> bool:
+        """Whoever asks stops, however soon the pause ends."""
+        pauses = self._all.mirror.pauses
+        is_paused = pauses.any and bool(pauses.why(self._plan.namespace, self._namespaces))
+        self.was_paused |= is_paused
+        return is_paused
 
     def may_begin(self, victim: Victim) -> bool:
         """Before the first pod of all, the plan must still be what a new look would give."""
+        if self.is_paused():
+            return False
         if self._gang is None:
             return True
         current = self._gang.life.plan

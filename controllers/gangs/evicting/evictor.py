@@ -18,7 +18,7 @@ import structlog
 from api.plans import Victim, VictimPod
 from controllers.gangs.evicting.job_stops import Stopping
 from controllers.gangs.evicting.marking import Marking, said
-from controllers.gangs.evicting.refused_evictions import OverBudgetError, refusal
+from controllers.gangs.evicting.refused_evictions import OverBudgetError, PausedError, refusal
 from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
 from controllers.gangs.mirror.roster import Roster
@@ -49,6 +49,9 @@ class Permission(Protocol):
 
     def may_begin(self, victim: Victim) -> bool:
         """Whether the unit may begin. Asked right before its first pod."""
+
+    def is_paused(self) -> bool:
+        """Whether nobody may be evicted for the plan now. Asked right before each deletion is sent."""
 
     def why_stays(self, pod: VictimPod) -> str:
         """Why the pod of a unit that has begun must stay; empty if it may be evicted. Asked right before each pod."""
@@ -94,13 +97,15 @@ class _Run:
     """Every deletion has been asked for."""
     stopped: bool = False
     """No unit begins any longer."""
+    paused: bool = False
+    """A pause has stopped it. No pod of a unit that has begun is evicted any longer, either."""
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
     units: list[_Unit] = field(default_factory=list)
     """Those that have begun."""
 
     def stop(self) -> None:
-        """A pod stays: begin no other unit."""
+        """A pod stays, or evictions are paused: begin no other unit."""
         self.complete, self.stopped = False, True
 
 
@@ -189,6 +194,7 @@ class Evictor:
         finally:
             results = await asyncio.gather(*run.tasks, return_exceptions=True)
         faults += [result for result in results if isinstance(result, BaseException)]
+        await self._give_back(run)
         for unit in run.units:
             if unit.why:
                 left = [pod for pod in unit.victim.pods if self.remains(pod)]
@@ -198,6 +204,12 @@ class Evictor:
             raise faults[0]
         await self._strike_untouched(run)
         return run.complete
+
+    async def _give_back(self, run: _Run) -> None:
+        """A pause has stopped the run: take the marks off those units of which no pod was evicted."""
+        for unit in run.units if run.paused else ():
+            if not unit.why and all(map(self.remains, unit.victim.pods)):
+                await self.withdraw(unit.victim.pods)
 
     def _forget_gone(self) -> None:
         self._asked = {uid for uid in self._asked if self._roster.evictable(uid) is not None}
@@ -215,7 +227,7 @@ class Evictor:
                 continue
             await self._acquire(run)
             try:
-                goes_on = not unit.why if unit.begun else await self._begin(run, unit)
+                goes_on = not (unit.why or run.paused) if unit.begun else await self._begin(run, unit)
             except BaseException:
                 self._release(run)
                 raise
@@ -266,7 +278,7 @@ class Evictor:
 
     async def _one(self, run: _Run, unit: _Unit, pod: VictimPod) -> None:
         try:
-            if unit.why:
+            if unit.why or run.paused:
                 return
             why = run.permission.why_stays(pod)
             if not why:
@@ -281,6 +293,9 @@ class Evictor:
             if why:
                 unit.stop(why)
                 run.stop()
+        except PausedError:
+            run.paused = True
+            run.stop()
         finally:
             self._release(run)
 
@@ -327,7 +342,8 @@ class Evictor:
                 unit.stop(why)
 
     async def _evict_pod(self, run: _Run, victim: Victim, pod: VictimPod) -> str:
-        """Ask for the deletion of one pod. Returns why it stays, else an empty text. Raises OverBudgetError."""
+        """Ask for the deletion of one pod. Returns why it stays, else an empty text. Raises OverBudgetError, and
+        PausedError."""
         if not self.remains(pod):
             return ""
         try:
@@ -335,6 +351,8 @@ class Evictor:
         except ApiError as error:
             # An admission webhook, say: it would be refused until the plan's deadline, and every next plan's.
             return refusal(run.plan, pod, error, EVICTIONS.labels("refused"))
+        if result is Deletion.PAUSED:
+            raise PausedError
         if result is Deletion.CHANGED:
             return run.permission.why_stays(pod)
         if result is Deletion.OVER_BUDGET:
@@ -353,10 +371,13 @@ class Evictor:
     async def _delete(self, run: _Run, victim: Victim, pod: VictimPod) -> Deletion:
         """Mark and delete, and again if somebody else has written the pod between the two. Raises ApiError.
 
-        CHANGED: the pod may not be evicted as it is now.
+        CHANGED: the pod may not be evicted as it is now. PAUSED: nor is any other pod for now.
         """
         version, is_told = self._marking.version(pod.uid), False
+        end = self._writer.evict_pod if run.plan.respects_budgets else self._writer.delete_pod
         for _ in range(CONFLICTS):
+            if run.permission.is_paused():
+                return Deletion.PAUSED
             if not version:
                 marked = await self._marking.mark(run.plan, victim, pod)
                 if marked is None or marked.leaves:
@@ -366,10 +387,9 @@ class Evictor:
                 self._reporter.preempted(run.plan, victim, pod)
                 is_told = True
             await failpoint("evict.marked")
-            if run.plan.respects_budgets:
-                result = await self._writer.evict_pod(pod.namespace, pod.name, pod.uid, version)
-            else:
-                result = await self._writer.delete_pod(pod.namespace, pod.name, pod.uid, version)
+            result = await end(
+                pod.namespace, pod.name, pod.uid, version, wanted=lambda: not run.permission.is_paused()
+            )
             if result is not Deletion.CHANGED or run.permission.why_stays(pod):
                 return result
             version = ""

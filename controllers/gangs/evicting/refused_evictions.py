@@ -13,7 +13,7 @@ from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.mirror.withheld_names import spoken_pod
 from kube.errors import ApiError
 
-__all__ = ["OverBudgetError", "may_succeed_later", "refusal"]
+__all__ = ["OverBudgetError", "PausedError", "may_succeed_later", "refusal"]
 
 log = structlog.get_logger(__name__)
 
@@ -24,6 +24,10 @@ NO_VERDICT: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.CONFLICT})
 
 class OverBudgetError(Exception):
     """A PodDisruptionBudget that is respected does not allow the eviction of a pod."""
+
+
+class PausedError(Exception):
+    """Evictions are paused. The pod stays for now."""
 
 
 def may_succeed_later(error: ApiError) -> bool:

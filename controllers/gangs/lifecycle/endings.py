@@ -10,6 +10,7 @@ from controllers.gangs.keys import spoken_in
 from controllers.gangs.lifecycle.confirming import contradictions
 from controllers.gangs.lifecycle.life import ActivePlan, Contradiction, Ending
 from controllers.gangs.lifecycle.observations import PlanSeen
+from controllers.gangs.lifecycle.pausing import paused_ending
 from controllers.gangs.lifecycle.settings import (
     ESTIMATES,
     LEAST_ESTIMATE_SECONDS,
@@ -146,7 +147,7 @@ def _rejected(plan: ActivePlan, seen: PlanSeen, now: float) -> Contradiction | N
 
 
 def _late(plan: ActivePlan, seen: PlanSeen, now: float) -> Ending | None:
-    if now < plan.ends_at:
+    if plan.paused_since is not None or now < plan.ends_at:
         return None
     found = _unbound(plan, seen) if plan.phase == "Ready" or not plan.is_steered else ()
     return Ending("Expired", "DeadlineExceeded", "the plan was not carried out in time", found)
@@ -214,6 +215,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _member_gone,
     _members_lost,
     _bound,
+    paused_ending,
     _changed,
     _eviction_refused,
     _contradicted,
@@ -228,6 +230,7 @@ OFFERED: Final[tuple[Rule, ...]] = (
     _member_gone,
     _members_lost,
     _bound,
+    paused_ending,
     _changed,
     _eviction_refused,
     _never_named,

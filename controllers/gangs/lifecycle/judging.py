@@ -10,6 +10,7 @@ from dataclasses import replace
 from controllers.gangs.lifecycle.effects import Judge
 from controllers.gangs.lifecycle.life import ActivePlan, Ending, Former, Life
 from controllers.gangs.lifecycle.observations import Decided, Remembered
+from controllers.gangs.lifecycle.pausing import PAUSED
 from controllers.gangs.lifecycle.settings import VAIN_AT_MOST, Settings
 from controllers.gangs.lifecycle.stored_plan import FORGIVEN
 from controllers.gangs.lifecycle.vain import continues
@@ -54,6 +55,8 @@ def after_group(life: Life, now: float, settings: Settings) -> Verdict:
 
 def after_end(life: Life, plan: ActivePlan, ending: Ending) -> Verdict:
     """The plan has ended, and not as Bound."""
+    if ending.reason == PAUSED:
+        return life, ()  # a former plan gets its verdict from the next decision
     if ending.reason in FORGIVEN:
         return _acquitted(life, ending.reason, ending.message)
     if plan.begun and plan.spec.victims and not plan.releases:

@@ -131,6 +131,8 @@ class ActivePlan:
     """The evictor is at work."""
     evicted: bool = False
     """The deletion of every victim has been asked for."""
+    paused_since: float | None = None
+    """Since when nobody may be evicted for it, because of a pause. None: it is not paused."""
     changed: str = ""
     """What the comparison before an eviction found."""
     refused: Mapping[str, str] = field(default_factory=dict)
@@ -252,6 +254,8 @@ class ActivePlan:
     @property
     def may_evict(self) -> bool:
         """Whether the plan's own state lets the evictor go on."""
+        if self.paused_since is not None:
+            return False
         ours = self.stored and self.phase == "Evicting" and not self.is_steered
         return ours and not self.refused and not self.changed
 
@@ -327,6 +331,11 @@ class Life:
     """This process has seen it run whole, whatever its PodGroup says."""
     kept: str = ""
     """Why its bound members were not released, as it was last said."""
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether it waits for the end of a pause, and has no plan."""
+        return self.plan is None and self.reason == "Paused"
 
     @property
     def wants_plan(self) -> bool:

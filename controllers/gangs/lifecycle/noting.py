@@ -53,8 +53,9 @@ def noted(plan: ActivePlan, observation: Observation, now: float) -> ActivePlan:
             )
         case DeletionRefused(uid, message):
             return replace(plan, refused={**plan.refused, uid: message})
-        case EvictorStopped(done):
-            return replace(plan, evicting=False, evicted=plan.evicted or done)
+        case EvictorStopped(done, paused):
+            since = now if paused and plan.paused_since is None else plan.paused_since
+            return replace(plan, evicting=False, evicted=plan.evicted or done, paused_since=since)
         case _:
             return plan
 

@@ -30,6 +30,7 @@ __all__ = [
     "Observation",
     "Offered",
     "PassBegan",
+    "PauseEnded",
     "PlanSeen",
     "PreemptCalled",
     "Rehearsed",
@@ -90,6 +91,8 @@ class Decided:
     """The gang may not evict yet, and was planned on free room alone. Nothing is said if that is not enough."""
     gated: bool = False
     """`members` has pods with our scheduling gate. No scheduler tries them before that is removed."""
+    paused: str = ""
+    """Why its victims must not be evicted now; empty if they may be. Then it is not carried out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +231,8 @@ class PlanSeen(SteeredSeen):
 
     trusted: bool
     """Whether the mirror may be trusted. Without it nobody is evicted."""
+    paused: str = ""
+    """Why nobody may be evicted for the plan now; empty if it has no victims."""
     group_gone: bool = False
     member_gone: str = ""
     """Which planned pod is gone."""
@@ -332,9 +337,15 @@ class DeletionRefused:
 
 @dataclass(frozen=True, slots=True)
 class EvictorStopped:
-    """The evictor has ended. `done`: the deletion of every victim has been asked for."""
+    """The evictor has ended. `done`: the deletion of every victim has been asked for. `paused`: a pause stopped it."""
 
     done: bool
+    paused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PauseEnded:
+    """A pause has ended or has changed. A gang that waited for its end is decided anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,6 +371,7 @@ Observation = (
     | NotOffered
     | HandedOver
     | PassBegan
+    | PauseEnded
     | NeverNamed
     | PreemptCalled
     | Rehearsed

@@ -66,6 +66,8 @@ class Pieces:
     """Why an owner of bound members does not bear their eviction."""
     called: bool = True
     """Its scheduler has asked us about a pod, or was seen to try a member, since this process leads."""
+    paused: str = ""
+    """Why nobody may be evicted now."""
 
     @property
     def bound(self) -> tuple[Member, ...]:
@@ -108,6 +110,10 @@ def resolve(pieces: Pieces) -> Verdict:
 
 def _setting(pieces: Pieces) -> str:
     return "planning.partialGangs is Keep" if pieces.setting == "Keep" else ""
+
+
+def _paused(pieces: Pieces) -> str:
+    return pieces.paused
 
 
 def _not_held(pieces: Pieces) -> str:
@@ -180,6 +186,7 @@ def _not_called(pieces: Pieces) -> str:
 
 RULES: Final[tuple[Callable[[Pieces], str], ...]] = (
     _setting,
+    _paused,
     _not_held,
     _not_known,
     _has_succeeded,

@@ -56,6 +56,7 @@ from controllers.gangs.lifecycle.observations import (
     NotDecided,
     NotStored,
     Observation,
+    PauseEnded,
     PlanSeen,
     Relented,
     Remembered,
@@ -64,6 +65,7 @@ from controllers.gangs.lifecycle.observations import (
     ToKeep,
     ToRelease,
 )
+from controllers.gangs.lifecycle.pausing import standing, waits
 from controllers.gangs.lifecycle.settings import (
     REMIND_SECONDS,
     Settings,
@@ -102,6 +104,8 @@ def reduce(life: Life, observation: Observation, now: float, settings: Settings)
             return replace(life, phase=plan.phase, plan=plan), ()
         case Remembered() if life.plan is None:
             return remembered(life, observation, settings), ()
+        case PauseEnded() if life.is_paused:
+            return replace(life, looked=False), ()
         case Relented():
             return replace(life, barred=0.0, looked=False), ()
         case GroupGone() if life.plan is None:
@@ -136,6 +140,8 @@ def _decided_anew(life: Life, decided: Decided, now: float, settings: Settings) 
         return _recorded(life, record, now, settings)
     if spec.victims and now < life.barred:
         return replace(life, looked=False), ()  # it was made before the verdict; the next one evicts nobody
+    if spec.victims and decided.paused:
+        return waits(life, decided.paused)
     life = replace(life, placed=True)
     is_steered = spec.evicted_by == "Scheduler"  # then the first attempt is to find the plan
     if (
@@ -226,7 +232,7 @@ def _of_plan(life: Life, plan: ActivePlan, observation: Observation, now: float,
 def _plan_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, settings: Settings) -> Step:
     if plan.writing is not None:
         return life, ()
-    plan = with_other_room(plan, seen, now)
+    plan = with_other_room(standing(plan, seen, now), seen, now)
     life = replace(life, plan=plan)
     if plan.is_steered:
         return steered_seen(life, plan, seen, now, settings)
@@ -243,7 +249,7 @@ def _plan_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, setting
         return _ready(life, plan, seen, now, settings)
     if (plan.phase == "Planned" or plan.evicted) and seen.is_free and not seen.gated:
         return advanced(life, plan, "Ready", now)
-    if plan.phase == "Evicting" and not (plan.evicted or plan.evicting) and seen.trusted:
+    if plan.phase == "Evicting" and not (plan.evicted or plan.evicting or seen.paused) and seen.trusted:
         if not plan.begun and unsettled(plan, seen, now):
             return life, ()
         plan = replace(plan, evicting=True)

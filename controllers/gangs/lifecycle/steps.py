@@ -14,6 +14,7 @@ from controllers.gangs.lifecycle.gathering import at_rest
 from controllers.gangs.lifecycle.judging import after_bound, after_end, setback
 from controllers.gangs.lifecycle.life import ActivePlan, Ending, Life
 from controllers.gangs.lifecycle.observations import NotStored, PlanSeen
+from controllers.gangs.lifecycle.pausing import PAUSED
 from controllers.gangs.lifecycle.settings import REPLANS_AT_ONCE, REWRITE_SECONDS, SETTLED_SECONDS, Settings
 
 __all__ = ["Step", "advanced", "cannot", "ended", "failed", "not_stored", "unsettled", "with_other_room"]
@@ -83,6 +84,8 @@ def _goes_on(life: Life, plan: ActivePlan, ending: Ending, now: float, settings:
         return at_rest(replace(life, phase="Bound", has_run=True, partial_since=None)), ()
     if plan.releases:
         return replace(life, phase="Gathering", partial_since=None), ()
+    if ending.reason == PAUSED:
+        return replace(life, phase="Gathering", reason=PAUSED, message=ending.message, due=now), ()
     if ending.reason in SAID:
         return cannot(life, "Unschedulable", ending.reason, ending.message, now, settings, again=True)
     life = replace(life, phase="Gathering", reason=ending.reason, message=ending.message)

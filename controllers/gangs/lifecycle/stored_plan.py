@@ -34,8 +34,8 @@ FINALIZER: Final = "reprieve.dev/active-plan"
 
 IN_VAIN: Final = "InVain"
 """The condition of an ended plan that evicted: whether that was in vain. Missing until it is known."""
-FORGIVEN: Final = frozenset({"Overrun", "PodDeleted", "PodGroupDeleted"})
-"""Endings after which it was not: the room was handed over, or nobody wants it any longer."""
+FORGIVEN: Final = frozenset({"Overrun", "Paused", "PodDeleted", "PodGroupDeleted"})
+"""Endings after which it was not: the room was handed over, nobody wants it any longer, or a pause came between."""
 
 Owner = tuple[str, str, str]
 """The kind of a preemptor, and the two parts of its key. Two pods of one name are two owners."""

@@ -10,6 +10,7 @@ from api.core import Pod
 from api.times import parse_rfc3339
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.mirror.roster import Roster
+from runtime.mirror.pauses import Pauses
 from runtime.mirror.readiness import not_synced, too_old
 from runtime.mirror.views import View
 from runtime.mirror.watched_tables import WatchedTables
@@ -40,6 +41,11 @@ class Mirror:
         self._clock, self._overdue_seconds = clock, overdue_seconds
         self._not_synced, self._too_old = not_synced(self.views), too_old(self.views, max_age_seconds)
         self._hooks: list[Callable[[str], None]] = []
+
+    @property
+    def pauses(self) -> Pauses:
+        """Which namespaces are paused."""
+        return self.watched.pauses
 
     def checks(self) -> Mapping[str, Check]:
         """What is wrong with it, by name."""

@@ -17,6 +17,7 @@ from controllers.gangs.lifecycle.observations import Decided, NotDecided
 from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.metrics import PLANNING_SECONDS
 from controllers.gangs.mirror.mirror import Mirror
+from controllers.gangs.mirror.pausing import why_paused
 from controllers.gangs.planning.assigning import assign
 from controllers.gangs.planning.lessons import Lessons
 from controllers.gangs.planning.singles import Singles
@@ -58,6 +59,7 @@ class Decider:
         """`gated`: the pods (UIDs) that have our scheduling gate."""
         self._tables, self._roster, self._reservations = mirror.tables, mirror.roster, reservations
         self._lessons, self._evidence, self._singles = lessons, evidence, singles
+        self._pauses = mirror.pauses
         self._gated, self._searching = gated, searching
 
     async def decide(self, key: GroupKey, *, barred: str = "") -> Decided | NotDecided:
@@ -89,6 +91,7 @@ class Decider:
             self._roster.grace_seconds(victim_uids(spec)),
             untried=bool(spec.victims) and self._evidence.is_untried(key),
             gated=any(uid in self._gated for uid in members),
+            paused=why_paused(self._pauses, spec),
         )
 
     def is_shared(self, key: GroupKey, decided: Decided | NotDecided) -> bool:
@@ -99,6 +102,7 @@ class Decider:
         """
         return (
             isinstance(decided, Decided)
+            and not decided.paused  # others may have victims elsewhere
             and lone_pod(key) is None  # it is planned on its candidates alone
             and decided.spec.mismatch is UNSET
             and decided.spec.stopped_by_pod_disruption_budgets is UNSET  # others may have another policy

@@ -57,6 +57,7 @@ class Inquiry:
         clock: Clock,
     ) -> None:
         self._reader, self._roster, self._tables = reader, mirror.roster, mirror.tables
+        self._pauses = mirror.pauses
         self._stored, self._evidence, self._callers = stored, evidence, callers
         self._rule, self._clock, self._began = rule, clock, clock.wall()
 
@@ -95,6 +96,7 @@ class Inquiry:
             budget=self._budget(gang.key[0], bound),
             limit=limit,
             called=self._has_called(gang.key, there),
+            paused=self._pauses.why(gang.key[0]),
         )
 
     def _released(self, key: GroupKey, uid: str) -> float:

@@ -14,6 +14,7 @@ from controllers.gangs.lifecycle.life import GroupKey
 from controllers.gangs.lifecycle.observations import ToRelease
 from controllers.gangs.mirror.roster import Roster
 from runtime.exchange.queued_groups import QueuedGroups, Stop
+from runtime.mirror.pauses import Pauses
 
 __all__ = ["StoppedGangs"]
 
@@ -24,8 +25,11 @@ AGAIN: Final = Backoff(2.0, 60.0, jitter=0.0)
 class StoppedGangs:
     """Made for one term."""
 
-    def __init__(self, queued: QueuedGroups, gangs: Gangs, roster: Roster, clock: Clock) -> None:
+    def __init__(
+        self, queued: QueuedGroups, gangs: Gangs, roster: Roster, pauses: Pauses, clock: Clock
+    ) -> None:
         self._queued, self._gangs, self._roster, self._clock = queued, gangs, roster, clock
+        self._pauses = pauses
         self._tries: dict[GroupKey, tuple[str, int, float]] = {}
         """By group: its UID, how many plans were asked for, and when the next one may be (monotonic seconds)."""
 
@@ -44,6 +48,8 @@ class StoppedGangs:
         stops, now = self._queued.stops, self._clock.monotonic()
         self._tries = {key: tried for key, tried in self._tries.items() if key in stops}
         for key, stop in list(stops.items()):
+            if self._pauses.why(key[0]):
+                continue
             uid, tries, due = self._tries.get(key, (stop.uid, 0, 0.0))
             gang = self._gangs.gather(key)
             if gang.life.plan is not None and gang.life.plan.withdraws:

@@ -200,7 +200,8 @@ class GroupStatusWriter:
         if plan.phase == "Planned":
             confirmed = sum(each.proof is Proof.CONFIRMED for each in seen.proofs.values())
             return PlanNumbers(members, confirmed=confirmed)
-        return PlanNumbers(members, gone=sum(roster.own_priority(uid) is None for uid in plan.victims))
+        gone = sum(roster.own_priority(uid) is None for uid in plan.victims)
+        return PlanNumbers(members, gone=gone, paused=seen.paused)
 
 
 def _state(group: PodGroup, seen: Numbers, said: Said) -> _State:

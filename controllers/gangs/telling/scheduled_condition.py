@@ -14,6 +14,7 @@ from api.groups import SCHEDULING_GATE
 from api.times import rfc3339
 from api.words import counted
 from controllers.gangs.lifecycle.life import ActivePlan, Life
+from controllers.gangs.lifecycle.pausing import PAUSED
 
 __all__ = ["GATHERING", "Numbers", "PlanNumbers", "Said", "say"]
 
@@ -34,6 +35,8 @@ class PlanNumbers:
     """Victims (pods) that do not exist any longer."""
     leaving: int = 0
     """Pods that terminate on the plan's nodes. Counted if the plan has no victims."""
+    paused: str = ""
+    """Why nobody is evicted for the plan now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,8 @@ def say(life: Life, seen: Numbers, now: float, wall: float) -> Said:
 
 def _of_plan(plan: ActivePlan, seen: PlanNumbers) -> Said:
     of_plan = f"(plan {plan.name})"
+    if seen.paused and not plan.evicted:
+        return Said("False", PAUSED, f"{seen.paused}; {_gone(plan, seen)} {of_plan}")
     if plan.withdraws:
         message = (
             f"the gang has lost its quota, and its bound members are evicted, {_gone(plan, seen)} {of_plan}"

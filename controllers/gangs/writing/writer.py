@@ -18,7 +18,7 @@ from kube.conditions import ConditionWriter, Status, Target
 from kube.envelopes import OnlyMetadata
 from kube.errors import ApiError
 from kube.recorder import EventRecorder, Reference
-from kube.sender import Sender
+from kube.sender import Sender, WithdrawnError
 from nodes.groups.forms import object_name
 from runtime.plans.plan_writer import PlanWriter, decoded, path_of
 from runtime.work.pod_gates import gate_removal
@@ -36,6 +36,10 @@ def reference_of(group: PodGroup) -> Reference:
     return Reference(named.api_version, named.kind, group.metadata.namespace, named.name, named.uid)
 
 
+def _always() -> bool:
+    return True
+
+
 class Deletion(StrEnum):
     """The result of asking for a pod's deletion."""
 
@@ -46,6 +50,8 @@ class Deletion(StrEnum):
     """It is another pod, or another version of it, than was meant."""
     OVER_BUDGET = "over_budget"
     """A PodDisruptionBudget does not allow it now. Only of evictions that respect budgets."""
+    PAUSED = "paused"
+    """It was not sent: evictions are paused."""
 
 
 class Marked(NamedTuple):
@@ -189,19 +195,33 @@ class Writer(PlanWriter):
         return await self._patch_pod("pod gate", path, body) is not None
 
     async def delete_pod(
-        self, namespace: str, name: str, uid: str, version: str = "", *, dry_run: bool = False
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        version: str = "",
+        *,
+        dry_run: bool = False,
+        wanted: Callable[[], bool] = _always,
     ) -> Deletion:
         """Ask for the deletion of this very pod, with its own grace period.
 
         `version`: only in this resourceVersion. `dry_run`: the API server says what would come of it, and deletes
-        nothing.
+        nothing. `wanted` is asked right before each attempt: false while evictions are paused.
         """
         path = f"/api/v1/namespaces/{namespace}/pods/{name}"
         options = _delete_options(uid, version, dry_run=dry_run)
-        return await self._end_pod("DELETE", path, options)
+        return await self._end_pod("DELETE", path, options, wanted)
 
     async def evict_pod(
-        self, namespace: str, name: str, uid: str, version: str = "", *, dry_run: bool = False
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        version: str = "",
+        *,
+        dry_run: bool = False,
+        wanted: Callable[[], bool] = _always,
     ) -> Deletion:
         """The same by an Eviction: the API server counts the pod against its PodDisruptionBudget, or refuses."""
         path = f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
@@ -211,11 +231,17 @@ class Writer(PlanWriter):
             "metadata": {"namespace": namespace, "name": name},
             "deleteOptions": _delete_options(uid, version, dry_run=dry_run),
         }
-        return await self._end_pod("POST", path, eviction)
+        return await self._end_pod("POST", path, eviction, wanted)
 
-    async def _end_pod(self, method: str, path: str, body: Mapping[str, Any]) -> Deletion:
+    async def _end_pod(
+        self, method: str, path: str, body: Mapping[str, Any], wanted: Callable[[], bool]
+    ) -> Deletion:
         try:
-            await self._sender.send("pod deletion", method, path, body=msgspec.json.encode(body))
+            await self._sender.send(
+                "pod deletion", method, path, body=msgspec.json.encode(body), wanted=wanted
+            )
+        except WithdrawnError:
+            return Deletion.PAUSED
         except ApiError as error:
             if error.over_budget:
                 return Deletion.OVER_BUDGET

@@ -1,0 +1,299 @@
+"""While reprieve is paused nobody is evicted: not for a new plan, and not within a unit that has begun."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import pytest
+
+from api.core import Namespace
+from api.meta import ObjectMeta
+from api.pauses import PAUSED, PAUSED_UNTIL
+from api.published import NAMESPACE
+from api.times import rfc3339
+from kube.errors import ApiError
+from tests.kit.objects import gang, node, pod
+from tests.kit.stage import Stage, staged
+from tests.unit.controllers.gangs.eviction_stage import (
+    BIG,
+    Requests,
+    away,
+    hero,
+    impatient,
+    marked,
+    refuse,
+    singles,
+    the_plan,
+    unit,
+)
+
+__all__ = ["impatient"]
+
+PLAN_SECONDS = 300.0
+MANY = 40
+"""More pods than are evicted at a time."""
+
+
+def pause(stage: Stage, namespace: str = NAMESPACE, why: str = "upgrade", *, until: str = "") -> None:
+    said = {PAUSED: why} | ({PAUSED_UNTIL: until} if until else {})
+    annotate(stage, namespace, said)
+
+
+def resume(stage: Stage, namespace: str = NAMESPACE) -> None:
+    annotate(stage, namespace, {})
+
+
+def annotate(stage: Stage, namespace: str, annotations: Mapping[str, str]) -> None:
+    stage.add(Namespace(ObjectMeta(name=namespace, annotations=dict(annotations))))
+
+
+async def later(stage: Stage, seconds: float = 2.0) -> None:
+    stage.clock += seconds
+    await stage.settle()
+
+
+def leave(stage: Stage) -> None:
+    """What was deleted is gone."""
+    stage.delete(*(pod(name) for name in stage.api.deleted))
+
+
+def pause_after(stage: Stage, deletions: int, namespace: str = NAMESPACE) -> None:
+    """The pause begins while the request after that many deletions is answered."""
+    seen: list[str] = []
+
+    def answer(method: str, path: str) -> ApiError | None:
+        if method == "DELETE" and "/pods/" in path and len(stage.api.deleted) >= deletions and not seen:
+            seen.append(path)
+            pause(stage, namespace)
+        return None
+
+    stage.api.refuse = answer
+
+
+@asynccontextmanager
+async def in_the_middle(*objects: object, deletions: int = 1) -> AsyncIterator[Stage]:
+    """A stage whose pause has stopped a plan after some deletions."""
+    async with staged(*objects) as stage:
+        pause_after(stage, deletions)
+        await stage.settle()
+        assert len(stage.api.deleted) > 0
+        yield stage
+
+
+async def test_no_plan_that_evicts_is_committed_while_reprieve_is_paused_and_the_group_says_why() -> None:
+    async with staged(*unit(2), *hero()) as stage:
+        pause(stage, why="storage is moved")
+        await stage.settle()
+        await later(stage)
+        assert stage.api.plans == {}
+        assert stage.api.reasons["gang"] == "Paused"
+        assert stage.api.waits["gang"][-1] == ("Paused", "evictions are paused: storage is moved")
+        await later(stage, 1000.0)
+        assert stage.api.plans == {}
+        resume(stage)
+        await later(stage)
+        assert sorted(stage.api.deleted) == ["u0", "u1"]
+
+
+async def test_a_plan_without_victims_goes_on() -> None:
+    async with staged(*unit(1), node("free"), *hero()) as stage:
+        pause(stage)
+        await stage.settle()
+        assert stage.phases() == ["Ready"]
+
+
+async def test_a_gang_that_is_paused_takes_room_that_becomes_free() -> None:
+    async with staged(*unit(1), *hero()) as stage:
+        pause(stage)
+        await stage.settle()
+        stage.add(node("free"))
+        await later(stage)
+        assert stage.phases() == ["Ready"]
+        assert stage.api.deleted == []
+
+
+async def test_time_ends_a_pause() -> None:
+    async with staged(*unit(1), *hero()) as stage:
+        pause(stage, until=rfc3339(stage.api.clock.wall() + 100))
+        await stage.settle()
+        await later(stage, 90.0)
+        assert stage.api.deleted == []
+        await later(stage, 20.0)
+        assert stage.api.deleted == ["u0"]
+
+
+async def test_a_pause_whose_end_cannot_be_read_has_none() -> None:
+    async with staged(*unit(1), *hero()) as stage:
+        pause(stage, until="tomorrow")
+        await stage.settle()
+        await later(stage, 1e6)
+        assert stage.api.plans == {}
+
+
+@pytest.mark.parametrize(
+    ("namespace", "said"),
+    [
+        ("default", "evictions in namespace default are paused: upgrade"),
+        ("secret", "evictions in the namespace of a victim are paused"),
+        (NAMESPACE, "evictions are paused: upgrade"),
+        ("other", ""),
+    ],
+)
+async def test_a_namespace_is_paused_for_its_preemptors_and_its_victims(namespace: str, said: str) -> None:
+    """The preemptor's PodGroup does not name the namespace of others."""
+    victim = pod("v0", namespace="secret", node="n0", requests=BIG, priority=1)
+    async with staged(node("n0"), victim, *hero()) as stage:
+        pause(stage, namespace)
+        await stage.settle()
+        await later(stage)
+        assert stage.api.deleted == ([] if said else ["v0"])
+        if said:
+            assert stage.api.waits["gang"][-1] == ("Paused", said)
+
+
+async def test_a_plan_that_has_evicted_nobody_ends_and_gives_its_room_back() -> None:
+    async with staged(*unit(1), *hero()) as stage:
+        stage.agrees = False
+        await stage.settle()
+        assert (stage.phases(), stage.reserved) == (["Planned"], 1)
+        pause(stage)
+        await later(stage)
+        assert (stage.phases(), stage.reserved) == (["Aborted"], 0)
+        assert the_plan(stage)["status"]["conditions"][-1]["reason"] == "Paused"
+        assert stage.api.waits["gang"][-1][0] == "Paused"
+        stage.agrees = True
+        resume(stage)
+        await later(stage)
+        assert stage.api.deleted == ["u0"]
+
+
+async def test_no_pod_of_a_begun_unit_is_deleted_while_paused_and_the_unit_is_finished_first() -> None:
+    alone = [node(f"n{MANY}"), pod(f"v{MANY}", node=f"n{MANY}", requests=BIG, priority=1)]
+    async with in_the_middle(*unit(MANY), *alone, *hero(MANY + 1)) as stage:
+        deleted = set(stage.api.deleted)
+        assert len(deleted) < MANY
+        leave(stage)
+        await later(stage)
+        await later(stage, 10 * PLAN_SECONDS)
+        assert set(stage.api.deleted) == deleted, "the deadline stands still, and so do deletions"
+        assert (stage.phases(), stage.reserved) == (["Evicting"], 1)
+        assert stage.api.waits["gang"][-1][0] == "Paused"
+        requests = Requests(stage)
+        resume(stage)
+        await later(stage)
+        left = {f"u{number}" for number in range(MANY)} - deleted
+        assert set(requests.names("DELETE")[: len(left)]) == left
+        leave(stage)
+        await later(stage)
+        assert sorted(set(stage.api.deleted)) == sorted(
+            {f"u{number}" for number in range(MANY)} | {f"v{MANY}"}
+        )
+        assert reason_of(stage, 0) == "Paused"
+
+
+def reason_of(stage: Stage, number: int) -> str:
+    """How the plan ended that was stored as this one."""
+    reason: str = list(stage.api.plans.values())[number]["status"]["conditions"][-1]["reason"]
+    return reason
+
+
+async def test_after_the_pause_single_pods_are_evicted_by_a_new_decision_only() -> None:
+    everybody = {f"v{number}" for number in range(MANY)}
+    async with in_the_middle(*singles(MANY), *hero(MANY)) as stage:
+        first = set(stage.api.deleted)
+        assert 0 < len(first) < MANY
+        await later(stage)
+        assert set(marked(stage)) <= first, "the others are no victims for now"
+        leave(stage)
+        resume(stage)
+        await later(stage)
+        assert reason_of(stage, 0) == "Paused"
+        _, new = stage.api.plans.values()
+        evicted = {each["name"] for victim in new["spec"]["victims"] for each in victim["pods"]}
+        assert evicted == everybody - first
+        assert set(stage.api.deleted) == everybody
+
+
+async def test_a_pause_that_is_shorter_than_a_look_has_the_gang_decided_anew_too() -> None:
+    """The evictor has seen it, and the planner has not."""
+    async with in_the_middle(*singles(MANY), *hero(MANY)) as stage:
+        (gang,) = stage.leading.gangs
+        assert gang.life.plan is not None
+        assert gang.life.plan.paused_since is not None
+        leave(stage)
+        resume(stage)
+        await later(stage)
+        assert reason_of(stage, 0) == "Paused"
+
+
+async def test_a_deletion_is_not_tried_again_while_paused() -> None:
+    """Writes are tried again for a while when the API server is away."""
+    async with staged(*unit(1), *hero()) as stage:
+        refused = refuse(stage, "DELETE", away)
+        inner = stage.api.refuse
+
+        def answer(method: str, path: str) -> ApiError | None:
+            error = inner(method, path)
+            if error is not None:
+                pause(stage)
+            return error
+
+        stage.api.refuse = answer
+        await stage.settle()
+        await later(stage, 60.0)
+        assert refused == ["u0"]
+        assert marked(stage) == [] or stage.phases() == ["Evicting"]
+
+
+async def test_a_plan_whose_victims_have_all_been_asked_to_leave_goes_on_and_its_deadline_stands_still() -> (
+    None
+):
+    async with staged(*unit(1), *hero()) as stage:
+        await stage.settle()
+        assert stage.api.deleted == ["u0"]
+        pause(stage)
+        await later(stage)
+        await later(stage, 3 * PLAN_SECONDS)
+        assert stage.phases() == ["Evicting"]
+        resume(stage)
+        await later(stage, PLAN_SECONDS / 2)
+        assert stage.phases() == ["Evicting"]
+        leave(stage)
+        await later(stage)
+        await later(stage)
+        assert stage.phases() == ["Ready"]
+
+
+async def test_a_new_leader_sees_the_pause_and_goes_on_after_it() -> None:
+    async with in_the_middle(*unit(MANY), *hero(MANY)) as stage:
+        deleted = sorted(stage.api.deleted)
+        leave(stage)
+        await stage.close()
+        other = stage.restart()
+        other.add(*unit(MANY), *hero(MANY))
+        for name in deleted:
+            other.delete(pod(name))
+        pause(other)
+        await other.settle()
+        await later(other, 5 * PLAN_SECONDS)
+        assert sorted(other.api.deleted) == deleted
+        assert (other.phases(), other.reserved) == (["Evicting"], 1)
+        resume(other)
+        await later(other)
+        assert sorted(set(other.api.deleted)) == sorted(f"u{number}" for number in range(MANY))
+        await other.close()
+
+
+async def test_members_that_are_bound_in_part_are_not_released_while_paused() -> None:
+    """See also tests of the rule: a gang in pieces stays, and says why."""
+    async with staged(
+        gang(minimum=2),
+        node("n0"),
+        pod("m0", group="gang", node="n0", requests=BIG),
+        pod("m1", group="gang", requests=BIG),
+    ) as stage:
+        pause(stage)
+        await stage.settle()
+        await later(stage, 1000.0)
+        assert stage.api.deleted == []
