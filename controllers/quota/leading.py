@@ -17,6 +17,7 @@ from controllers.quota.plans.passers import Passers
 from controllers.quota.plans.plans import QuotaPlans
 from controllers.quota.plans.proposals import Proposals
 from controllers.quota.plans.resuming import Fence, Resuming
+from controllers.quota.plans.resumption import Resumption
 from controllers.quota.plans.stored_plans import PlanStore, StoredPlans
 from controllers.quota.queues.finalizers import QueueFinalizers
 from controllers.quota.queues.queue_statuses import QueueStatuses, QueueViews
@@ -104,7 +105,13 @@ class Leading:
         self._proposals = Proposals(store, state, clock, self._following.freed)
         fence = Fence(ConditionWriter(sender, clock=clock), quota.workloads.apply, term, clock)
         self._resuming = Resuming(known.plans, self._plans, self._cluster, fence.write_all)
-        self._facts = Facts(state, self._plans.preemption_of, self._plans.preempting_of, known.reports)
+        self._facts = Facts(
+            state,
+            self._plans.preemption_of,
+            self._plans.preempting_of,
+            known.reports,
+            quota.pauses.why,
+        )
         self._looking = Looking(
             self._facts,
             self._following,
@@ -133,6 +140,9 @@ class Leading:
             sender,
             clock,
             fair_sharing=options.fair_sharing,
+        )
+        self._resumption = Resumption(
+            quota.pauses, self._plans, lambda: [*state.queues], self._plan_changed, self._look_at_taken_back
         )
         self._finalizers = QueueFinalizers(state, known.tally, known.queues.changes, sender, clock)
 
@@ -171,6 +181,7 @@ class Leading:
             tasks.create_task(self._scheduling.run(), name="quota cycles")
             tasks.create_task(self._plans.run(), name="quota plans")
             tasks.create_task(self._proposals.run(), name="proposed plans")
+            tasks.create_task(self._resumption.run(), name="pauses")
             tasks.create_task(self._agreement.run(), name="Workloads without a place on nodes")
             tasks.create_task(self._statuses.run(), name="queue statuses")
             tasks.create_task(self._finalizers.run(), name="queue finalizers")
@@ -214,6 +225,10 @@ class Leading:
             self._facts.take_back(
                 workload, "Admitted by a process that does not lead, beyond the quota that is left"
             )
+
+    def _look_at_taken_back(self) -> None:
+        for key in [*self._facts.taken_back]:
+            self._look.add(key)
 
     def freed(self, queue: str) -> None:
         """Quota of the ClusterQueue has come back, and not from a Workload that is known."""

@@ -75,6 +75,8 @@ class Life:
     """The end is being written."""
     began: int = 0
     """When this process began to carry it out."""
+    paused_since: int | None = None
+    """Since when nobody may be evicted for it, because of a pause. Its deadline stands still."""
 
     @property
     def is_active(self) -> bool:
@@ -86,7 +88,7 @@ class Life:
         """When time alone changes something; None if it does not."""
         match self.stage:
             case "Evicting":
-                return self.deadline
+                return self.deadline if self.paused_since is None else None
             case "Ending":
                 return None if self.is_writing else self.write_at
             case "Storing" | "Over":
@@ -118,6 +120,10 @@ class Look:
     """Why the plan is over; None if it goes on. The deadline is not looked at here."""
     to_evict: frozenset[str]
     """Victims (UIDs) that hold the quota and are not on their way out. Each of them may be evicted."""
+    paused: str = ""
+    """Why nobody may be evicted for the plan now. Then `to_evict` is empty."""
+    has_evicted: bool = False
+    """Some victims have left, or are on their way out. Looked at while it is paused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +198,9 @@ RETURNED: Final = Ending(
     "VictimReturned",
     "the eviction of a victim was called off, and the preemptor still needs its quota: it is decided about anew",
 )
+PAUSED: Final = "Paused"
+"""The reason of a plan that a pause has ended."""
+RESUMED: Final = Ending("Aborted", PAUSED, "evictions were paused, and the preemptor is decided about anew")
 ABANDONED: Final = Ending("Aborted", "NotCarriedOut", "no process carries this plan out")
 UNREADABLE: Final = Ending("Aborted", "Unreadable", "the plan cannot be read")
 
@@ -226,11 +235,25 @@ def _looked(life: Life, seen: Look) -> Step:
         return _write(life, life.ending) if is_due and life.ending is not None else (life, ())
     if seen.ending is not None:
         return _end(life, seen.ending)
+    if seen.paused:
+        return _paused(life, seen)
+    if life.paused_since is not None:
+        if seen.to_evict:
+            return _end(life, RESUMED)
+        by = seen.now - life.paused_since
+        life = replace(life, deadline=life.deadline + by, paused_since=None)
     if seen.now >= life.deadline:
         message = "the preemptor did not get its quota before the deadline"
         return _end(life, Ending("Expired", "DeadlineExceeded", message))
     due = seen.to_evict - life.called
     return replace(life, called=life.called | due), tuple(Call(uid) for uid in sorted(due))
+
+
+def _paused(life: Life, seen: Look) -> Step:
+    """A plan that has evicted somebody keeps its promise, and its deadline stands still. Another one ends."""
+    if not (life.called or seen.has_evicted):
+        return _end(life, Ending("Aborted", PAUSED, seen.paused))
+    return replace(life, paused_since=seen.now) if life.paused_since is None else life, ()
 
 
 def _not_written(life: Life, again: int) -> Step:

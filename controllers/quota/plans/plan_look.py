@@ -5,7 +5,7 @@ Nothing that is stored is believed: each look compares the plan with the newest 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final, Protocol
 
 from api.meta import Condition
@@ -28,7 +28,7 @@ from quota.state.workloads import (
     time_us,
 )
 
-__all__ = ["Cluster", "holds_same", "holds_still", "look", "returned"]
+__all__ = ["Cluster", "holds_same", "holds_still", "look", "returned", "why_paused"]
 
 SECOND: Final = 1_000_000
 RESERVED: Final = Ending("QuotaReserved", "QuotaReserved", "the preemptor got its quota")
@@ -46,6 +46,9 @@ class Cluster(Protocol):
     def queue(self, name: str) -> Queue | None:
         """The ClusterQueue, if it exists."""
 
+    def why_paused(self, preemptor: str, victims: Collection[str]) -> str:
+        """Why no Workload of the namespaces `victims` may be evicted for one of `preemptor`; empty if they may be."""
+
 
 def look(plan: Planned, cluster: Cluster, now: int, options: Options, announced: str) -> Look:
     """What the cluster shows of the plan. `now` is in microseconds. `announced`: what a preemptor with gates says
@@ -54,14 +57,27 @@ def look(plan: Planned, cluster: Cluster, now: int, options: Options, announced:
     ending = _ending(plan, preemptor, cluster)
     if ending is not None or preemptor is None:
         return Look(now, ending, frozenset())
+    remaining = dict(_remaining(plan, cluster, now))
+    if paused := why_paused(plan, cluster):
+        return Look(now, None, frozenset(), paused, has_evicted=len(remaining) < len(plan.victims))
     if not _is_ready(preemptor, announced):
         return Look(now, None, frozenset())
-    remaining = dict(_remaining(plan, cluster, now))
     for uid, workload in remaining.items():
         problem = _problem(plan.victims[uid], preemptor, workload, cluster.queue(plan.queue), now, options)
         if problem:
             return Look(now, Ending("Aborted", "VictimChanged", problem), frozenset())
     return Look(now, None, frozenset(remaining))
+
+
+def why_paused(plan: Planned, cluster: Cluster) -> str:
+    """Why nobody may be evicted for the plan now; empty if they may be."""
+    victims = {_namespace(victim.key) for victim in plan.victims.values()}
+    return cluster.why_paused(_namespace(plan.preemptor), victims - {""})
+
+
+def _namespace(key: str) -> str:
+    """Of a Workload's key. That of a victim that is gone may be unknown."""
+    return key.partition("/")[0]
 
 
 def _remaining(plan: Planned, cluster: Cluster, now: int) -> Iterator[tuple[str, Workload]]:

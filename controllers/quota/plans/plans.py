@@ -46,7 +46,7 @@ from controllers.quota.life.plan_life import (
 )
 from controllers.quota.life.planned import FormerVictims, Planned, covers, promise_of, read, spec_of
 from controllers.quota.life.preempting import Preempting, Troubles, announcement
-from controllers.quota.plans.plan_look import Cluster, holds_still, look, returned
+from controllers.quota.plans.plan_look import Cluster, holds_still, look, returned, why_paused
 from controllers.quota.plans.stored_plans import SWEEP_SECONDS, PlanStore
 from quota.cycle.entries import Entry
 from quota.cycle.particulars import particulars
@@ -147,6 +147,8 @@ class QuotaPlans:
         Returns whether there was one."""
         self._troubles.stored(preemptor)
         life = self._active(preemptor)
+        if life is not None and self._is_paused(life):
+            return False  # it is held back, and keeps its promise
         if life is not None:
             self._observe(life.plan.key, Overruled(OVERTAKEN))
         return life is not None
@@ -155,12 +157,22 @@ class QuotaPlans:
         """What an active plan wants of the Workload; None if it may keep its quota."""
         for each in self._by_workload.get(key, ()):
             life = self._lives[each]
-            for uid in life.called if life.stage == "Evicting" else ():
+            for uid in life.called if life.stage == "Evicting" and not self._is_paused(life) else ():
                 victim = life.plan.victims[uid]
                 workload = self._cluster.find(key, uid) if victim.key == key else None
                 if workload is not None and holds_still(victim, workload, life.plan.decided, self._now()):
                     return self._preemption(life.plan, uid)
         return None
+
+    def _is_paused(self, life: Life) -> bool:
+        """Whether nobody may be evicted for the plan. It stays so until a look has seen that the pause is over."""
+        return life.paused_since is not None or bool(why_paused(life.plan, self._cluster))
+
+    def why_paused(self, entry: Entry) -> str:
+        """Why a preemption must not begin now; empty if it may."""
+        targets = entry.decision.targets if entry.decision is not None else ()
+        victims = {each.holder.workload.metadata.namespace for each in targets}
+        return self._cluster.why_paused(entry.workload.metadata.namespace, victims)
 
     def preempting_of(self, key: str) -> Preempting | None:
         """What the Workload says of its own plan; None if there is nothing to say."""
@@ -212,6 +224,8 @@ class QuotaPlans:
     def take_over(self, plan: Planned, ending: Ending | None) -> None:
         """Go on from a stored plan, or end it. Nobody is called before `look_at_all`."""
         decided = min(plan.decided, self._now())
+        if why_paused(plan, self._cluster):
+            decided = self._now()  # its deadline stood still, and since when is not stored
         self._add(Life(plan, decided + self._deadline, stage="Evicting", began=self._now()))
         if ending is not None:
             self._observe(plan.key, Overruled(ending))

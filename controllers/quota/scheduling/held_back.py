@@ -1,6 +1,6 @@
 """Preemptors that wait although a cycle found victims for them.
 
-Their preemption would be in vain, two would take turns, or their pods would find no place.
+Their preemption would be in vain, two would take turns, their pods would find no place, or evictions are paused.
 Whoever is held back takes nothing in the cycle. Otherwise quota that is free would stay unused as long as it waits, and
 so would those who could have it.
 """
@@ -13,7 +13,7 @@ from api.workloads import Workload
 from controllers.quota.plans.mutual import Mutual, paused
 from controllers.quota.plans.passers import Passers, in_vain
 from controllers.quota.scheduling.agreement import Agreement, without_place
-from quota.cycle.entries import Entry
+from quota.cycle.entries import Entry, put_off
 from quota.state.snapshot import QuotaSnapshot
 from quota.state.workloads import key_of
 
@@ -30,8 +30,13 @@ class HeldBack:
         mutual: Mutual,
         agreement: Agreement,
         now: Callable[[], int],
+        why_paused: Callable[[Entry], str] = lambda _: "",
     ) -> None:
-        """`promised`: the keys of preemptors whose plan is under way. `now`: in microseconds."""
+        """`promised`: the keys of preemptors whose plan is under way. `now`: in microseconds.
+
+        `why_paused`: why an entry must evict nobody now; empty if it may.
+        """
+        self._why_paused = why_paused
         self._promised, self._passers, self._mutual = promised, passers, mutual
         self._agreement, self._now = agreement, now
 
@@ -44,6 +49,8 @@ class HeldBack:
         if entry.outcome not in ("Preempt", "Gated") or entry.decision is None:
             return None
         strategy = snapshot.queues[entry.decision.queue].spec.queueing_strategy
+        if why := self._why_paused(entry):
+            return put_off(entry, why, strategy)
         if key_of(entry.workload) not in self._promised():
             if passer := self._passers.waiting(entry.workload):
                 return in_vain(entry, passer, strategy)

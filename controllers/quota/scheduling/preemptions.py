@@ -38,7 +38,7 @@ class Preemptions:
         self._state, self._plans, self._passers = state, plans, passers
         self._proposals, self._agreement, self._now = proposals, agreement, now
         self._mutual = Mutual()
-        self._held_back = HeldBack(plans.promised, passers, self._mutual, agreement, now)
+        self._held_back = HeldBack(plans.promised, passers, self._mutual, agreement, now, plans.why_paused)
 
     # ---- for a cycle
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from api.workloads import QUOTA_RESERVED, Workload
 from controllers.quota.life.dispatching import ClusterReport
@@ -26,9 +26,11 @@ class Facts:
         preemption_of: Callable[[str], Preemption | None],
         preempting_of: Callable[[str], Preempting | None],
         reports: Reports,
+        why_paused: Callable[[str], str] = lambda _: "",
     ) -> None:
         """`preemption_of`: what an active plan wants of a Workload (key). `preempting_of`: what it says of its own
-        plan."""
+        plan. `why_paused`: why no Workload of a namespace may be evicted now; empty if they may be."""
+        self._why_paused = why_paused
         self._state, self._preemption_of, self._preempting_of = state, preemption_of, preempting_of
         self._reports = reports
         self._waiting: dict[str, Waiting] = {}
@@ -87,6 +89,11 @@ class Facts:
         """Somebody else admitted the Workload, and its quota is not there."""
         self._taken_back[key_of(workload)] = workload.metadata.uid, message
 
+    @property
+    def taken_back(self) -> Collection[str]:
+        """The keys of Workloads that others admitted beyond the quota."""
+        return self._taken_back.keys()
+
     def changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
         """Forget what no longer applies."""
         if after is None or not is_true(after, QUOTA_RESERVED):
@@ -99,4 +106,5 @@ class Facts:
 
     def _why_taken_back(self, key: str, workload: Workload) -> str:
         uid, message = self._taken_back.get(key, ("", ""))
-        return message if uid == workload.metadata.uid else ""
+        is_meant = uid == workload.metadata.uid and not self._why_paused(workload.metadata.namespace)
+        return message if is_meant else ""

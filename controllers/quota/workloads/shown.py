@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from api.workloads import Workload
 from quota.state.snapshot import Queue
 from quota.state.workloads import local_queue_key
@@ -29,3 +31,7 @@ class Shown:
     def queue(self, name: str) -> Queue | None:
         """The ClusterQueue, if it exists."""
         return self._quota.state.queues.get(name)
+
+    def why_paused(self, preemptor: str, victims: Collection[str]) -> str:
+        """See `Cluster`."""
+        return self._quota.pauses.why(preemptor, victims)

@@ -11,14 +11,14 @@ import structlog
 
 from api.backoff import Backoff
 from api.clock import Clock
-from api.workloads import Workload
+from api.workloads import EVICTED, PREEMPTED, Workload
 from controllers.quota.life.draft import Step
-from controllers.quota.life.evicting import until_written
+from controllers.quota.life.evicting import QUOTA_EXCEEDED, until_written
 from kube.client import MERGE_PATCH, ApiClient, get_or_none
 from kube.errors import ApiError
 from kube.retry import Retry
 from kube.sender import FencedError, Sender
-from quota.state.workloads import key_of
+from quota.state.workloads import is_evicting, key_of
 from runtime.failpoints import failpoint
 from runtime.mirror.resources import KUEUE
 from runtime.mirror.watched_quota import WatchedQuota
@@ -125,6 +125,8 @@ class WorkloadWriter:
     async def _write(self, key: str, before: Workload, step: Step) -> Outcome:
         try:
             await failpoint("quota.before_write")
+            if self._is_paused(before, step):
+                return Outcome(False)
             if step.writes_status:
                 before = await self._patch(before, "/status", {"status": step.status})
             if step.deactivates:
@@ -136,6 +138,13 @@ class WorkloadWriter:
         except ApiError as error:
             return await self._failed(step, before, error)
         return Outcome(True)
+
+    def _is_paused(self, before: Workload, step: Step) -> bool:
+        """Whether the step evicts the Workload for quota, and a pause has begun since that was decided."""
+        evicts = is_evicting(step.workload) and not is_evicting(before)
+        reason = next((each.reason for each in step.status.conditions or () if each.type == EVICTED), "")
+        for_quota = evicts and reason in (PREEMPTED, QUOTA_EXCEEDED)
+        return for_quota and bool(self._quota.pauses.why(before.metadata.namespace))
 
     async def _patch(self, before: Workload, subresource: str, change: Mapping[str, Any]) -> Workload:
         """Change the Workload if it still is in this state. Returns the new state. Raises ApiError."""

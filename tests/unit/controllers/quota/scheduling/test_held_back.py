@@ -50,6 +50,7 @@ class Term:
 
     def __init__(self) -> None:
         self.promised = set[str]()
+        self.why_paused = ""
         self.mutual, self.now = Mutual(), NOW
         passer = workload("passer", "guest", 1, priority=30)
         self.passers = Passers({key_of(each): each for each in (HIGH, passer)})
@@ -58,7 +59,12 @@ class Term:
             None, Options(), lambda: self.now, lambda: None, lambda _: None, lambda: None, ManualClock()
         )
         self._held_back = HeldBack(
-            lambda: self.promised, self.passers, self.mutual, agreement, lambda: self.now
+            lambda: self.promised,
+            self.passers,
+            self.mutual,
+            agreement,
+            lambda: self.now,
+            lambda _: self.why_paused,
         )
 
     def held_back(self, entry: Entry) -> Entry | None:
@@ -91,6 +97,19 @@ async def test_a_preemptor_that_waits_for_a_passer_leaves_what_is_free_to_others
     term.passers.admitted(term.passer, [Promise(key_of(HIGH), "guest", 20, {}, frozenset())])
     term.passers.failed(HIGH)
     assert await entries(term.held_back) == {"waits": "Admit", "high": "NoCandidates"}
+
+
+async def test_a_preemptor_that_is_paused_leaves_what_is_free_to_others_even_if_its_plan_is_under_way() -> (
+    None
+):
+    term = Term()
+    term.promised.add(key_of(HIGH))
+    term.why_paused = "evictions are paused: upgrade"
+    assert await entries(term.held_back) == {"waits": "Admit", "high": "NoCandidates"}
+    (entry,) = cycle(SNAPSHOT, [HIGH], NOW, Options())
+    held_back = term.held_back(entry)
+    assert held_back is not None
+    assert held_back.message.endswith("; evictions are paused: upgrade")
 
 
 async def test_a_plan_that_is_under_way_goes_on() -> None:
