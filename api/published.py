@@ -12,6 +12,7 @@ __all__ = [
     "MAX_BACKOFF",
     "NAMESPACE",
     "NATIVE_GROUPS",
+    "PAUSES",
     "PROCESS",
     "QUOTA_MODE",
     "SCHEDULERS",
@@ -32,6 +33,8 @@ QUOTA_MODE: Final = "reprieve.dev/quota-mode"
 """Annotation: its `quota.mode`."""
 NATIVE_GROUPS: Final = "reprieve.dev/native-groups"
 """Annotation: its `planning.nativeGroups`."""
+PAUSES: Final = "reprieve.dev/pauses"
+"""Annotation: the pauses that hold. A JSON list, as `api.pauses.pauses_text` writes it."""
 MAX_BACKOFF: Final = "reprieve.dev/pod-max-backoff-seconds"
 """Annotation: podMaxBackoffSeconds of the scheduler, by its `planning.schedulerConfiguration`."""
 BY_OWNER: Final = BY_OWNER_ANNOTATION

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 
-from api.published import BY_OWNER, GATES, MAX_BACKOFF, NATIVE_GROUPS, QUOTA_MODE, SCHEDULERS, VERSION
+from api.pauses import pauses_text
+from api.published import BY_OWNER, GATES, MAX_BACKOFF, NATIVE_GROUPS, PAUSES, QUOTA_MODE, SCHEDULERS, VERSION
 from api.validation import FieldError
 from cli.common.configuration import Configuration
 from controllers.gangs.scheduler.file import load
 from extender.callers import Callers
+from runtime.mirror.pauses import Pauses
 
-__all__ = ["notes"]
+__all__ = ["Notes", "notes"]
 
 
-def notes(configuration: Configuration, callers: Callers | None) -> Callable[[], Mapping[str, str]]:
-    """A function that returns the annotations as they are then. `callers`: None for a process without an extender."""
+Notes = Callable[[], Mapping[str, str]]
+"""Returns the annotations as they are then."""
+
+
+def notes(configuration: Configuration, callers: Callers | None, pauses: Pauses) -> Notes:
+    """`callers`: None for a process without an extender."""
     fixed = {
         VERSION: _version(),
         GATES: ",".join(
@@ -27,7 +33,12 @@ def notes(configuration: Configuration, callers: Callers | None) -> Callable[[],
     }
     if (longest := _max_backoff(configuration)) is not None:
         fixed[MAX_BACKOFF] = f"{longest:g}"
-    return lambda: {**fixed, SCHEDULERS: callers.text()} if callers is not None else fixed
+
+    def now() -> Mapping[str, str]:
+        called = {SCHEDULERS: callers.text()} if callers is not None else {}
+        return {**fixed, **called, PAUSES: pauses_text(pauses.holding())}
+
+    return now
 
 
 def _max_backoff(configuration: Configuration) -> float | None:

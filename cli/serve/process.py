@@ -9,7 +9,7 @@ from typing import Final, Self
 
 from api.clock import SYSTEM_CLOCK, Clock
 from cli.common.configuration import Configuration
-from cli.serve.notes import notes
+from cli.serve.notes import Notes, notes
 from controllers.checks.controller import CheckController
 from controllers.gangs.controller import GangController
 from controllers.jobs.batch.controller import JobController
@@ -29,6 +29,7 @@ from runtime.exchange.queued_groups import QueuedGroups
 from runtime.exchange.quota_plane import QuotaPlane
 from runtime.exchange.reports import Reports
 from runtime.gates import ORCHESTRATED_PREEMPTION, TIME_BASED_PREEMPTION
+from runtime.mirror.pauses import Pauses
 from runtime.mirror.views import Views
 from runtime.terms.controller import Controller
 from runtime.terms.election import LeaseTerms, new_identity
@@ -58,9 +59,11 @@ async def run(configuration: Configuration) -> bool:
     clock, identity = SYSTEM_CLOCK, new_identity()
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(ApiClient.connect(configuration.kubeconfig, clock=clock))
-        views = Views(client, clock=clock)
+        views = Views(client, clock=clock, home=configuration.leader_election.resource_namespace)
         callers = Callers(clock) if configuration.extender is not None else None
-        lock = _lock(configuration, client, identity, clock, callers)
+        pauses = Pauses(views)
+        pauses.export()
+        lock = _lock(configuration, client, identity, clock, notes(configuration, callers, pauses))
         services = _Services(configuration, client, views, clock, stack)
         if configuration.extender is not None:
             services.add_nodes_plane(configuration.extender, lock, callers)
@@ -155,9 +158,9 @@ class _Services:
 
 
 def _lock(
-    configuration: Configuration, client: ApiClient, identity: str, clock: Clock, callers: Callers | None
+    configuration: Configuration, client: ApiClient, identity: str, clock: Clock, said: Notes
 ) -> LeaseLock | None:
-    """The Lease; None without an election."""
+    """The Lease; None without an election. `said`: what the process says of itself on it."""
     settings, extender = configuration.leader_election, configuration.extender
     if not settings.leader_elect:
         return None
@@ -173,7 +176,7 @@ def _lock(
         times,
         clock,
         address,
-        notes=notes(configuration, callers),
+        notes=said,
     )
 
 

@@ -2,26 +2,49 @@ from __future__ import annotations
 
 import json
 
-from api.published import BY_OWNER, GATES, QUOTA_MODE, SCHEDULERS
+from api.core import Namespace
+from api.meta import ObjectMeta
+from api.pauses import PAUSED, PAUSED_UNTIL
+from api.published import BY_OWNER, GATES, NAMESPACE, PAUSES, QUOTA_MODE, SCHEDULERS
 from cli.common.configuration import Configuration
 from cli.serve.notes import notes
 from controllers.gangs.configuration import GroupsConfiguration
 from extender.callers import Callers
+from runtime.mirror.pauses import Pauses
 from tests.kit.clock import ManualClock
+from tests.kit.views import unconnected
 
 
 def test_the_notes_are_as_the_process_is_at_each_write() -> None:
-    callers = Callers(ManualClock())
-    said = notes(Configuration(), callers)
+    callers, views = Callers(ManualClock()), unconnected(ManualClock())
+    said = notes(Configuration(), callers, Pauses(views))
     assert json.loads(said()[SCHEDULERS]) == {}
     callers.saw("mine")
     assert list(json.loads(said()[SCHEDULERS])) == ["mine"]
     assert said()[QUOTA_MODE] == Configuration().quota.mode
     assert said()[BY_OWNER] == "Victims"
     gangs = Configuration(groups=GroupsConfiguration(by_owner="Gangs"))
-    assert notes(gangs, None)()[BY_OWNER] == "Gangs"
+    assert notes(gangs, None, Pauses(views))()[BY_OWNER] == "Gangs"
     assert "WorkloadAwarePreemption=true" in said()[GATES].split(",")
 
 
 def test_a_process_without_an_extender_says_nothing_of_schedulers() -> None:
-    assert SCHEDULERS not in notes(Configuration(), None)()
+    assert SCHEDULERS not in notes(Configuration(), None, Pauses(unconnected()))()
+
+
+def test_the_notes_name_the_pauses_that_hold_first_that_of_our_own_namespace() -> None:
+    clock = ManualClock()
+    pauses = Pauses(unconnected(clock))
+    said = notes(Configuration(), None, pauses)
+    assert said()[PAUSES] == "[]"
+    for name in ("a", NAMESPACE):
+        end = {PAUSED_UNTIL: "2100-01-01T00:00:00Z"} if name == "a" else {PAUSED_UNTIL: "soon"}
+        pauses.upsert(Namespace(ObjectMeta(name=name, annotations={PAUSED: f"why {name}", **end})))
+    home, other = json.loads(said()[PAUSES])
+    assert home["namespace"] == NAMESPACE
+    assert home["why"] == f"why {NAMESPACE}"
+    assert "until" not in home
+    assert "RFC 3339" in home["fault"]
+    assert other == {"namespace": "a", "why": "why a", "until": "2100-01-01T00:00:00Z"}
+    clock.advance(1e10)
+    assert len(json.loads(said()[PAUSES])) == 1
