@@ -14,6 +14,7 @@ __all__ = ["examine"]
 CHECKS: Final[tuple[Callable[[Seen, float], list[Finding]], ...]] = (
     installation.definitions,
     installation.process,
+    installation.pauses,
     schedulers.calls,
     schedulers.settings,
     schedulers.versions,

@@ -66,6 +66,10 @@ FAULTS: Final[dict[str, Fault]] = {
     "DefinitionNotServed": Fault("Error", "Apply manifests/crds of the version that runs."),
     "NotInstalled": Fault("Error", "Install reprieve as docs/install.md says."),
     "NobodyLeads": Fault("Error", "Look at the pods of the Deployment reprieve and at their logs."),
+    "PauseEndUnreadable": Fault(
+        "Warning",
+        "Write an RFC 3339 time to the annotation reprieve.dev/paused-until, or end the pause with reprieve resume.",
+    ),
     "SchedulerDoesNotCall": Fault(
         "Error", "Add both extender entries to the configuration of the scheduler."
     ),

@@ -12,12 +12,14 @@ from answers.doctor.findings import Finding, fault, note, well
 from answers.doctor.kinds import Binding, ClusterRole, Definition, Deployment, Rule, Slice, Webhook, Webhooks
 from answers.doctor.rights import RIGHTS, Right
 from answers.doctor.seen import Seen
+from api.core import Namespace
 from api.lease import Lease
+from api.pauses import PAUSED_UNTIL, pause_of
 from api.published import BY_OWNER, GATES, NAMESPACE, PROCESS, QUOTA_MODE, VERSION
 from api.times import parse_rfc3339
 from api.words import some
 
-__all__ = ["certificates", "definitions", "missing_rights", "process", "rights", "webhooks"]
+__all__ = ["certificates", "definitions", "missing_rights", "pauses", "process", "rights", "webhooks"]
 
 DEFINITIONS: Final = (
     "clusterpreemptionplans.reprieve.dev",
@@ -28,6 +30,8 @@ DEFINITIONS: Final = (
 VERSION_SERVED: Final = "v1alpha1"
 DAY: Final = 86400
 SOON_DAYS: Final = 14
+MOST_PAUSES: Final = 10
+"""Of single namespaces, that are named."""
 SERVICE_NAME: Final = "kubernetes.io/service-name"
 """The label of an EndpointSlice that names its Service."""
 
@@ -68,6 +72,27 @@ def process(seen: Seen, now: float) -> list[Finding]:
     settings = f"quota.mode {mode}, groups.byOwner {by_owner}, feature gates {gates}"
     message = f"{spec.holder_identity} leads; version {version}, {settings}"
     return [well("process", message)]
+
+
+def pauses(seen: Seen, now: float) -> list[Finding]:
+    """Whether evictions are paused, by whom, and until when."""
+    found = (pause_of(each.metadata.name, each.metadata.annotations) for each in seen.all(Namespace))
+    held = [each for each in found if each is not None and each.holds(now)]
+    unreadable = [
+        fault("pauses", "PauseEndUnreadable", f"Namespace {each.namespace}, {PAUSED_UNTIL}: {each.fault}")
+        for each in held
+        if each.fault
+    ]
+    ours = [each for each in held if each.namespace == NAMESPACE]
+    others = [each for each in held if each.namespace != NAMESPACE]
+    said = [note("pauses", f"evictions are paused in the whole cluster{each.reason}") for each in ours]
+    said += [
+        note("pauses", f"evictions for namespace {each.namespace} and in it are paused{each.reason}")
+        for each in others[:MOST_PAUSES]
+    ]
+    if more := others[MOST_PAUSES:]:
+        said.append(note("pauses", f"{len(more)} more namespaces are paused"))
+    return [*unreadable, *said] or [well("pauses", "evictions are not paused")]
 
 
 def rights(seen: Seen, now: float) -> list[Finding]:

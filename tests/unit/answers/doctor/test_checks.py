@@ -103,6 +103,12 @@ def plan(phase: str, age: float) -> Json:
     }
 
 
+def namespace(name: str, why: str = "upgrade", until: str | None = None) -> Json:
+    """One that is paused."""
+    said = {"reprieve.dev/paused": why} | ({} if until is None else {"reprieve.dev/paused-until": until})
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "annotations": said}}
+
+
 KUEUE: Json = {
     "apiVersion": "apps/v1",
     "kind": "Deployment",
@@ -165,6 +171,7 @@ MADE: dict[str, list[Change]] = {
         in_lease(renewTime=rfc3339(NOW - 60)),
         remove("Lease"),
     ],
+    "PauseEndUnreadable": [add(namespace("reprieve-system", until="tomorrow"))],
     "SchedulerDoesNotCall": [annotation("reprieve.dev/schedulers", text) for text in ("{}", "no JSON")],
     "NotEveryNodeIsOffered": [in_scheduler("ToScore: 100", "ToScore: 50")],
     "SchedulerConfigurationWrong": [in_scheduler("preemptVerb", "bindVerb")],
@@ -392,3 +399,26 @@ def test_the_order_of_objects_does_not_matter(data: st.DataObject) -> None:
     for name in data.draw(names):
         MADE[name][0](objects)
     assert examined(data.draw(st.permutations(objects))) == examined(objects)
+
+
+def test_pauses_that_hold_are_named_first_that_of_the_whole_cluster() -> None:
+    objects = healthy()
+    objects += [
+        namespace("a", until=rfc3339(NOW + 60)),
+        namespace("over", until=rfc3339(NOW)),
+        namespace("reprieve-system", why="storage"),
+    ]
+    said = [each for each in examined(objects) if each.check == "pauses"]
+    assert [each.level for each in said] == ["Note", "Note"]
+    assert [each.message for each in said] == [
+        "evictions are paused in the whole cluster: storage",
+        f"evictions for namespace a and in it are paused until {rfc3339(NOW + 60)}: upgrade",
+    ]
+
+
+def test_many_pauses_are_counted() -> None:
+    objects = healthy()
+    objects += [namespace(f"n{number:02}") for number in range(14)]
+    said = [each.message for each in examined(objects) if each.check == "pauses"]
+    assert len(said) == 11
+    assert said[-1] == "4 more namespaces are paused"
