@@ -60,6 +60,14 @@ COMMANDS: Final = {
         "cli.diff.command",
         "Say whose fate changes if queues, classes, groups, budgets or nodes change.",
     ),
+    "pause": (
+        "cli.pausing.command",
+        "Stop all evictions of reprieve for a while, in a cluster or for a namespace.",
+    ),
+    "resume": (
+        "cli.pausing.command",
+        "End a pause of evictions.",
+    ),
     "ungate": (
         "cli.leaving.ungate",
         "Remove the scheduling gate from all pods of a cluster that reprieve leaves.",

@@ -163,6 +163,11 @@ LIVE: Final[dict[str, dict[str, str]]] = {
     "kubectl get preemptionplan NAME -o yaml": {"NAME": "{plan}"},
     "kubectl get preemptionplans -o wide": {},
     "kubectl label --overwrite namespace monitoring reprieve.dev/metrics=true": {"monitoring": "{namespace}"},
+    'reprieve pause "the storage is moved"': {"pause": "pause -n {namespace}"},
+    'reprieve pause --for 2h "upgrade of the nodes"': {"pause": "pause -n {namespace}"},
+    'reprieve pause -n team-a --for 30m "a deadline"': {"team-a": "{namespace}"},
+    "reprieve resume": {"resume": "resume -n {namespace}"},
+    "reprieve resume -n team-a": {"team-a": "{namespace}"},
     "reprieve release --to Kueue": {},
     "reprieve unprotect": {},
 }

@@ -1,0 +1,1 @@
+"""`reprieve pause` and `reprieve resume`: they write and remove the annotations of a pause on a Namespace."""
