@@ -65,6 +65,9 @@ class Lives(RuleBasedStateMachine):
         """Ends that are being written."""
         self.stored_end: Ending | None = None
         self.freed = self.forgotten = 0
+        self.paused = False
+        self.stood = 0
+        """For how long its deadline stood still, in microseconds."""
 
     def observe(self, seen: Observation) -> None:
         was_active, was_over = self.life.is_active, self.life.stage == "Over"
@@ -77,8 +80,12 @@ class Lives(RuleBasedStateMachine):
                     assert self.is_stored, "nothing is evicted before the plan is stored"
                     assert self.life.stage == "Evicting", "nothing is evicted after the end"
                     assert uid not in self.called, "once is enough"
+                    assert not self.paused, "nothing is evicted while it is paused"
                     self.called.append(uid)
                 case WriteEnd(ending):
+                    if ending.phase == "Expired":
+                        assert not self.paused
+                        assert self.now >= DEADLINE + self.stood, "its deadline stands still"
                     assert not self.ends, "one write at a time"
                     assert not self.life.is_active
                     self.ends.append(ending)
@@ -101,6 +108,8 @@ class Lives(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([0, 1, 2, 50, 200]))
     def time_passes(self, seconds: int) -> None:
         self.now += seconds * 1_000_000
+        if self.life.paused_since is not None:
+            self.stood += seconds * 1_000_000
         due = self.life.due
         if due is not None and due <= self.now:
             self.look(None, frozenset())
@@ -109,11 +118,35 @@ class Lives(RuleBasedStateMachine):
     @rule(ending=st.none() | ENDINGS, to_evict=st.frozensets(st.sampled_from(VICTIMS)))
     def look(self, ending: Ending | None, to_evict: frozenset[str]) -> None:
         before = self.life
+        if self.paused:
+            self._look_paused(ending, has_evicted=len(to_evict) < len(VICTIMS))
+            return
         self.observe(Look(self.now, ending, to_evict))
-        if before.stage == "Evicting" and (ending is not None or self.now >= DEADLINE):
+        if before.paused_since is not None and before.stage == "Evicting" and to_evict and ending is None:
+            assert self.life.stage == "Ending", "it is decided about anew"
+            return
+        deadline = DEADLINE + self.stood
+        if before.stage == "Evicting" and ending is None and before.paused_since is not None:
+            assert self.life.stage == ("Ending" if self.now >= deadline else "Evicting")
+            return
+        if before.stage == "Evicting" and (ending is not None or self.now >= deadline):
             assert self.life.stage == "Ending"
         elif before.stage == "Evicting":
             assert to_evict <= set(self.called), "each victim that may be evicted is called"
+
+    def _look_paused(self, ending: Ending | None, *, has_evicted: bool) -> None:
+        before = self.life
+        self.observe(Look(self.now, ending, frozenset(), "evictions are paused", has_evicted))
+        if before.stage != "Evicting":
+            return
+        keeps = ending is None and (has_evicted or bool(self.called))
+        assert self.life.stage == ("Evicting" if keeps else "Ending")
+
+    @rule()
+    def pause_or_resume(self) -> None:
+        """Plans are looked at whenever that changes."""
+        self.paused = not self.paused
+        self.look(None, frozenset(VICTIMS) if self.paused else frozenset(VICTIMS[:1]))
 
     @rule(ending=ENDINGS)
     def overrule(self, ending: Ending) -> None:
@@ -143,6 +176,7 @@ class Lives(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Left alone, and with writes that succeed, every plan comes to its end, which is stored."""
+        self.paused = False
         if self.life.stage == "Storing":
             self.is_stored = True
             self.observe(Written())

@@ -165,9 +165,12 @@ class Evictions:
             await asyncio.wait([former])
         permission = _Permission(self, plan, gang)
         done = await self._try(plan, plan.spec.victims, permission)
+        paused = permission.is_paused() or permission.was_paused
+        if paused:
+            await self._withdraw_others(plan, self.unfinished(plan))
         if self.is_current(gang, plan):
             self._leave((plan.namespace, plan.name), asyncio.current_task())
-            self.gangs.observe(gang, EvictorStopped(done, permission.was_paused))
+            self.gangs.observe(gang, EvictorStopped(done, paused))
         else:
             await self._finish(plan)
 

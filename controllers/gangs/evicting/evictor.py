@@ -194,7 +194,6 @@ class Evictor:
         finally:
             results = await asyncio.gather(*run.tasks, return_exceptions=True)
         faults += [result for result in results if isinstance(result, BaseException)]
-        await self._give_back(run)
         for unit in run.units:
             if unit.why:
                 left = [pod for pod in unit.victim.pods if self.remains(pod)]
@@ -204,12 +203,6 @@ class Evictor:
             raise faults[0]
         await self._strike_untouched(run)
         return run.complete
-
-    async def _give_back(self, run: _Run) -> None:
-        """A pause has stopped the run: take the marks off those units of which no pod was evicted."""
-        for unit in run.units if run.paused else ():
-            if not unit.why and all(map(self.remains, unit.victim.pods)):
-                await self.withdraw(unit.victim.pods)
 
     def _forget_gone(self) -> None:
         self._asked = {uid for uid in self._asked if self._roster.evictable(uid) is not None}

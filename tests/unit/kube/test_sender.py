@@ -10,7 +10,7 @@ import pytest
 from api.backoff import Backoff
 from kube.client import ApiClient
 from kube.errors import ApiError
-from kube.sender import FencedError, Sender
+from kube.sender import FencedError, Sender, WithdrawnError
 
 BACKOFF = Backoff(0.001, 0.001)
 
@@ -68,6 +68,15 @@ async def test_after_the_term_nothing_more_is_sent() -> None:
         await sender.send("test", "PATCH", "/")
     assert api.asked == 2
     assert caught.value.is_retriable  # in another term
+
+
+@pytest.mark.parametrize("wanted", [0, 1, 2])
+async def test_a_request_that_is_no_longer_wanted_is_not_sent_and_not_tried_again(wanted: int) -> None:
+    api = Api(*(away() for _ in range(5)))
+    sender = Sender(cast(ApiClient, api), attempts=5, backoff=BACKOFF)
+    with pytest.raises(WithdrawnError, match="pod deletion is not sent any longer"):
+        await sender.send("pod deletion", "DELETE", "/", wanted=lambda: api.asked < wanted)
+    assert api.asked == wanted
 
 
 async def test_no_request_outlives_the_term() -> None:

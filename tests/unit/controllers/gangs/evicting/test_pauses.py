@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from api.core import Namespace
 from api.meta import ObjectMeta
@@ -13,6 +16,7 @@ from api.pauses import PAUSED, PAUSED_UNTIL
 from api.published import NAMESPACE
 from api.times import rfc3339
 from kube.errors import ApiError
+from tests.kit.examples import examples
 from tests.kit.objects import gang, node, pod
 from tests.kit.stage import Stage, staged
 from tests.unit.controllers.gangs.eviction_stage import (
@@ -27,6 +31,8 @@ from tests.unit.controllers.gangs.eviction_stage import (
     the_plan,
     unit,
 )
+from tests.unit.controllers.gangs.test_steered_gangs import MEMBERS, hand_over, plan_of, steering, victim
+from tests.unit.controllers.gangs.test_steered_gangs import marked as scheduler_marked
 
 __all__ = ["impatient"]
 
@@ -66,6 +72,20 @@ def pause_after(stage: Stage, deletions: int, namespace: str = NAMESPACE) -> Non
         if method == "DELETE" and "/pods/" in path and len(stage.api.deleted) >= deletions and not seen:
             seen.append(path)
             pause(stage, namespace)
+        return None
+
+    stage.api.refuse = answer
+
+
+def pause_at_mark(stage: Stage, number: int) -> None:
+    """The pause begins while that mark is written."""
+    seen: list[str] = []
+
+    def answer(method: str, path: str) -> ApiError | None:
+        if method == "PATCH" and path.endswith("/status") and "/pods/" in path and "/pods/m" not in path:
+            seen.append(path)
+            if len(seen) == number:
+                pause(stage)
         return None
 
     stage.api.refuse = answer
@@ -227,6 +247,7 @@ async def test_a_pause_that_is_shorter_than_a_look_has_the_gang_decided_anew_too
         assert reason_of(stage, 0) == "Paused"
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_deletion_is_not_tried_again_while_paused() -> None:
     """Writes are tried again for a while when the API server is away."""
     async with staged(*unit(1), *hero()) as stage:
@@ -240,10 +261,30 @@ async def test_a_deletion_is_not_tried_again_while_paused() -> None:
             return error
 
         stage.api.refuse = answer
-        await stage.settle()
-        await later(stage, 60.0)
+        await stage.settle(steps=40)
         assert refused == ["u0"]
-        assert marked(stage) == [] or stage.phases() == ["Evicting"]
+        assert marked(stage) == []
+
+
+async def test_a_pod_that_is_marked_when_the_pause_begins_is_not_deleted_and_loses_its_mark() -> None:
+    async with staged(*singles(1), *hero()) as stage:
+        pause_at_mark(stage, 1)
+        await stage.settle()
+        await later(stage)
+        assert (stage.api.deleted, marked(stage)) == ([], [])
+
+
+async def test_a_unit_that_is_marked_in_part_when_the_pause_begins_loses_its_marks_and_one_in_pieces_does_not() -> (
+    None
+):
+    units = [*unit(MANY), *unit(MANY, name="other", first=MANY)]
+    async with staged(*units, *hero(2 * MANY)) as stage:
+        pause_at_mark(stage, MANY + 3)
+        await stage.settle(steps=20)
+        await later(stage)
+        begun = {int(name[1:]) // MANY for name in stage.api.deleted}
+        assert len(begun) == 1
+        assert {int(name[1:]) // MANY for name in marked(stage)} <= begun
 
 
 async def test_a_plan_whose_victims_have_all_been_asked_to_leave_goes_on_and_its_deadline_stands_still() -> (
@@ -285,6 +326,25 @@ async def test_a_new_leader_sees_the_pause_and_goes_on_after_it() -> None:
         await other.close()
 
 
+async def test_a_new_leader_gives_a_paused_plan_all_of_its_time_again() -> None:
+    async with staged(*unit(1), *hero()) as stage:
+        await stage.settle()
+        leave(stage)
+        await later(stage)
+        assert stage.phases() == ["Ready"]
+        await stage.close()
+        stage.clock += 5 * PLAN_SECONDS
+        other = stage.restart()
+        other.add(node("n0"), *hero())
+        pause(other)
+        await other.settle()
+        await later(other)
+        resume(other)
+        await later(other)
+        assert other.phases() == ["Ready"]
+        await other.close()
+
+
 async def test_members_that_are_bound_in_part_are_not_released_while_paused() -> None:
     """See also tests of the rule: a gang in pieces stays, and says why."""
     async with staged(
@@ -297,3 +357,96 @@ async def test_members_that_are_bound_in_part_are_not_released_while_paused() ->
         await stage.settle()
         await later(stage, 1000.0)
         assert stage.api.deleted == []
+
+
+# ---- gangs of kube-scheduler's own kind
+
+
+async def test_members_of_a_steered_gang_are_offered_no_node_from_the_very_call_after_the_pause_began() -> (
+    None
+):
+    async with steering(*MEMBERS) as stage:
+        pause(stage)
+        assert [stage.filter(each, "n0", "n1") for each in MEMBERS] == [[], []], (
+            "the planner has not looked yet"
+        )
+        await later(stage)
+        assert stage.phases() == ["Aborted"]
+        assert [stage.filter(each, "n0", "n1") for each in MEMBERS] == [[], []]
+        resume(stage)
+        await later(stage)
+        await hand_over(stage)
+
+
+async def test_a_steered_plan_that_was_handed_over_stands_until_its_pass_is_over_and_makes_no_more_offers() -> (
+    None
+):
+    async with steering(*MEMBERS) as stage:
+        await hand_over(stage)
+        pause(stage)
+        await later(stage)
+        assert stage.phases() == ["Planned"]
+        assert plan_of(stage).given_up
+        assert stage.filter(MEMBERS[0], "n0", "n1") == []
+        await later(stage)
+        assert stage.phases() == ["Aborted"]
+
+
+async def test_what_the_scheduler_has_begun_for_its_own_gang_goes_on() -> None:
+    async with steering(*MEMBERS) as stage:
+        await hand_over(stage)
+        pause(stage)
+        stage.add(scheduler_marked(victim(0)), scheduler_marked(victim(1)))
+        await later(stage)
+        stage.delete(victim(0), victim(1))
+        await later(stage)
+        assert stage.phases() == ["Ready"]
+        assert stage.filter(MEMBERS[0], "n0", "n1") != []
+
+
+# ---- groups that are finished, whenever the pause comes
+
+
+@settings(max_examples=examples(25), deadline=None)
+@given(
+    sizes=st.lists(st.integers(1, 12), min_size=2, max_size=5),
+    after=st.integers(0, 30),
+    again=st.integers(0, 10),
+)
+def test_whenever_pauses_come_no_unit_stays_in_pieces_and_nobody_leaves_meanwhile(
+    sizes: list[int], after: int, again: int
+) -> None:
+    """A second pause comes while what the first one has left is finished."""
+    asyncio.run(_pauses_come(sizes, after, again))
+
+
+async def _pauses_come(sizes: list[int], after: int, again: int) -> None:
+    objects, units, first = list[object](), list[set[str]](), 0
+    for number, size in enumerate(sizes):
+        objects += unit(size, name=f"unit-{number}", first=first)
+        units.append({f"u{each}" for each in range(first, first + size)})
+        first += size
+    async with staged(*objects, *hero(first)) as stage:
+        stage.compares = False
+        for deletions in (after, again):
+            pause_after(stage, len(stage.api.deleted) + deletions)
+            await later(stage)
+            stage.api.refuse = lambda _method, _path: None
+            pause(stage)
+            await later(stage)
+            there = set(stage.api.deleted)
+            leave(stage)
+            await later(stage, 2 * PLAN_SECONDS)
+            assert set(stage.api.deleted) == there, "nobody leaves while it is paused"
+            in_pieces = set[str]().union(*(each - there for each in units if each & there))
+            requests = Requests(stage)
+            resume(stage)
+            for _ in range(3):
+                await later(stage)
+            sent = requests.names("DELETE")
+            assert set(sent[: len(in_pieces)]) == in_pieces, "they are finished first"
+        leave(stage)
+        for _ in range(3):
+            await later(stage)
+            leave(stage)
+        assert set(stage.api.deleted) == set().union(*units)
