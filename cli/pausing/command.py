@@ -75,7 +75,7 @@ Examples:
 )
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType[int]):
     """Seconds, written as 90s, 30m, 2h, 1h30m or 7d."""
 
     name = "duration"
@@ -109,7 +109,7 @@ def pause(
     output: str | None,
     why: str,
 ) -> None:
-    """Stop all evictions of reprieve, in the cluster or for a namespace. WHY is told to everybody who waits.
+    """Stop all evictions of reprieve, in the cluster or for a namespace. Everybody who waits can read WHY.
 
     It holds within a second, also in the middle of a plan.
     """

@@ -90,8 +90,12 @@ def stops(sandbox: Sandbox, victims: int) -> None:
         pytest.skip("the audit log of this cluster is not ours to read")
     each = victims // MEMBERS
     nodes = sandbox.nodes(MEMBERS, cpu=str(each), pods=each + 10)
-    for number, node in enumerate(nodes):
-        sandbox.filler(f"low-{number}", node, each, cpu="1")
+    low = [f"low-{number}-{k}" for number in range(MEMBERS) for k in range(each)]
+    bodies = (
+        sandbox.pod_body(name, priority=10, node_name=nodes[int(name.split("-")[1])], cpu="1") for name in low
+    )
+    sandbox.client.create_all(bodies)
+    sandbox.wait_running(*low)
     paused = Paused(sandbox)
     thread = threading.Thread(target=paused.pause)
     thread.start()
@@ -101,6 +105,7 @@ def stops(sandbox: Sandbox, victims: int) -> None:
     first = leaving(sandbox)
     time.sleep(QUIET_SECONDS)
     assert leaving(sandbox) == first, "nobody leaves while it is paused"
+    print(f"{len(first)} of {victims} victims had left")
     assert 0 < len(first) < victims, "the pause came too late to show anything"
     received = deletions(sandbox)
     assert first <= received.keys()

@@ -7,7 +7,7 @@ what must hold of every life. `REPRIEVE_LIVES` sets how many lives are lived (10
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -194,7 +194,7 @@ class Lives(RuleBasedStateMachine):
         """Evictions are paused."""
         self.made: dict[str, float] = {}
         """When plans were made, by name."""
-        self.stood: Counter[str] = Counter()
+        self.stood: defaultdict[str, float] = defaultdict(float)
         """For how many seconds the deadlines of plans stood still, by name."""
         self.delay = 0.0
         """How long nothing was evicted the last time. Bound resets it, and so does a restart: only plans are known."""

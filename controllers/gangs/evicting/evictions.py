@@ -250,7 +250,7 @@ class _Permission:
         """A pause has stopped the run."""
 
     def is_paused(self) -> bool:
-        """Whoever asks stops, however soon the pause ends."""
+        """If it is, the run stops, however soon the pause ends."""
         pauses = self._all.mirror.pauses
         is_paused = pauses.any and bool(pauses.why(self._plan.namespace, self._namespaces))
         self.was_paused |= is_paused

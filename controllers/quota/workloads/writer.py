@@ -141,10 +141,12 @@ class WorkloadWriter:
 
     def _is_paused(self, before: Workload, step: Step) -> bool:
         """Whether the step evicts the Workload for quota, and a pause has begun since that was decided."""
-        evicts = is_evicting(step.workload) and not is_evicting(before)
-        reason = next((each.reason for each in step.status.conditions or () if each.type == EVICTED), "")
-        for_quota = evicts and reason in (PREEMPTED, QUOTA_EXCEEDED)
-        return for_quota and bool(self._quota.pauses.why(before.metadata.namespace))
+        if not self._quota.pauses.any or is_evicting(before) or not is_evicting(step.workload):
+            return False
+        conditions = step.workload.status.conditions or ()
+        reason = next((each.reason for each in conditions if each.type == EVICTED), "")
+        is_for_quota = reason in (PREEMPTED, QUOTA_EXCEEDED)
+        return is_for_quota and bool(self._quota.pauses.why(before.metadata.namespace))
 
     async def _patch(self, before: Workload, subresource: str, change: Mapping[str, Any]) -> Workload:
         """Change the Workload if it still is in this state. Returns the new state. Raises ApiError."""

@@ -83,6 +83,18 @@ def test_the_status_counts_if_it_counts_what_is_there() -> None:
     assert answer.sentence == "It waits: the message of BackingOff."
 
 
+def test_a_gang_that_is_paused_says_when_it_is_tried_again_and_whom_it_would_evict() -> None:
+    low = [pod("low-a", node="n"), pod("low-b", node="n")]
+    answer = ask(said("Paused", exist=2), node("n", cpu="2"), *members(2), *low)
+    assert (answer.state, answer.source, answer.sentence) == (
+        "Paused",
+        "Status",
+        "It waits: the message of Paused.",
+    )
+    assert answer.tried_again == "When the pause is over. It may take free room earlier."
+    assert answer.waits_for == ("Pod default/low-a, priority 0", "Pod default/low-b, priority 0")
+
+
 def test_a_status_that_is_old_does_not_count() -> None:
     answer = ask(said("Gathering", exist=1), node("n"), *members(2))
     assert (answer.state, answer.source) == ("Fits", "Engine")

@@ -16,6 +16,7 @@ from api.pauses import PAUSED, PAUSED_UNTIL
 from api.published import NAMESPACE
 from api.times import rfc3339
 from kube.errors import ApiError
+from runtime.exchange.queued_groups import Stop
 from tests.kit.examples import examples
 from tests.kit.objects import gang, node, pod
 from tests.kit.stage import Stage, staged
@@ -31,6 +32,7 @@ from tests.unit.controllers.gangs.eviction_stage import (
     the_plan,
     unit,
 )
+from tests.unit.controllers.gangs.planning.test_partial_gangs import in_pieces, kept, released, wait
 from tests.unit.controllers.gangs.test_steered_gangs import MEMBERS, hand_over, plan_of, steering, victim
 from tests.unit.controllers.gangs.test_steered_gangs import marked as scheduler_marked
 
@@ -345,18 +347,27 @@ async def test_a_new_leader_gives_a_paused_plan_all_of_its_time_again() -> None:
         await other.close()
 
 
-async def test_members_that_are_bound_in_part_are_not_released_while_paused() -> None:
-    """See also tests of the rule: a gang in pieces stays, and says why."""
-    async with staged(
-        gang(minimum=2),
-        node("n0"),
-        pod("m0", group="gang", node="n0", requests=BIG),
-        pod("m1", group="gang", requests=BIG),
-    ) as stage:
+async def test_a_gang_that_never_ran_whole_is_released_after_the_pause_only() -> None:
+    async with in_pieces() as stage:
         pause(stage)
+        await wait(stage)
+        assert kept(stage).endswith(": evictions are paused: upgrade")
+        resume(stage)
+        await wait(stage, 301.0)
+        assert released(stage) == ["m0", "m1", "m2"]
+
+
+async def test_a_gang_that_has_lost_its_quota_runs_until_the_pause_is_over() -> None:
+    running = (pod(f"u{number}", group="gang", node=f"n{number}", requests=BIG) for number in range(2))
+    async with staged(gang(minimum=2), node("n0"), node("n1"), *running) as stage:
+        pause(stage, "default")
+        stage.controller.quota.groups.stop(("default", "gang"), Stop("uid-gang", "evicted"))
         await stage.settle()
         await later(stage, 1000.0)
-        assert stage.api.deleted == []
+        assert (stage.api.deleted, stage.api.plans) == ([], {})
+        resume(stage, "default")
+        await later(stage)
+        assert sorted(stage.api.deleted) == ["u0", "u1"]
 
 
 # ---- gangs of kube-scheduler's own kind

@@ -55,6 +55,7 @@ def test_nothing_is_decided_of_a_gang_that_is_not_in_pieces_for_long(changed: di
     ("changed", "reason"),
     [
         ({"setting": "Keep"}, "planning.partialGangs is Keep"),
+        ({"paused": "evictions are paused: upgrade"}, "evictions are paused: upgrade"),
         ({"held_since": None}, "reprieve has never said"),
         ({"held_since": 201.0}, "pod b0 was bound before reprieve said"),
         ({"succeeded": 1}, "a member has succeeded"),

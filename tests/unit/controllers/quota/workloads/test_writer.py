@@ -12,6 +12,10 @@ import pytest
 
 from api.backoff import Backoff
 from api.clock import SYSTEM_CLOCK
+from api.core import Namespace
+from api.meta import ObjectMeta
+from api.pauses import PAUSED
+from api.published import NAMESPACE
 from api.workloads import Workload
 from controllers.quota.life.draft import Draft, Step
 from controllers.quota.life.evicting import evict
@@ -20,9 +24,11 @@ from kube.client import ApiClient
 from kube.errors import ApiError
 from kube.sender import Sender
 from quota.state.workloads import key_of
+from runtime.mirror.pauses import Pauses
 from runtime.mirror.watched_quota import WatchedQuota
 from runtime.work.ranked_slots import RankedSlots
 from tests.kit.quota import objects as kit
+from tests.kit.views import unconnected
 
 LOST = ApiError(0, "TimeoutError", "no answer in time")
 CONFLICT = ApiError(409, "Conflict", "the object has been modified")
@@ -48,6 +54,7 @@ class Quota:
     """What the writer needs of the mirror."""
 
     def __init__(self, item: Workload) -> None:
+        self.pauses = Pauses(unconnected())
         self.state = SimpleNamespace(workloads={key_of(item): item})
         self.workloads = SimpleNamespace(apply=lambda _: None)
 
@@ -59,13 +66,15 @@ class Quota:
 BEFORE = kit.set_condition(kit.held(kit.workload("low", "q", 2), 5), "Admitted", "False", "NoChecks", 5)
 
 
-def eviction(*, deactivates: bool = False) -> Step:
+def eviction(reason: str = "AdmissionCheck", *, deactivates: bool = False) -> Step:
     draft = Draft(BEFORE, kit.us(9))
-    evict(draft, "AdmissionCheck", "a check wants another try")
+    evict(draft, reason, "a check wants another try")
     return replace(draft.step(), deactivates=deactivates)
 
 
-async def written(shown: Workload | None, *errors: ApiError, step: Step | None = None) -> Outcome:
+async def written(
+    shown: Workload | None, *errors: ApiError, step: Step | None = None, paused: str = ""
+) -> Outcome:
     outcomes: asyncio.Queue[Outcome] = asyncio.Queue()
 
     def done(_key: str, _step: Step, outcome: Outcome) -> None:
@@ -74,6 +83,8 @@ async def written(shown: Workload | None, *errors: ApiError, step: Step | None =
     client = cast(ApiClient, Api(shown, *errors))
     sender = Sender(client, attempts=len(errors), backoff=Backoff(0.001, 0.001))
     quota = cast(WatchedQuota, Quota(BEFORE))
+    if paused:
+        quota.pauses.upsert(Namespace(ObjectMeta(name=paused, annotations={PAUSED: "upgrade"})))
     writer = WorkloadWriter(client, quota, sender, RankedSlots(1), SYSTEM_CLOCK, done)
     writer.start(step or eviction(), (1,))
     return await outcomes.get()
@@ -111,3 +122,21 @@ async def test_a_status_without_the_deactivation_is_half_of_the_step() -> None:
     spec = msgspec.structs.replace(step.workload.spec, active=False)
     inactive = msgspec.structs.replace(step.workload, spec=spec)
     assert (await written(inactive, LOST, step=step)).written
+
+
+@pytest.mark.parametrize(
+    ("reason", "namespace", "is_sent"),
+    [
+        ("Preempted", NAMESPACE, False),
+        ("Preempted", "ns", False),
+        ("QuotaExceeded", "ns", False),
+        ("Preempted", "other", True),
+        ("AdmissionCheck", NAMESPACE, True),
+    ],
+)
+async def test_a_pause_that_came_while_the_write_waited_withdraws_a_preemption(
+    reason: str, namespace: str, is_sent: bool
+) -> None:
+    step = eviction(reason)
+    outcome = await written(step.workload, LOST, step=step, paused=namespace)
+    assert outcome == Outcome(is_sent)
