@@ -104,8 +104,8 @@ CASES: Final[Mapping[str, tuple[Callable[[], str], str, str]]] = {
     ),
 }
 """By command: what it reads, the names that become longer, and its arguments."""
-LINES: Final = ("ungate", "unprotect", "release", "serve")
-"""Commands without tables: each object is a line."""
+LINES: Final = ("pause", "resume", "ungate", "unprotect", "release", "serve")
+"""Commands without tables: each object is a line, if they name any."""
 
 
 def shown(arguments: list[str], width: int) -> str:
