@@ -31,6 +31,7 @@ class Pauses:
         self._pauses: dict[str, Pause] = {}
         """By namespace. Some may have ended."""
         self._changed = asyncio.Event()
+        self._changes = 0
         views.watch(NAMESPACES, self)
 
     def export(self) -> None:
@@ -61,6 +62,7 @@ class Pauses:
             self._pauses[name] = pause
         if before == pause:
             return False
+        self._changes += 1
         self._changed.set()
         self._changed = asyncio.Event()
         return True
@@ -71,6 +73,11 @@ class Pauses:
     def any(self) -> bool:
         """Whether there may be a pause that holds."""
         return bool(self._pauses)
+
+    @property
+    def state(self) -> tuple[int, frozenset[Pause]]:
+        """How many changes there were, and the pauses that hold. So a pause that has come and gone shows, too."""
+        return self._changes, frozenset(self.holding())
 
     def holding(self) -> Sequence[Pause]:
         """All pauses that hold now: first that of reprieve's own namespace, then by name."""

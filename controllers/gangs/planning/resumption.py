@@ -16,17 +16,17 @@ class Resumption:
 
     def __init__(self, pauses: Pauses, gangs: Gangs) -> None:
         self._pauses, self._gangs = pauses, gangs
-        self._held = frozenset(pauses.holding())
+        self._seen = pauses.state
 
     def due_in(self) -> float:
         """See `controllers.gangs.timekeeping.Timed`."""
-        return 0.0 if self._gangs.paused or self._held else inf
+        return 0.0 if self._gangs.paused else inf
 
     def tick(self, *, trusted: bool) -> bool:
-        """If a pause has ended or changed, all gangs that wait are decided anew. Another pause may hold for some."""
+        """If a pause has changed or ended, all gangs that wait are decided anew. Another pause may hold for some."""
         del trusted
-        held, self._held = self._held, frozenset(self._pauses.holding())
-        if held - self._held:
+        before, self._seen = self._seen, self._pauses.state
+        if before != self._seen:
             for key in list(self._gangs.paused):
                 self._gangs.report(key, PauseEnded())
         return False

@@ -27,7 +27,7 @@ class Resumption:
         """
         self._pauses, self._plans = pauses, plans
         self._queues, self._freed, self._again = queues, freed, again
-        self._held = frozenset(pauses.holding())
+        self._seen = pauses.state
 
     async def run(self) -> None:
         """Follow the pauses until cancelled."""
@@ -36,12 +36,11 @@ class Resumption:
             await self._pauses.changed()
 
     def step(self) -> None:
-        """Do what follows if a pause has begun, changed or ended."""
-        before, self._held = self._held, frozenset(self._pauses.holding())
-        if before == self._held:
+        """Do what follows if a pause has begun, changed or ended. One that was shorter than a look counts."""
+        before, self._seen = self._seen, self._pauses.state
+        if before == self._seen:
             return
         self._plans.look_at_all()
-        if before - self._held:
-            self._again()
-            for queue in self._queues():
-                self._freed(queue)
+        self._again()
+        for queue in self._queues():
+            self._freed(queue)

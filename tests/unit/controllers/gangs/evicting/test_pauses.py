@@ -135,6 +135,18 @@ async def test_a_gang_that_is_paused_takes_room_that_becomes_free() -> None:
         assert stage.api.deleted == []
 
 
+async def test_who_was_decided_about_during_a_pause_that_nobody_else_has_seen_is_decided_anew() -> None:
+    async with staged(*unit(1)) as stage:
+        await stage.settle()
+        pause(stage)
+        stage.add(*hero())
+        await stage.settle()
+        assert stage.api.plans == {}
+        resume(stage)
+        await later(stage)
+        assert stage.api.deleted == ["u0"]
+
+
 async def test_time_ends_a_pause() -> None:
     async with staged(*unit(1), *hero()) as stage:
         pause(stage, until=rfc3339(stage.api.clock.wall() + 100))

@@ -77,7 +77,7 @@ async def test_after_the_pause_the_preemptor_is_decided_about_anew() -> None:
     assert paused.stage.phases["hero"] == ("Aborted", "Paused")
     assert paused.stage.plans.promised() == []
     assert paused.stage.going(OWN, OTHER) == []
-    assert paused.tried == ["a", "b"], "all queues have another cycle"
+    assert paused.tried[-2:] == ["a", "b"], "all queues have another cycle"
 
 
 async def test_a_plan_whose_victims_have_all_left_goes_on_after_the_pause() -> None:
