@@ -4,6 +4,6 @@ Tests: bound_domains in tests/unit/controllers/gangs/lifecycle/test_ran.py; gate
 tests/unit/controllers/gangs/waking/test_gates.py; group_members, node_roster, roster and table_changes in
 tests/property/test_looks.py; lone_pods in tests/unit/controllers/gangs/planning/test_singles.py; marked_pods in
 tests/unit/controllers/gangs/test_terms.py; mirror and misread in tests/unit/controllers/gangs/test_owner_gangs.py;
-owners in tests/unit/controllers/gangs/lifecycle/test_cycles.py; pending in
-tests/unit/controllers/gangs/waking/test_waker.py.
+owners in tests/unit/controllers/gangs/lifecycle/test_cycles.py; pausing in
+tests/unit/controllers/gangs/evicting/test_pauses.py; pending in tests/unit/controllers/gangs/waking/test_waker.py.
 """
