@@ -20,9 +20,10 @@ from api.times import rfc3339
 from cli.common.cluster import FAILED, Connection, checked
 from cli.common.completion import a_namespace
 from cli.common.options import OUTPUT
-from cli.common.output import BAD_INPUT, show_as
-from cli.common.printable import complain, say
+from cli.common.output import BAD_INPUT
+from cli.common.printable import complain
 from cli.common.sources import connecting
+from cli.pausing.render import paused, show
 from kube.client import MERGE_PATCH, ApiClient
 from kube.errors import ApiError
 
@@ -122,7 +123,7 @@ def pause(
         return await _annotate(client, namespace, {PAUSED: why.strip(), PAUSED_UNTIL: until})
 
     found = _run(context, connection, namespace, work)
-    _show(namespace, found, _paused(namespace, found), output)
+    show(namespace, found, paused(namespace, found), output)
 
 
 @click.command(epilog=RESUME_EPILOG)
@@ -140,7 +141,7 @@ def resume(context: click.Context, connection: Connection, namespace: str, outpu
 
     was_paused = _run(context, connection, namespace, work)
     says = "is not paused any longer" if was_paused else "was not paused"
-    _show(namespace, None, f"Namespace {namespace} {says}.", output)
+    show(namespace, None, f"Namespace {namespace} {says}.", output)
 
 
 def _run(
@@ -181,24 +182,3 @@ def _pause_in(namespace: str, body: bytes) -> Pause | None:
 
 def _path(namespace: str) -> str:
     return f"/api/v1/namespaces/{namespace}"
-
-
-def _paused(namespace: str, found: Pause | None) -> str:
-    """What is said of a pause that has begun."""
-    reason = found.reason if found is not None else ""
-    if namespace == NAMESPACE:
-        return f"Evictions are paused in the whole cluster{reason}"
-    return f"Evictions for namespace {namespace} and in it are paused{reason}"
-
-
-def _show(namespace: str, found: Pause | None, says: str, output: str | None) -> None:
-    if output in (None, "text"):
-        say(says)
-        return
-    data = {
-        "namespace": namespace,
-        "paused": found is not None,
-        "why": found.why if found is not None else None,
-        "until": (found.end or None) if found is not None else None,
-    }
-    show_as(data, str(output))

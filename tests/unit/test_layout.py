@@ -39,6 +39,7 @@ SHORT: Final = {
     "cli/diff": "each command is a room",
     "cli/doctor": "each command is a room",
     "cli/evicted": "each command is a room",
+    "cli/pausing": "each command is a room",
     "cli/queue": "each command is a room",
     "cli/serve": "each command is a room",
     "cli/whatif": "each command is a room",

@@ -32,9 +32,9 @@ from tests.unit.controllers.gangs.eviction_stage import (
     the_plan,
     unit,
 )
-from tests.unit.controllers.gangs.planning.test_partial_gangs import in_pieces, kept, released, wait
-from tests.unit.controllers.gangs.test_steered_gangs import MEMBERS, hand_over, plan_of, steering, victim
-from tests.unit.controllers.gangs.test_steered_gangs import marked as scheduler_marked
+from tests.unit.controllers.gangs.pieces_stage import in_pieces, kept, released, wait
+from tests.unit.controllers.gangs.steered_stage import MEMBERS, hand_over, plan_of, steering, victim
+from tests.unit.controllers.gangs.steered_stage import marked as scheduler_marked
 
 __all__ = ["impatient"]
 
