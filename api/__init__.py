@@ -11,7 +11,8 @@ tests/unit/controllers/jobs/batch/test_workload_of.py; jobs in
 tests/unit/controllers/gangs/lifecycle/test_job_limits.py; lease in tests/property/test_lease.py; limits in
 tests/unit/quota/search/test_adjusted.py; meta in test_selectors.py; names in test_syntax.py; owner_annotations in
 tests/unit/nodes/state/groups/test_owner_groups.py; plan_names in tests/unit/nodes/search/test_decision.py; pauses in
-tests/unit/runtime/mirror/test_pauses.py; plans in test_compression.py; pod_owners in tests/unit/nodes/groups/test_made_pods.py; podsets in
+tests/unit/runtime/mirror/test_pauses.py; plans in test_compression.py;
+pod_owners in tests/unit/nodes/groups/test_made_pods.py; podsets in
 tests/unit/quota/cycle/test_pod_set_infos.py; progress in tests/unit/cli/common/test_progress.py; published in
 tests/unit/cli/serve/test_notes.py; storage in tests/property/test_claims.py; stored_plans in
 tests/unit/cli/why/test_queues.py; unmodelled in tests/unit/nodes/search/test_unmodelled.py;
