@@ -10,7 +10,7 @@ import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
 
 import aiohttp
 import structlog
@@ -18,9 +18,10 @@ import structlog
 from api.clock import Clock
 from extender.configuration import PeersConfiguration
 from extender.metrics import PASSED_ON
+from extender.wire import Verb
 from kube.descriptors import set_aside
 
-__all__ = ["PASSED_ON_HEADER", "TURNED_DOWN_PATH", "Breaker", "Peers", "Verb"]
+__all__ = ["PASSED_ON_HEADER", "TURNED_DOWN_PATH", "Breaker", "Peers"]
 
 log = structlog.get_logger(__name__)
 
@@ -35,8 +36,6 @@ NOTICE_SECONDS: Final = 1.0
 NOTICE_LIMIT_SECONDS: Final = 2.0
 KEEPALIVE_SECONDS: Final = 60.0
 """Less than the listener keeps an idle connection."""
-
-Verb = Literal["filter", "preempt"]
 
 
 class Breaker:

@@ -13,12 +13,22 @@ from aiohttp import web
 
 from extender.configuration import ExtenderConfiguration
 from extender.metrics import CALLS, VERB_REFUSED, VERB_SECONDS
-from extender.peers import PASSED_ON_HEADER, TURNED_DOWN_PATH, Verb
-from extender.verbs import Verbs
-from extender.wire import filter_decoder, preemption_decoder
+from extender.peers import PASSED_ON_HEADER, TURNED_DOWN_PATH
+from extender.wire import Verb
 from serving.limits import Limits
 
-__all__ = ["Others", "extender_app"]
+__all__ = ["Answers", "Others", "extender_app"]
+
+
+class Answers(Protocol):
+    """Who answers calls."""
+
+    def answer(self, verb: Verb, body: bytes) -> bytes:
+        """The answer to a call.
+
+        Raises msgspec.DecodeError, UnicodeDecodeError, RecursionError or ValueError for a body that is no request of
+        the scheduler's.
+        """
 
 
 class Others(Protocol):
@@ -45,7 +55,7 @@ def refuse(status: int, text: str) -> web.Response:
 
 
 def extender_app(
-    verbs: Verbs,
+    answers: Answers,
     configuration: ExtenderConfiguration,
     failpoint: Callable[[str], Awaitable[None]],
     others: Others | None = None,
@@ -56,9 +66,7 @@ def extender_app(
     """
     limits = Limits(configuration, refuse)
 
-    def verb(
-        name: Verb, answer: Callable[[bytes], bytes]
-    ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    def verb(name: Verb) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         calls, seconds = CALLS.labels(name), VERB_SECONDS.labels(name)
 
         async def handle(request: web.Request) -> web.StreamResponse:
@@ -73,7 +81,7 @@ def extender_app(
                     return web.Response(body=passed, content_type="application/json")
             with seconds.time():
                 try:
-                    answered = answer(body)
+                    answered = answers.answer(name, body)
                 except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
                     return refuse(400, f"{name}: {error}")
             response = web.Response(body=answered, content_type="application/json")
@@ -94,9 +102,7 @@ def extender_app(
         return web.Response() if leads else web.Response(status=409, text="this replica does not lead\n")
 
     app = web.Application(client_max_size=configuration.max_body_bytes)
-    app.router.add_post("/v1/filter", verb("filter", lambda body: verbs.filter(filter_decoder.decode(body))))
-    app.router.add_post(
-        "/v1/preempt", verb("preempt", lambda body: verbs.preempt(preemption_decoder.decode(body)))
-    )
+    app.router.add_post("/v1/filter", verb("filter"))
+    app.router.add_post("/v1/preempt", verb("preempt"))
     app.router.add_post(TURNED_DOWN_PATH, turned_down)
     return app

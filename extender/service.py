@@ -13,15 +13,17 @@ from controllers.gangs.answering import Answering
 from controllers.gangs.controller import GangController
 from extender.callers import Callers
 from extender.configuration import ExtenderConfiguration
-from extender.peers import Peers, Verb
-from extender.server import extender_app
+from extender.echo import Echo
+from extender.peers import Peers
+from extender.server import Answers, Others, extender_app
 from extender.tls import ExtenderTLS
 from extender.verbs import Verbs
+from extender.wire import Verb
 from runtime.failpoints import failpoint
 from serving.listeners import CONNECTIONS, serving
 from serving.ops import Check
 
-__all__ = ["Election", "ExtenderService"]
+__all__ = ["EchoService", "Election", "ExtenderService"]
 
 DRAIN_SECONDS: Final = 5.0
 """How long the listener answers after the process got its signal to end: the scheduler learns of the end late."""
@@ -42,7 +44,57 @@ class Election(Protocol):
         """Whether we know what other replicas may have done. If not, our mirror may be old, however new it looks."""
 
 
-class ExtenderService:
+class _Listening:
+    """The listener, and its certificate."""
+
+    def __init__(self, configuration: ExtenderConfiguration, clock: Clock) -> None:
+        """Raises OSError, which names the file, if there are no CAs of clients."""
+        self._configuration = configuration
+        self._tls = ExtenderTLS(configuration.tls, clock) if configuration.tls else None
+        self._app: web.Application | None = None
+
+    def checks(self) -> Mapping[str, Check]:
+        """That of the certificate."""
+        return {"extender-certificate": self._tls.fault} if self._tls else {}
+
+    def tasks(self) -> Mapping[str, Coroutine[Any, Any, None]]:
+        """Who looks after the certificates."""
+        return self._tls.tasks() if self._tls else {}
+
+    @asynccontextmanager
+    async def _serving(
+        self, answers: Answers, drain_seconds: float = 0.0, others: Others | None = None
+    ) -> AsyncIterator[None]:
+        app = extender_app(answers, self._configuration, failpoint, others)
+        if self._tls is not None:
+            await self._tls.load()
+        context = self._tls.context if self._tls else None
+        async with serving(app, self._configuration, context, drain_seconds=drain_seconds):
+            self._app = app
+            yield
+
+
+class EchoService(_Listening):
+    """Gives every call back to kube-scheduler as it came, from the start and whoever leads."""
+
+    def __init__(
+        self, configuration: ExtenderConfiguration, clock: Clock, callers: Callers | None = None
+    ) -> None:
+        """`callers` takes note of the schedulers that call; None: nobody asks for them.
+
+        Raises OSError, which names the file, if there are no CAs of clients.
+        """
+        super().__init__(configuration, clock)
+        self._echo = Echo((callers or Callers(clock)).saw)
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        """The verbs are answered while the context lasts."""
+        async with self._serving(self._echo, DRAIN_SECONDS):
+            yield
+
+
+class ExtenderService(_Listening):
     """Answers kube-scheduler from what the gang controller knows, or has the replica that leads answer."""
 
     def __init__(
@@ -58,9 +110,8 @@ class ExtenderService:
 
         Raises OSError, which names the file, if there are no CAs of clients.
         """
-        self._configuration, self._controller = configuration, controller
-        self._tls = ExtenderTLS(configuration.tls, clock) if configuration.tls else None
-        self._election = election
+        super().__init__(configuration, clock)
+        self._controller, self._election = controller, election
         self._answering = Answering(controller, self._is_in_touch)
         self.verbs = Verbs(self._answering, (callers or Callers(clock)).saw)
         self._peers: Peers | None = None
@@ -68,7 +119,6 @@ class ExtenderService:
             tls = self._tls
             context = (lambda: tls.as_client) if tls is not None else None
             self._peers = Peers(configuration.peers, lambda: election.leader, self, clock, context)
-        self._app: web.Application | None = None
         controller.on_step_down(self._renew_connections)
 
     def checks(self) -> Mapping[str, Check]:
@@ -76,33 +126,21 @@ class ExtenderService:
 
         A replica that does not lead is ready as well: it passes calls on.
         """
-        certificate = {"extender-certificate": self._tls.fault} if self._tls else {}
-        return {**self._controller.checks(), **certificate}
+        return {**self._controller.checks(), **super().checks()}
 
     def tasks(self) -> Mapping[str, Coroutine[Any, Any, None]]:
         """Who looks after the certificates, and who tells the leader of pods that were turned down here."""
-        tasks = self._tls.tasks() if self._tls else {}
+        tasks = super().tasks()
         return {**tasks, "extender notices": self._peers.tell()} if self._peers is not None else tasks
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
         """The verbs are answered while the context lasts."""
         if self._peers is None:
-            app = extender_app(self.verbs, self._configuration, failpoint)
-            async with self._serving(app, 0.0):
+            async with self._serving(self.verbs):
                 yield
             return
-        app = extender_app(self.verbs, self._configuration, failpoint, self)
-        async with self._peers.connected(), self._serving(app, DRAIN_SECONDS):
-            yield
-
-    @asynccontextmanager
-    async def _serving(self, app: web.Application, drain_seconds: float) -> AsyncIterator[None]:
-        if self._tls is not None:
-            await self._tls.load()
-        context = self._tls.context if self._tls else None
-        async with serving(app, self._configuration, context, drain_seconds=drain_seconds):
-            self._app = app
+        async with self._peers.connected(), self._serving(self.verbs, DRAIN_SECONDS, self):
             yield
 
     def _renew_connections(self) -> None:

@@ -25,12 +25,15 @@ from extender.wire import (
     ExtenderArgs,
     ExtenderPreemptionArgs,
     MetaVictims,
+    Verb,
     candidates_decoder,
     filter_all,
+    filter_decoder,
     filter_none,
     filter_only,
     names_decoder,
     preemption_all,
+    preemption_decoder,
     preemption_result,
 )
 
@@ -145,6 +148,12 @@ class Verbs:
     def __init__(self, face: Face, saw: Callable[[str], None] = lambda _: None) -> None:
         """`saw`: gets the schedulerName of the pod of each call."""
         self._face, self._saw = face, saw
+
+    def answer(self, verb: Verb, body: bytes) -> bytes:
+        """See `extender.server.Answers`."""
+        if verb == "filter":
+            return self.filter(filter_decoder.decode(body))
+        return self.preempt(preemption_decoder.decode(body))
 
     def filter(self, args: ExtenderArgs) -> bytes:
         """Which of the offered nodes the pod may use (kube-scheduler calls this after its own filters)."""

@@ -6,22 +6,31 @@ panic the scheduler: the types here cannot say it.
 
 from __future__ import annotations
 
+from typing import Final, Literal
+
 import msgspec
 import orjson
 
 from api.core import Pod
 
 __all__ = [
+    "NULL",
     "ExtenderArgs",
     "ExtenderPreemptionArgs",
     "MetaPod",
     "MetaVictims",
+    "Verb",
+    "Wire",
     "filter_all",
     "filter_none",
     "filter_only",
     "preemption_all",
     "preemption_result",
 ]
+
+
+Verb = Literal["filter", "preempt"]
+NULL: Final = msgspec.Raw(b"null")
 
 
 class Wire(msgspec.Struct, rename="pascal", gc=False):
@@ -32,7 +41,7 @@ class ExtenderArgs(Wire):
     """A filter request. `node_names` stays raw: most answers give it back untouched."""
 
     pod: Pod
-    node_names: msgspec.Raw = msgspec.Raw(b"null")
+    node_names: msgspec.Raw = NULL
 
 
 class MetaPod(Wire):
@@ -52,7 +61,7 @@ class ExtenderPreemptionArgs(Wire):
     """A preempt request. `node_name_to_meta_victims` stays raw: most answers give it back untouched."""
 
     pod: Pod
-    node_name_to_meta_victims: msgspec.Raw = msgspec.Raw(b"null")
+    node_name_to_meta_victims: msgspec.Raw = NULL
 
 
 filter_decoder = msgspec.json.Decoder(ExtenderArgs)
@@ -61,11 +70,13 @@ names_decoder = msgspec.json.Decoder(list[str] | None)
 candidates_decoder = msgspec.json.Decoder(dict[str, MetaVictims] | None)
 
 
-def filter_all(raw_names: msgspec.Raw) -> bytes:
-    """The filter answer that keeps every offered node, whose names are passed on as they came."""
+def filter_all(raw_names: msgspec.Raw, raw_nodes: msgspec.Raw = NULL) -> bytes:
+    """The filter answer that keeps every offered node. Names and nodes are passed on as they came."""
     return b"".join(
         (
-            b'{"Nodes":null,"NodeNames":',
+            b'{"Nodes":',
+            bytes(raw_nodes),
+            b',"NodeNames":',
             bytes(raw_names),
             b',"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":""}',
         )

@@ -37,7 +37,13 @@ __all__ = [
 ]
 
 
-MODES: Final = (("planning", "confirmation"), ("planning", "gates"), ("groups", "byOwner"), ("quota", "mode"))
+MODES: Final = (
+    ("planning", "mode"),
+    ("planning", "confirmation"),
+    ("planning", "gates"),
+    ("groups", "byOwner"),
+    ("quota", "mode"),
+)
 """Fields that can be Off. YAML reads Off without quotes as false."""
 WHOLE: Final = frozenset({"jobs.managedJobsNamespaceSelector"})
 """Mappings that are one value: half of a label selector selects something else."""

@@ -20,7 +20,7 @@ from controllers.quota.controller import QuotaController
 from controllers.quota.observing import QuotaObserver
 from extender.callers import Callers
 from extender.configuration import ExtenderConfiguration, own_address
-from extender.service import ExtenderService
+from extender.service import EchoService, ExtenderService
 from kube.client import ApiClient
 from kube.lease import LeaseLock, LeaseTimes
 from runtime.exchange.owner_stops import OwnerStops
@@ -65,7 +65,9 @@ async def run(configuration: Configuration) -> bool:
         pauses.export()
         lock = _lock(configuration, client, identity, clock, notes(configuration, callers, pauses))
         services = _Services(configuration, client, views, clock, stack)
-        if configuration.extender is not None:
+        if configuration.extender is not None and configuration.planning.mode == "Off":
+            services.add_echo(configuration.extender, callers)
+        elif configuration.extender is not None:
             services.add_nodes_plane(configuration.extender, lock, callers)
         if configuration.webhooks is not None:
             services.add_webhooks(configuration.webhooks)
@@ -113,6 +115,10 @@ class _Services:
         self._placements = gangs.places
         self.controllers.append(gangs)
         self.parts.append(ExtenderService(extender, gangs, self._clock, _Election.of(lock), callers))
+
+    def add_echo(self, extender: ExtenderConfiguration, callers: Callers | None) -> None:
+        """A listener that gives back what it gets."""
+        self.parts.append(EchoService(extender, self._clock, callers))
 
     def add_webhooks(self, settings: WebhooksConfiguration) -> None:
         """The admission webhooks, and the controller that checks what is stored."""

@@ -11,6 +11,7 @@ from api.backoff import Backoff
 from api.disruption import COST_MOST, BudgetPolicy, DaemonSetPods, ScoreTerm, check_terms
 from api.owner_annotations import ByOwner
 from api.validation import FieldError
+from controllers.gangs.lifecycle.modes import Mode
 from controllers.gangs.lifecycle.settings import (
     Confirmation,
     GatesMode,
@@ -72,8 +73,10 @@ class GroupsConfiguration(Section):
 
 
 class PlanningConfiguration(Section):
-    """What bounds planning.
+    """How far reprieve goes on the nodes plane, and what bounds planning.
 
+    mode: Enforce: pods are evicted for what is decided, and the filter verb holds pods until there is room. Off:
+    nothing is decided, no pod is touched, and the verbs give back what they get.
     score: what counts besides the KEP's own score when plans are compared.
     disruptionBudgets: how far the PodDisruptionBudgets of victims count. Prefer: a plan that exceeds them less is
     better, and no plan is refused for them. Respect: no plan exceeds them. Ignore: they do not count. The annotation
@@ -115,6 +118,7 @@ class PlanningConfiguration(Section):
     every pod comes.
     """
 
+    mode: Mode = "Enforce"
     score: ScoreConfiguration = field(default_factory=ScoreConfiguration)
     disruption_budgets: BudgetPolicy = "Prefer"
     looser_budget_namespaces: list[str] = field(default_factory=list)

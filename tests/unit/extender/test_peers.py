@@ -16,10 +16,11 @@ from aiohttp import web
 
 from controllers.gangs.answering import Hold
 from extender.configuration import ExtenderConfiguration, PeersConfiguration, TLSConfiguration
-from extender.peers import PASSED_ON_HEADER, REST_SECONDS, TURNED_DOWN_PATH, Breaker, Peers, Verb
+from extender.peers import PASSED_ON_HEADER, REST_SECONDS, TURNED_DOWN_PATH, Breaker, Peers
 from extender.server import extender_app
 from extender.tls import ExtenderTLS
 from extender.verbs import Verbs
+from extender.wire import Verb
 from hack.controlplane.pki import Authority
 from runtime.failpoints import failpoint
 from serving.listeners import serving

@@ -17,8 +17,9 @@ from hypothesis import given, settings
 from prometheus_client import REGISTRY
 
 from extender.configuration import ExtenderConfiguration, TLSConfiguration
+from extender.echo import Echo
 from extender.peers import PASSED_ON_HEADER
-from extender.server import extender_app
+from extender.server import Answers, extender_app
 from extender.tls import ExtenderTLS
 from extender.verbs import Verbs
 from hack.controlplane.pki import Authority
@@ -36,7 +37,9 @@ PREEMPT = orjson.dumps({"Pod": pod(), "NodeNameToMetaVictims": {}})
 
 
 @asynccontextmanager
-async def listening(tls: TLSConfiguration | None = None, **limits: float) -> AsyncIterator[str]:
+async def listening(
+    tls: TLSConfiguration | None = None, answers: Answers | None = None, **limits: float
+) -> AsyncIterator[str]:
     """The server's URL; certificates are looked after as in a process."""
     configuration = ExtenderConfiguration(
         bind_address=LOOPBACK,
@@ -45,7 +48,7 @@ async def listening(tls: TLSConfiguration | None = None, **limits: float) -> Asy
         plain_http=tls is None,
         **limits,  # type: ignore[arg-type]  # limits are numbers
     )
-    app = extender_app(Verbs(StillWorld()), configuration, failpoint)
+    app = extender_app(answers or Verbs(StillWorld()), configuration, failpoint)
     ours = ExtenderTLS(tls) if tls else None
     if ours is not None:
         await ours.load()
@@ -93,6 +96,13 @@ async def test_what_is_no_request_is_refused_and_never_answered(verb: str, body:
         status, text = await post(f"{url}/{verb}", body)
         assert status == 400
         assert text.startswith(verb.encode())
+
+
+async def test_what_is_left_to_the_scheduler_comes_back_whatever_the_pod_is() -> None:
+    async with listening(answers=Echo()) as url:
+        status, body = await post(f"{url}/filter", b'{"Pod": null, "NodeNames": ["n1" , "n2"]}')
+        assert (status, body.split(b',"Failed')[0]) == (200, b'{"Nodes":null,"NodeNames":["n1" , "n2"]')
+        assert (await post(f"{url}/preempt", b"[]"))[0] == 400
 
 
 async def test_calls_of_schedulers_are_counted_and_those_of_replicas_are_not() -> None:

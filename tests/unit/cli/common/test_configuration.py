@@ -297,7 +297,7 @@ def test_the_mode_of_the_gates() -> None:
 def test_off_needs_no_quotes(off: str) -> None:
     assert parse(LOOPBACK + f"quota: {{mode: {off}}}\n").quota.mode == "Off"
     assert parse(LOOPBACK + f"groups: {{byOwner: {off}}}\n").groups.by_owner == "Off"
-    planning = parse(LOOPBACK + f"planning: {{gates: {off}, confirmation: {off}}}\n").planning
-    assert (planning.gates, planning.confirmation) == ("Off", "Off")
+    planning = parse(LOOPBACK + f"planning: {{mode: {off}, gates: {off}, confirmation: {off}}}\n").planning
+    assert (planning.mode, planning.gates, planning.confirmation) == ("Off", "Off", "Off")
     with pytest.raises(ConfigurationError, match=r"^planning\.partialGangs: expected a string"):
         parse(LOOPBACK + "planning: {partialGangs: Off}\n")
