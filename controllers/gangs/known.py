@@ -8,6 +8,7 @@ from typing import Final
 from api.clock import Clock
 from api.plans import PreemptionPlan
 from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration, check_scheduler
+from controllers.gangs.lifecycle.modes import Modes
 from controllers.gangs.mirror.marked_pods import MarkedPods
 from controllers.gangs.mirror.mirror import Mirror
 from controllers.gangs.mirror.misread import Misread
@@ -36,6 +37,7 @@ class Known:
         self.scheduler: Final = load(path) if path is not None else SchedulerConfiguration()
         check_scheduler(configuration, self.scheduler)
         self.clock: Final = clock
+        self.modes: Final = Modes(configuration.mode)
         watched = WatchedTables(
             views,
             configuration.costs(),

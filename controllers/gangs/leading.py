@@ -32,6 +32,7 @@ from controllers.gangs.scheduler.callers import Callers
 from controllers.gangs.timekeeping import Timekeeper
 from controllers.gangs.waking.unknown_pods import UnknownPods
 from controllers.gangs.writing.plan_store import PlanStore
+from controllers.gangs.writing.pod_writer import PodWriter
 from controllers.gangs.writing.writer import Writer
 from controllers.gangs.writing.writes import Writes
 from kube.client import ApiClient
@@ -62,6 +63,7 @@ class Leading:
         self._nudged = asyncio.Event()
         groups, sender = known.mirror.watched.groups, Sender(client, fence=term)
         writer = self.writer = Writer(client, clock, sender=sender, group_written=groups.apply)
+        pods = self.pods = PodWriter(sender, clock, known.modes, writer.event)
         self.callers = Callers()
         gangs = self.gangs = Gangs(roster, settings, clock, self._nudged.set, self.callers.has_called)
         self.writes = Writes(lambda key: gangs.report(key, Failed()))
@@ -73,20 +75,20 @@ class Leading:
             lambda key: gangs.life_of(key).plan,
             gangs.report,
         )
-        self.telling = telling.telling(known, writer, gangs)
+        self.telling = telling.telling(known, writer, pods, gangs)
         reporter = self.telling.reporter
 
-        asking = waking.asking(known, writer, gangs)
+        asking = waking.asking(known, pods, gangs)
         self.lone = planning.lone_preemptors(known, gangs, asking, settings.backoff)
         self.passing = Passing(roster, gangs, clock)
         self.evidence = waking.evidence(known, gangs, asking, self.lone)
         self.waking = waking.waking(known, gangs, asking, self.evidence, self.writes)
         self.unknown = UnknownPods(roster.is_known, self._forget_pod, clock)
-        self.gates = waking.gates(known, configuration.gates, writer, gangs)
+        self.gates = waking.gates(known, configuration.gates, pods, gangs)
 
         store = PlanStore(writer, known.promises.stored, known.plans.apply, clock)
-        marking = Marking(writer, roster, known.marked, Signature.of(term))
-        self.evictions = evicting.evictions(known, writer, store, reporter, gangs, marking, quota.stops)
+        marking = Marking(pods, roster, known.marked, Signature.of(term))
+        self.evictions = evicting.evictions(known, pods, store, reporter, gangs, marking, quota.stops)
         self.strays = evicting.strays(known, marking, self.evictions)
         self.broken = evicting.broken_units(known, self.evictions, reporter)
         retention = configuration.retention()

@@ -23,6 +23,7 @@ __all__ = [
     "PHASE_SECONDS",
     "PLANNING_SECONDS",
     "PLANS",
+    "POD_WRITES_REFUSED",
     "PULSES",
     "STEERED_VICTIMS",
     "UNITS_BROKEN",
@@ -112,6 +113,11 @@ HAND_OVER_SECONDS = Histogram(
     "Seconds from a plan by which kube-scheduler evicts to the first pass that was offered enough of its nodes. The "
     "backoff of the scheduler is most of it.",
     buckets=(0.1, 0.5, 1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0),
+)
+POD_WRITES_REFUSED = Counter(
+    "reprieve_pod_writes_refused_total",
+    "Writes to pods that reprieve itself refused to send, because planning.mode is not Enforce for their namespace. "
+    "Above 0 is a fault of reprieve.",
 )
 PARKED = Counter(
     "reprieve_extender_parked_pods_total",

@@ -12,9 +12,7 @@ import msgspec
 import pytest
 import yaml
 
-from api.clock import SYSTEM_CLOCK
 from api.groups import SCHEDULING_GATE
-from controllers.gangs.writing.writer import Writer
 from hack.controlplane.binaries import binaries
 from hack.controlplane.client import Client, path_of
 from hack.controlplane.manifests import apply_webhooks, render
@@ -24,6 +22,7 @@ from tests.e2e.pages import shell
 from tests.e2e.support import Sandbox, wait_for
 from tests.e2e.webhook_server import ADMISSION
 from tests.kit.connected import connected
+from tests.kit.pod_writes import pod_writer
 
 PAGE: Final = (Path(__file__).parents[2] / "docs" / "gates.md").read_text()
 OTHER_GATE: Final = "example.com/wait"
@@ -111,15 +110,15 @@ async def test_only_our_gate_of_just_this_pod_is_removed(plane: ControlPlane, sa
     sandbox.pod("pod", group="gang", schedulingGates=[{"name": "example.com/a"}, {"name": "example.com/b"}])
     uid = sandbox.client.get("v1", "Pod", "pod", sandbox.namespace)["metadata"]["uid"]
     async with connected(plane.kubeconfig) as client:
-        writer = Writer(client, SYSTEM_CLOCK)
-        assert not await writer.remove_gate(sandbox.namespace, "pod", "another")
-        assert not await writer.remove_gate(sandbox.namespace, "other", uid)
+        pods = pod_writer(client)
+        assert not await pods.remove_gate(sandbox.namespace, "pod", "another")
+        assert not await pods.remove_gate(sandbox.namespace, "other", uid)
         assert gates_of(sandbox, "pod") == ["example.com/a", "example.com/b", SCHEDULING_GATE]
         first = {"op": "remove", "path": "/spec/schedulingGates/0"}
         path = f"/api/v1/namespaces/{sandbox.namespace}/pods/pod"
         await asyncio.gather(
             client.request("PATCH", path, body=msgspec.json.encode([first]), content_type=JSON_PATCH),
-            *(writer.remove_gate(sandbox.namespace, "pod", uid) for _ in range(3)),
+            *(pods.remove_gate(sandbox.namespace, "pod", uid) for _ in range(3)),
         )
     assert gates_of(sandbox, "pod") == ["example.com/b"]
 

@@ -15,7 +15,6 @@ from controllers.gangs.mirror.waiting import PULSE_NODE, WaitingPods
 from controllers.gangs.waking.asking import AskedMember, Asking, Parking
 from controllers.gangs.waking.parked import ParkedPods
 from controllers.gangs.waking.waker import Waker
-from controllers.gangs.writing.writer import Writer
 from hack.controlplane.plane import ControlPlane
 from hack.controlplane.stub_extender import answering
 from nodes.state.tables import Tables
@@ -23,6 +22,7 @@ from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, condition, 
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.connected import connected
 from tests.kit.objects import make
+from tests.kit.pod_writes import pod_writer
 
 LOOPBACK = "127.0.0.1"
 GANG: GroupKey = ("team", "gang")
@@ -47,16 +47,16 @@ async def ask(plane: ControlPlane, sandbox: Sandbox, *, left: bool) -> list[Grou
     """
     carrier, member = seen(sandbox, "carrier"), seen(sandbox, "parked")
     async with connected(plane.kubeconfig) as client:
-        writer = Writer(client, SYSTEM_CLOCK)
+        pods = pod_writer(client)
         meta, waiting, asked = carrier.metadata, WaitingPods(SYSTEM_CLOCK), list[GroupKey]()
         if left:
-            assert await writer.nominate(
+            assert await pods.nominate(
                 meta.namespace, meta.name, meta.uid, resource_version=meta.resource_version, node=PULSE_NODE
             )
             carrier.status.nominated_node_name = PULSE_NODE
         waiting.pod_changed(meta.uid, carrier)
-        waker = Waker(writer, Roster(Tables()), SYSTEM_CLOCK, ())
-        asking = Asking(writer, waker, waiting, ParkedPods(waiting), SYSTEM_CLOCK, asked.append)
+        waker = Waker(pods, Roster(Tables()), SYSTEM_CLOCK, ())
+        asking = Asking(pods, waker, waiting, ParkedPods(waiting), SYSTEM_CLOCK, asked.append)
         asking.begin()
         spec, of = member.spec, member.metadata
         whom = AskedMember(
@@ -68,7 +68,6 @@ async def ask(plane: ControlPlane, sandbox: Sandbox, *, left: bool) -> list[Grou
                 await asking.step()
                 await asyncio.sleep(0.1)
                 waiting.pod_changed(meta.uid, seen(sandbox, "carrier"))
-        await writer.close()
         return asked
 
 

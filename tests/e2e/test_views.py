@@ -14,7 +14,8 @@ from api.backoff import Backoff
 from api.clock import SYSTEM_CLOCK
 from api.core import PriorityClass
 from api.meta import Condition, ObjectMeta, Struct
-from controllers.gangs.writing.writer import Deletion, Reference, Writer
+from controllers.gangs.writing.pod_writer import Deletion
+from controllers.gangs.writing.writer import Reference, Writer
 from hack.controlplane.plane import ControlPlane
 from kube.client import ApiClient
 from kube.errors import ApiError
@@ -27,6 +28,7 @@ from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.connected import connected
 from tests.kit.contents import contents
+from tests.kit.pod_writes import pod_writer
 from tests.kit.waiting import until
 
 PRIORITIES = (0, 10)
@@ -135,11 +137,11 @@ async def test_writes_hit_the_very_pod_or_nothing(
     uid = (sandbox.get_pod("victim") or {})["metadata"]["uid"]
     held = Condition(type="reprieve.dev/Held", status="False", reason="Ready", message="go")
     async with connected(control_plane.kubeconfig) as client:
-        writer = Writer(client, SYSTEM_CLOCK)
-        assert not await writer.patch_pod_status(namespace, "victim", OTHER_UID, conditions=[held])
-        assert not await writer.patch_pod_status(namespace, "nobody", uid, conditions=[held])
+        writer, pods = Writer(client, SYSTEM_CLOCK), pod_writer(client)
+        assert not await pods.patch_pod_status(namespace, "victim", OTHER_UID, conditions=[held])
+        assert not await pods.patch_pod_status(namespace, "nobody", uid, conditions=[held])
         before = (sandbox.get_pod("victim") or {})["status"]["conditions"]
-        assert await writer.patch_pod_status(namespace, "victim", uid, conditions=[held])
+        assert await pods.patch_pod_status(namespace, "victim", uid, conditions=[held])
         after = (sandbox.get_pod("victim") or {})["status"]["conditions"]
         assert {condition["type"] for condition in after} - {condition["type"] for condition in before} == {
             held.type
@@ -149,10 +151,10 @@ async def test_writes_hit_the_very_pod_or_nothing(
         for _ in range(3):
             writer.event(regarding, "Normal", "Preempted", "Preempting", "a note")
         await writer.close()
-        assert await writer.delete_pod(namespace, "victim", OTHER_UID) is Deletion.CHANGED
-        assert await writer.delete_pod(namespace, "victim", uid) is Deletion.DELETED
+        assert await pods.delete_pod(namespace, "victim", OTHER_UID) is Deletion.CHANGED
+        assert await pods.delete_pod(namespace, "victim", uid) is Deletion.DELETED
         await asyncio.to_thread(sandbox.wait_gone, "victim")
-        assert await writer.delete_pod(namespace, "victim", uid) is Deletion.GONE
+        assert await pods.delete_pod(namespace, "victim", uid) is Deletion.GONE
     (event,) = await asyncio.to_thread(sandbox.events, "Preempted")
     assert event["series"]["count"] == 3
     await asyncio.to_thread(sandbox.remove)

@@ -16,7 +16,7 @@ from controllers.gangs.resuming import Resuming
 from controllers.gangs.telling.events import Reporter
 from controllers.gangs.writing.housekeeping import Housekeeping
 from controllers.gangs.writing.plan_store import PlanStore
-from controllers.gangs.writing.writer import Writer
+from controllers.gangs.writing.pod_writer import PodWriter
 from controllers.gangs.writing.writes import Writes
 from runtime.exchange.owner_stops import OwnerStops
 from runtime.plans.plan_retention import Retention
@@ -26,7 +26,7 @@ __all__ = ["broken_units", "evictions", "plan_acts", "resuming", "strays"]
 
 def evictions(
     known: Known,
-    writer: Writer,
+    pods: PodWriter,
     store: PlanStore,
     reporter: Reporter,
     gangs: Gangs,
@@ -35,7 +35,7 @@ def evictions(
 ) -> Evictions:
     """Whoever evicts. `stops`: whoever runs the Jobs whose pods are evicted."""
     roster = known.mirror.roster
-    evictor = Evictor(writer, roster, reporter, marking, Stopping(roster, stops))
+    evictor = Evictor(pods, roster, reporter, marking, Stopping(roster, stops))
     return Evictions(evictor, store, reporter, gangs, known.mirror, known.promises.account, gangs.nudge)
 
 

@@ -19,22 +19,22 @@ from controllers.gangs.waking.kept_out import KeptOut
 from controllers.gangs.waking.nominations import Nominations
 from controllers.gangs.waking.waker import Waker
 from controllers.gangs.waking.waking import Waking
-from controllers.gangs.writing.writer import Writer
+from controllers.gangs.writing.pod_writer import PodWriter
 from controllers.gangs.writing.writes import Writes
 
 __all__ = ["asking", "evidence", "gates", "waking"]
 
 
-def asking(known: Known, writer: Writer, gangs: Gangs) -> Asking:
+def asking(known: Known, pods: PodWriter, gangs: Gangs) -> Asking:
     """The gang hears that all members were asked for."""
-    roster, pods = known.mirror.roster, known.waiters
+    roster, waiters = known.mirror.roster, known.waiters
 
     def asked(group: GroupKey) -> None:
         gangs.report(group, Asked())
         gangs.nudge()
 
-    waker = Waker(writer, roster, known.clock, pods.gated)
-    return Asking(writer, waker, pods.waiting, pods.parked, known.clock, asked)
+    waker = Waker(pods, roster, known.clock, waiters.gated)
+    return Asking(pods, waker, waiters.waiting, waiters.parked, known.clock, asked)
 
 
 def evidence(known: Known, gangs: Gangs, asking: Asking, lone: LonePreemptors) -> Evidence:
@@ -55,7 +55,7 @@ def waking(known: Known, gangs: Gangs, asking: Asking, evidence: Evidence, write
     return Waking(waker, kept_out, asking, nominations, gangs, roster, writes)
 
 
-def gates(known: Known, mode: GatesMode, writer: Writer, gangs: Gangs) -> Gates:
+def gates(known: Known, mode: GatesMode, pods: PodWriter, gangs: Gangs) -> Gates:
     """They are looked at whenever a gang's life changes.
 
     A scheduler that is to call us first gets the members of a complete gang without a plan.
@@ -65,6 +65,6 @@ def gates(known: Known, mode: GatesMode, writer: Writer, gangs: Gangs) -> Gates:
     def life_of(group: GroupKey) -> Life:
         return Life(placed=True) if gangs.awaits_caller(group) else gangs.life_of(group)
 
-    made = Gates(mode, known.waiters.gated, mirror.roster, life_of, writer, mirror.is_trusted, known.clock)
+    made = Gates(mode, known.waiters.gated, mirror.roster, life_of, pods, mirror.is_trusted, known.clock)
     gangs.on_change(made.gang_changed)
     return made

@@ -24,7 +24,7 @@ from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.mirror.withheld_names import spoken_pod
 from controllers.gangs.telling.events import Reporter
-from controllers.gangs.writing.writer import Deletion, Writer
+from controllers.gangs.writing.pod_writer import Deletion, PodWriter
 from kube.errors import ApiError
 from runtime.failpoints import failpoint
 from runtime.work.ranked_slots import Rank, RankedSlots
@@ -123,9 +123,9 @@ class Evictor:
     """
 
     def __init__(
-        self, writer: Writer, roster: Roster, reporter: Reporter, marking: Marking, stopping: Stopping
+        self, pods: PodWriter, roster: Roster, reporter: Reporter, marking: Marking, stopping: Stopping
     ) -> None:
-        self._writer, self._stopping = writer, stopping
+        self._pods, self._stopping = pods, stopping
         self._roster = roster
         self._reporter = reporter
         self._marking = marking
@@ -367,7 +367,7 @@ class Evictor:
         CHANGED: the pod may not be evicted as it is now. PAUSED: nor is any other pod for now.
         """
         version, is_told = self._marking.version(pod.uid), False
-        end = self._writer.evict_pod if run.plan.respects_budgets else self._writer.delete_pod
+        end = self._pods.evict_pod if run.plan.respects_budgets else self._pods.delete_pod
         for _ in range(CONFLICTS):
             if run.permission.is_paused():
                 return Deletion.PAUSED
@@ -396,7 +396,7 @@ class Evictor:
         try:
             if await self._marking.rehearse(plan, victim, pod) is not None:
                 # What a budget says now is asked again when the pod is evicted.
-                end = self._writer.evict_pod if plan.respects_budgets else self._writer.delete_pod
+                end = self._pods.evict_pod if plan.respects_budgets else self._pods.delete_pod
                 await end(pod.namespace, pod.name, pod.uid, dry_run=True)
         except ApiError as error:
             return refusal(plan, pod, error, DRY_RUNS_REFUSED)

@@ -14,7 +14,7 @@ from controllers.gangs.evicting.refused_evictions import may_succeed_later
 from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.mirror.marked_pods import PREEMPTED, Mark, MarkedPods, Signature, reason_of_release
 from controllers.gangs.mirror.roster import Roster
-from controllers.gangs.writing.writer import Marked, Writer
+from controllers.gangs.writing.pod_writer import Marked, PodWriter
 from kube.errors import ApiError
 from nodes.groups.keys import short_name
 
@@ -26,9 +26,9 @@ log = structlog.get_logger(__name__)
 class Marking:
     """Writes and withdraws the condition DisruptionTarget of victims."""
 
-    def __init__(self, writer: Writer, roster: Roster, shown: MarkedPods, signature: Signature) -> None:
+    def __init__(self, pods: PodWriter, roster: Roster, shown: MarkedPods, signature: Signature) -> None:
         """`shown`: the marks that the mirror shows. `signature`: of this term."""
-        self._writer, self._roster, self._shown, self._signature = writer, roster, shown, signature
+        self._pods, self._roster, self._shown, self._signature = pods, roster, shown, signature
         self._written: dict[str, str] = {}
         """Pods (UIDs) that may have a mark of this term, and whose deletion has not been accepted: the
         resourceVersion with the mark, empty if it is not known."""
@@ -98,7 +98,7 @@ class Marking:
             return True
         shown = self._shown.find(uid)
         try:
-            await self._writer.unmark_disruption_target(namespace, name, uid)
+            await self._pods.unmark_disruption_target(namespace, name, uid)
         except ApiError as error:
             where = f"{namespace}/{name}"
             log.warning("the mark of a pod that stays is still there", pod=where, error=str(error))
@@ -116,7 +116,7 @@ class Marking:
         reason = reason_of_release(withdraws=plan.withdraws) if plan.releases else PREEMPTED
         message = self._signature.sign(said(plan, victim))
         where = pod.namespace, pod.name, pod.uid
-        return await self._writer.mark_disruption_target(*where, reason, message, dry_run=dry_run)
+        return await self._pods.mark_disruption_target(*where, reason, message, dry_run=dry_run)
 
 
 def said(plan: ActivePlan, victim: Victim) -> str:

@@ -27,6 +27,7 @@ from controllers.gangs.mirror.marked_pods import reason_of_release
 from controllers.gangs.mirror.misread import faults_of
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.mirror.waiting import WaitingPods, held_condition
+from controllers.gangs.writing.pod_writer import PodWriter
 from controllers.gangs.writing.writer import Reference, Writer, reference_of
 from kube.errors import ApiError
 from kube.recorder import SERIES_SECONDS
@@ -100,6 +101,7 @@ class Reporter:
     def __init__(
         self,
         writer: Writer,
+        pods: PodWriter,
         roster: Roster,
         waiting: WaitingPods,
         clock: Clock,
@@ -108,7 +110,8 @@ class Reporter:
         """`is_followed`: whether there still is such a gang. Only of such gangs something is remembered: what is
         written about others was on its way when they were forgotten."""
         self._is_followed = is_followed
-        self._writer, self._roster, self._waiting, self._clock = writer, roster, waiting, clock
+        self._writer, self._pods, self._roster = writer, pods, roster
+        self._waiting, self._clock = waiting, clock
         self._causes = Causes(clock)
         self._told: dict[GroupKey, _Told] = {}
 
@@ -335,7 +338,7 @@ class Reporter:
     async def _say(self, namespace: str, name: str, uid: str, condition: Condition) -> str | None:
         """The pod's UID once its condition is written."""
         try:
-            await self._writer.patch_pod_status(namespace, name, uid, conditions=[condition])
+            await self._pods.patch_pod_status(namespace, name, uid, conditions=[condition])
         except ApiError as error:
             log.warning(
                 "a pod's condition could not be written", namespace=namespace, pod=name, error=str(error)

@@ -23,7 +23,7 @@ from controllers.gangs.mirror.waiting import WaitingPod, WaitingPods
 from controllers.gangs.waking.parked import ParkedPods, TurnedDown, Why
 from controllers.gangs.waking.pulses import PulseBudget, PulseQueue, Rank, Wish, carry_out
 from controllers.gangs.waking.waker import Wake, Waker
-from controllers.gangs.writing.writer import Writer
+from controllers.gangs.writing.pod_writer import PodWriter
 from nodes.groups.keys import is_native_name
 
 __all__ = ["AskedMember", "Asking", "Parking"]
@@ -88,7 +88,7 @@ class Asking:
 
     def __init__(
         self,
-        writer: Writer,
+        pods: PodWriter,
         waker: Waker,
         waiting: WaitingPods,
         parked: ParkedPods,
@@ -98,7 +98,7 @@ class Asking:
         backoff: Backoff = BACKOFF,
     ) -> None:
         """`asked` is called once every member has been brought back, is gone, or nobody can bring it back."""
-        self._writer, self.waker, self._waiting, self._parked = writer, waker, waiting, parked
+        self._pods, self.waker, self._waiting, self._parked = pods, waker, waiting, parked
         self._clock, self._asked, self._backoff = clock, asked, backoff
         self._queue = PulseQueue(PulseBudget())
         self._rounds: dict[GroupKey, _Round] = {}
@@ -260,7 +260,7 @@ class Asking:
         await self._write_conditions()
         pulse = self._queue.next(self._clock.monotonic(), self._waiting)
         if pulse is not None:
-            result = await carry_out(pulse, self._writer)
+            result = await carry_out(pulse, self._pods)
             for uid in self._queue.done(pulse, result, self._clock.monotonic()):
                 self._settle(uid)
         for uid in self._queue.give_up(self._clock.monotonic()):

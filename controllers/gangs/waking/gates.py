@@ -23,7 +23,8 @@ from controllers.gangs.lifecycle.settings import GatesMode
 from controllers.gangs.metrics import GATES_REMOVED
 from controllers.gangs.mirror.gated_pods import GatedPod, GatedPods
 from controllers.gangs.mirror.roster import Roster
-from controllers.gangs.writing.writer import Reference, Writer
+from controllers.gangs.writing.pod_writer import PodWriter
+from controllers.gangs.writing.writer import Reference
 from kube.errors import ApiError
 from runtime.work.queue import KeyedQueue
 
@@ -76,13 +77,13 @@ class Gates:
         gated: GatedPods,
         roster: Roster,
         life_of: Callable[[GroupKey], Life],
-        writer: Writer,
+        pods: PodWriter,
         trusted: Callable[[], bool],
         clock: Clock,
     ) -> None:
         """`trusted`: whether the mirror may be trusted. Without it gates stay, unless the mode is Off."""
         self._mode, self._gated, self._roster, self._life_of = mode, gated, roster, life_of
-        self._writer, self._trusted, self._clock = writer, trusted, clock
+        self._pods, self._trusted, self._clock = pods, trusted, clock
         self._queue: KeyedQueue[GroupKey] = KeyedQueue(backoff=BACKOFF, clock=clock)
         self._removed: set[str] = set()
         """Pods (UIDs) whose gate we have removed, and which the mirror still shows with it."""
@@ -183,7 +184,7 @@ class Gates:
         namespace = pod.group[0]
         async with self._slots.setdefault(namespace, asyncio.Semaphore(AT_ONCE)):
             try:
-                is_there = await self._writer.remove_gate(namespace, pod.name, pod.uid)
+                is_there = await self._pods.remove_gate(namespace, pod.name, pod.uid)
             except ApiError as error:
                 GATES_REMOVED.labels("refused").inc()
                 self._note_refusal(pod)
@@ -199,7 +200,7 @@ class Gates:
         if not error.is_retriable:
             regarding = Reference("v1", "Pod", pod.group[0], pod.name, pod.uid)
             note = f"the scheduling gate {SCHEDULING_GATE} cannot be removed: {error}"
-            self._writer.event(regarding, "Warning", "GateNotRemoved", "Scheduling", note)
+            self._pods.event(regarding, "Warning", "GateNotRemoved", "Scheduling", note)
 
     def _note_refusal(self, pod: GatedPod) -> None:
         if pod.uid in self._gated:

@@ -19,7 +19,7 @@ import structlog
 
 from controllers.gangs.metrics import PULSES
 from controllers.gangs.mirror.waiting import PULSE_NODE, WaitingPod
-from controllers.gangs.writing.writer import Writer
+from controllers.gangs.writing.pod_writer import PodWriter
 from kube.errors import ApiError
 from runtime.failpoints import failpoint
 
@@ -279,12 +279,12 @@ def _serves(pulse: Pulse, entry: _Entry) -> bool:
     return not wish.alone and wish.scheduler == carrier.scheduler and wish.priority <= carrier.priority
 
 
-async def carry_out(pulse: Pulse, writer: Writer) -> Result:
+async def carry_out(pulse: Pulse, pods: PodWriter) -> Result:
     """Write and withdraw the nomination. Only in the version of the pod that was seen to have none."""
     pod, written = pulse.carrier, False
     if not pulse.is_withdrawal:
         try:
-            written = await writer.nominate(
+            written = await pods.nominate(
                 pod.namespace, pod.name, pod.uid, resource_version=pod.resource_version, node=PULSE_NODE
             )
         except ApiError as error:
@@ -296,7 +296,7 @@ async def carry_out(pulse: Pulse, writer: Writer) -> Result:
                 return _told(Result.CHANGED, pod)
             await failpoint("pulse.written")
     try:
-        withdrawn = await writer.withdraw_nomination(pod.namespace, pod.name, pod.uid, node=PULSE_NODE)
+        withdrawn = await pods.withdraw_nomination(pod.namespace, pod.name, pod.uid, node=PULSE_NODE)
     except ApiError as error:
         return _told(Result.LEFT, pod, error)
     return _told(Result.PULSED if written or withdrawn else Result.CHANGED, pod)

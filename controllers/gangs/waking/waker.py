@@ -22,7 +22,7 @@ from controllers.gangs.metrics import WAKES
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.mirror.waiting import WaitingPod, held_condition
 from controllers.gangs.scheduler.rejections import is_kept_out, is_ours
-from controllers.gangs.writing.writer import Writer
+from controllers.gangs.writing.pod_writer import PodWriter
 from controllers.gangs.writing.writes import Writes
 from kube.errors import ApiError
 
@@ -58,9 +58,9 @@ class Waker:
     `KeptOut` says which of the latter to wake.
     """
 
-    def __init__(self, writer: Writer, roster: Roster, clock: Clock, gated: Container[str]) -> None:
+    def __init__(self, pods: PodWriter, roster: Roster, clock: Clock, gated: Container[str]) -> None:
         """`gated`: the pods (UIDs) that have our scheduling gate. They come to the scheduler when that is removed."""
-        self._writer, self._roster, self._clock, self._gated = writer, roster, clock, gated
+        self._pods, self._roster, self._clock, self._gated = pods, roster, clock, gated
         self._held: dict[GroupKey | None, dict[str, tuple[str, str]]] = {}
         self._under: dict[str, GroupKey | None] = {}
         self._kept: set[GroupKey | None] = set()
@@ -174,7 +174,7 @@ class Waker:
     async def _nominate(self, wake: Wake) -> bool:
         try:
             async with self._slots:
-                await self._writer.patch_pod_status(
+                await self._pods.patch_pod_status(
                     wake.namespace, wake.name, wake.uid, nominated_node_name=wake.node
                 )
         except ApiError as error:
@@ -187,7 +187,7 @@ class Waker:
         whoever still needs it."""
         for pod in pods:
             try:
-                await self._writer.withdraw_nomination(pod.namespace, pod.name, pod.uid, node=pod.nominated)
+                await self._pods.withdraw_nomination(pod.namespace, pod.name, pod.uid, node=pod.nominated)
             except ApiError as error:
                 log.warning(
                     "a nomination could not be withdrawn",
@@ -254,7 +254,7 @@ class Waker:
             condition = held_condition("False", wake.reason, f"{wake.message} [{serial}]", self._clock.wall())
             async with slots:
                 try:
-                    await self._writer.patch_pod_status(
+                    await self._pods.patch_pod_status(
                         wake.namespace,
                         wake.name,
                         wake.uid,

@@ -1,4 +1,4 @@
 """The one way to write: plans, conditions and events, in turn for each object.
 
-Tests: writes in test_plan_store.py.
+Tests: pod_writer in test_writer.py; writes in test_plan_store.py.
 """

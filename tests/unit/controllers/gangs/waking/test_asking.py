@@ -71,7 +71,7 @@ async def desk(*pods: Pod) -> AsyncIterator[Desk]:
         leading, clock = stage.leading, stage.api.clock
         projection, asked = WaitingPods(clock), list[GroupKey]()
         parked = ParkedPods(projection)
-        asking = Asking(leading.writer, leading.waking.waker, projection, parked, clock, asked.append)
+        asking = Asking(leading.pods, leading.waking.waker, projection, parked, clock, asked.append)
 
         def changed(uid: str, each: Pod | None) -> None:
             projection.pod_changed(uid, each)

@@ -22,7 +22,7 @@ from controllers.gangs.lifecycle.settings import GatesMode
 from controllers.gangs.mirror.gated_pods import GatedPods
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.waking.gates import AT_ONCE, GRACE_SECONDS, Gates, Removal, removal
-from controllers.gangs.writing.writer import Writer
+from controllers.gangs.writing.pod_writer import PodWriter
 from kube.errors import ApiError
 from tests.kit.clock import ManualClock
 from tests.kit.objects import gang, node, pod, tables
@@ -314,7 +314,7 @@ class World:
             self.gated,
             Roster(self.tables),
             lambda _group: self.life,
-            cast(Writer, self.writer),
+            cast(PodWriter, self.writer),
             lambda: True,
             self.clock,
         )

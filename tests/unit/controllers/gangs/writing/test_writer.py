@@ -12,15 +12,19 @@ import aiohttp
 import msgspec
 import pytest
 from aiohttp import web
+from prometheus_client import REGISTRY
 
 from api.backoff import Backoff
 from api.clock import SYSTEM_CLOCK
 from api.meta import Condition, ObjectMeta
 from api.plans import PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus, Preemptor
-from controllers.gangs.writing.writer import Deletion, Marked, Reference, Writer
+from controllers.gangs.lifecycle.modes import Mode
+from controllers.gangs.writing.pod_writer import Deletion, Marked, PodWriter
+from controllers.gangs.writing.writer import Reference, Writer
 from kube.client import ApiClient
 from kube.errors import ApiError
 from kube.sender import Sender
+from tests.kit.pod_writes import pod_writer
 from tests.kit.scripted import Script, faulty_server, status
 from tests.kit.waiting import until
 
@@ -65,13 +69,19 @@ async def writing(script: Recording) -> AsyncIterator[Writer]:
             await writer.close()
 
 
+@asynccontextmanager
+async def writing_pods(script: Recording, mode: Mode = "Enforce") -> AsyncIterator[PodWriter]:
+    async with faulty_server(script) as client:
+        yield pod_writer(client, Sender(client, attempts=3, backoff=Backoff(0.01, 0.02)), mode)
+
+
 async def test_a_pods_status_is_patched_for_one_uid() -> None:
     marked_pod = {"metadata": {"name": "p", "uid": "uid-p", "resourceVersion": "7"}}
     script = Recording(Script.json({}), Script.json(marked_pod))
-    async with writing(script) as writer:
+    async with writing_pods(script) as pods:
         held = Condition(type="reprieve.dev/Held", status="False", reason="Ready", message="go")
-        assert await writer.patch_pod_status("d", "p", "uid-p", conditions=[held], nominated_node_name="n1")
-        mark = await writer.mark_disruption_target("d", "p", "uid-p", "PreemptionByScheduler", "preempted")
+        assert await pods.patch_pod_status("d", "p", "uid-p", conditions=[held], nominated_node_name="n1")
+        mark = await pods.mark_disruption_target("d", "p", "uid-p", "PreemptionByScheduler", "preempted")
         assert mark == Marked("7", leaves=False)
     nominated, marked = script.sent
     assert nominated == Sent(
@@ -98,15 +108,15 @@ async def test_a_pods_status_is_patched_for_one_uid() -> None:
 async def test_a_status_for_a_pod_that_is_gone_or_another_is_an_answer(code: int) -> None:
     wrong = {**status(code, "Invalid"), "message": 'Pod "p" is invalid: metadata.uid: field is immutable'}
     script = Recording(Script.json(wrong, code=code))
-    async with writing(script) as writer:
-        assert not await writer.patch_pod_status("d", "p", "uid-p", nominated_node_name="n1")
+    async with writing_pods(script) as pods:
+        assert not await pods.patch_pod_status("d", "p", "uid-p", nominated_node_name="n1")
     assert len(script.sent) == 1
 
 
 async def test_another_invalid_status_is_an_error() -> None:
-    async with writing(Recording(refusal(422, "Invalid"))) as writer:
+    async with writing_pods(Recording(refusal(422, "Invalid"))) as pods:
         with pytest.raises(ApiError, match="422 Invalid"):
-            await writer.patch_pod_status("d", "p", "uid-p", nominated_node_name="n1")
+            await pods.patch_pod_status("d", "p", "uid-p", nominated_node_name="n1")
 
 
 @pytest.mark.parametrize(
@@ -120,8 +130,8 @@ async def test_another_invalid_status_is_an_error() -> None:
 )
 async def test_a_pod_is_deleted_by_uid_and_version(answers: list[Any], result: Deletion) -> None:
     script = Recording(*answers)
-    async with writing(script) as writer:
-        assert await writer.delete_pod("d", "p", "uid-p", "7") is result
+    async with writing_pods(script) as pods:
+        assert await pods.delete_pod("d", "p", "uid-p", "7") is result
     assert script.sent[0].body["preconditions"] == {"uid": "uid-p", "resourceVersion": "7"}
     assert script.sent[0].method == "DELETE"
 
@@ -148,8 +158,8 @@ def over_budget() -> Any:
 async def test_a_pod_is_evicted_by_uid_and_version(answers: list[Any], result: Deletion) -> None:
     """A server that is busy is asked again, and a budget that is used up is not."""
     script = Recording(*answers)
-    async with writing(script) as writer:
-        assert await writer.evict_pod("d", "p", "uid-p", "7") is result
+    async with writing_pods(script) as pods:
+        assert await pods.evict_pod("d", "p", "uid-p", "7") is result
     assert len(script.sent) == max(1, len(answers))
     sent = script.sent[0]
     assert (sent.method, sent.path) == ("POST", "/api/v1/namespaces/d/pods/p/eviction")
@@ -282,9 +292,9 @@ async def test_a_pod_is_nominated_in_one_version_and_the_nomination_withdrawn_on
     None
 ):
     script = Recording()
-    async with writing(script) as writer:
-        assert await writer.nominate("d", "p", "uid-p", resource_version="7", node="n.invalid")
-        assert await writer.withdraw_nomination("d", "p", "uid-p", node="n.invalid")
+    async with writing_pods(script) as pods:
+        assert await pods.nominate("d", "p", "uid-p", resource_version="7", node="n.invalid")
+        assert await pods.withdraw_nomination("d", "p", "uid-p", node="n.invalid")
     path = "/api/v1/namespaces/d/pods/p/status"
     nominated, withdrawn = script.sent
     assert nominated == Sent(
@@ -311,12 +321,42 @@ async def test_a_pod_is_nominated_in_one_version_and_the_nomination_withdrawn_on
 @pytest.mark.parametrize("code", [404, 422])
 async def test_a_nomination_of_a_pod_that_is_gone_or_bound_or_has_another_is_an_answer(code: int) -> None:
     script = Recording(refusal(code, "Invalid"), refusal(code, "Invalid"))
-    async with writing(script) as writer:
-        assert not await writer.nominate("d", "p", "uid-p", resource_version="7", node="n.invalid")
-        assert not await writer.withdraw_nomination("d", "p", "uid-p", node="n.invalid")
+    async with writing_pods(script) as pods:
+        assert not await pods.nominate("d", "p", "uid-p", resource_version="7", node="n.invalid")
+        assert not await pods.withdraw_nomination("d", "p", "uid-p", node="n.invalid")
 
 
 async def test_a_nomination_of_a_pod_that_has_changed_is_an_error() -> None:
-    async with writing(Recording(refusal(409, "Conflict"))) as writer:
+    async with writing_pods(Recording(refusal(409, "Conflict"))) as pods:
         with pytest.raises(ApiError, match="409 Conflict"):
-            await writer.nominate("d", "p", "uid-p", resource_version="7", node="n.invalid")
+            await pods.nominate("d", "p", "uid-p", resource_version="7", node="n.invalid")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda pods: pods.patch_pod_status("d", "p", "uid-p"),
+        lambda pods: pods.patch_pod_status("d", "p", "uid-p", dry_run=True),
+        lambda pods: pods.nominate("d", "p", "uid-p", resource_version="7", node="n1"),
+        lambda pods: pods.withdraw_nomination("d", "p", "uid-p", node="n1"),
+        lambda pods: pods.mark_disruption_target("d", "p", "uid-p", "PreemptionByScheduler", "preempted"),
+        lambda pods: pods.unmark_disruption_target("d", "p", "uid-p"),
+        lambda pods: pods.remove_gate("d", "p", "uid-p"),
+        lambda pods: pods.delete_pod("d", "p", "uid-p"),
+        lambda pods: pods.delete_pod("d", "p", "uid-p", dry_run=True),
+        lambda pods: pods.evict_pod("d", "p", "uid-p"),
+    ],
+)
+async def test_nothing_is_sent_for_a_pod_of_a_namespace_that_is_not_enforced(
+    write: Callable[[PodWriter], Awaitable[object]],
+) -> None:
+    script, before = Recording(), refused_writes()
+    async with writing_pods(script, "Off") as pods:
+        with pytest.raises(ApiError, match="403 NotEnforced: the mode of namespace d is Off"):
+            await write(pods)
+    assert script.sent == []
+    assert refused_writes() == before + 1
+
+
+def refused_writes() -> float:
+    return REGISTRY.get_sample_value("reprieve_pod_writes_refused_total") or 0.0
