@@ -68,6 +68,7 @@ Phase = Literal[
     "Expired",
     "Released",
     "QuotaReserved",
+    "Observed",
 ]
 PreemptorKind = Literal["PodGroup", "Pod", "Workload"]
 MismatchReason = Literal["PriorityMismatch", "SchedulerMismatch", "EvictedInVain"]
@@ -332,6 +333,9 @@ class PreemptionPlanSpec(PlanStruct):
     mismatch: MismatchReason | UnsetType = UNSET
     """Why the plan may evict no pod: members differ from their group or from one another, or plans before this one
     have evicted pods in vain. Absent if it may."""
+    mode: Literal["Observe"] | UnsetType = UNSET
+    """Observe: nothing is done for this decision. It says what would be done with planning.mode Enforce. Absent in all
+    other plans."""
     evicted_by: Evictor | UnsetType = UNSET
     """Who evicts for a gang of kube-scheduler's own kind. Scheduler: each member is offered its planned node only, and
     the scheduler's own preemption evicts. Reprieve: the victims are deleted before the members are offered their nodes.
@@ -390,7 +394,8 @@ class PreemptionPlanStatus(Struct):
     phase: Phase | None = None
     """Planned, Confirmed, Evicting, Ready and Bound follow one another. If the preemptor is a Workload, Evicting and
     QuotaReserved do. Proposed: nobody is evicted, because a preemption gate is closed, and the plan goes when the
-    Workload no longer waits for its gates. The other phases are ends: nobody else is evicted."""
+    Workload no longer waits for its gates. Observed: nobody is evicted, because the planning.mode is Observe. The other
+    phases are ends: nobody else is evicted."""
     conditions: list[Condition] | None = None
     last_decision_time: str | None = None
     """When the search last came to this decision. It is written at most once a minute."""

@@ -13,6 +13,7 @@ __all__ = [
     "NAMESPACE",
     "NATIVE_GROUPS",
     "PAUSES",
+    "PLANNING_MODE",
     "PROCESS",
     "QUOTA_MODE",
     "SCHEDULERS",
@@ -29,6 +30,8 @@ VERSION: Final = "reprieve.dev/version"
 """Annotation: the version of the process that leads."""
 GATES: Final = "reprieve.dev/feature-gates"
 """Annotation: its feature gates, as kube-scheduler's option writes them (A=true,B=false)."""
+PLANNING_MODE: Final = "reprieve.dev/planning-mode"
+"""Annotation: its `planning.mode`; Off if it runs no nodes plane."""
 QUOTA_MODE: Final = "reprieve.dev/quota-mode"
 """Annotation: its `quota.mode`."""
 NATIVE_GROUPS: Final = "reprieve.dev/native-groups"

@@ -7,7 +7,16 @@ from typing import Final
 
 from api.plans import PreemptionPlan, PreemptorKind
 
-__all__ = ["ACTIVE", "carried_out", "current_plan", "holds_room", "is_proposal", "phase_of", "proposal_of"]
+__all__ = [
+    "ACTIVE",
+    "carried_out",
+    "current_plan",
+    "holds_room",
+    "is_observed",
+    "is_proposal",
+    "phase_of",
+    "proposal_of",
+]
 
 NOT_PLANNED: Final = ("Unschedulable", "SearchBudgetExhausted")
 """Outcomes by which nothing is evicted."""
@@ -25,6 +34,11 @@ def is_proposal(plan: PreemptionPlan) -> bool:
     return plan.spec.outcome == "Proposes"
 
 
+def is_observed(plan: PreemptionPlan) -> bool:
+    """Whether it only says what would be done in another mode. The spec says so, whatever the status is."""
+    return plan.spec.mode == "Observe"
+
+
 def proposal_of(plans: Iterable[PreemptionPlan], uid: str) -> PreemptionPlan | None:
     """What is proposed for the Workload of this UID."""
     its = (each for each in plans if is_proposal(each) and each.spec.preemptor.uid == uid)
@@ -38,8 +52,8 @@ def current_plan(
     its = [each for each in plans if (each.spec.preemptor.kind, each.spec.preemptor.uid) == (kind, uid)]
     its = [each for each in its if not is_proposal(each)]
     if active:
-        its = [each for each in its if phase_of(each) in ACTIVE]
-    return max(its, key=lambda each: (phase_of(each) in ACTIVE, _decided(each)), default=None)
+        its = [each for each in its if _goes_on(each)]
+    return max(its, key=lambda each: (_goes_on(each), _decided(each)), default=None)
 
 
 def carried_out(plans: Iterable[PreemptionPlan]) -> list[PreemptionPlan]:
@@ -66,9 +80,13 @@ def _order(plan: PreemptionPlan) -> tuple[str, bool, str]:
 def holds_room(plan: PreemptionPlan) -> bool:
     """Whether it goes on, or has no status yet and says that something is to be done."""
     phase = phase_of(plan)
-    if is_proposal(plan):
+    if is_proposal(plan) or is_observed(plan):
         return False
     return phase in ACTIVE or (not phase and plan.spec.outcome not in NOT_PLANNED)
+
+
+def _goes_on(plan: PreemptionPlan) -> bool:
+    return phase_of(plan) in ACTIVE and not is_observed(plan)
 
 
 def _decided(plan: PreemptionPlan) -> str:

@@ -100,8 +100,11 @@ class WebhooksConfiguration(GuardedListener, kw_only=True):
 def settings_of(
     configuration: WebhooksConfiguration, jobs: JobsConfiguration, planning: PlanningConfiguration
 ) -> Settings:
-    """The settings of the rules, which read of `planning` who gets a scheduling gate."""
-    gates_members = planning.gates != "Off"
+    """The settings of the rules, which read of `planning` who gets a scheduling gate.
+
+    A process that only observes would not remove it again.
+    """
+    gates_members = planning.gates != "Off" and planning.mode != "Observe"
     return Settings(
         gates_members=gates_members,
         gates_native=gates_members and planning.native_groups != "Off",

@@ -184,6 +184,7 @@ def _checked(document: dict[str, Json]) -> Configuration:
     _check_services(configuration)
     check_leader_election(configuration.leader_election)
     check_planning(configuration.planning)
+    _check_modes(configuration)
     check_quota(configuration.quota)
     check_jobs(configuration.jobs)
     if configuration.multikueue is not None:
@@ -197,11 +198,22 @@ def dump(configuration: Configuration) -> str:
     return yaml.dump(plain, Dumper=Dumper, sort_keys=False, default_flow_style=False)
 
 
+def _check_modes(configuration: Configuration) -> None:
+    """Raises FieldError for modes of the planes that do not go together."""
+    if configuration.planning.mode != "Observe":
+        return
+    if configuration.multikueue is not None:
+        raise FieldError("planning.mode", "cannot be Observe on a manager of several clusters (multikueue)")
+    if configuration.quota.mode == "Enforce":
+        raise FieldError("planning.mode", "cannot be Observe if quota.mode is Enforce: it is Enforce, or Off")
+
+
 def _check_services(configuration: Configuration) -> None:
     if (
         configuration.extender is None
         and configuration.webhooks is None
         and configuration.quota.mode == "Off"
+        and configuration.planning.mode != "Observe"
     ):
         raise FieldError(
             "extender", "is null, webhooks is null, and quota.mode is Off: there is nothing to serve"

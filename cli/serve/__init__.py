@@ -1,4 +1,4 @@
 """`reprieve serve`.
 
-Tests: command in test_serve.py; process in tests/e2e/test_standbys.py.
+Tests: command in test_serve.py.
 """

@@ -4,16 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
+from typing import Final
 
 from api.pauses import pauses_text
-from api.published import BY_OWNER, GATES, MAX_BACKOFF, NATIVE_GROUPS, PAUSES, QUOTA_MODE, SCHEDULERS, VERSION
+from api.published import (
+    BY_OWNER,
+    GATES,
+    MAX_BACKOFF,
+    NATIVE_GROUPS,
+    PAUSES,
+    PLANNING_MODE,
+    QUOTA_MODE,
+    SCHEDULERS,
+    VERSION,
+)
 from api.validation import FieldError
 from cli.common.configuration import Configuration
+from controllers.gangs.lifecycle.modes import Mode
 from controllers.gangs.scheduler.file import load
 from extender.callers import Callers
 from runtime.mirror.pauses import Pauses
 
-__all__ = ["Notes", "notes"]
+__all__ = ["Notes", "notes", "said_of"]
+
+MEANS: Final[dict[Mode, str]] = {
+    "Off": "nothing is decided about nodes, and no pod is evicted for room on them",
+    "Observe": "decisions about nodes are only written down, and no pod is touched for them",
+    "Enforce": "pods are evicted for what is decided about nodes",
+}
 
 
 Notes = Callable[[], Mapping[str, str]]
@@ -27,6 +45,7 @@ def notes(configuration: Configuration, callers: Callers | None, pauses: Pauses)
         GATES: ",".join(
             f"{name}={str(value).lower()}" for name, value in sorted(configuration.feature_gates.items())
         ),
+        PLANNING_MODE: _planning_mode(configuration),
         QUOTA_MODE: configuration.quota.mode,
         BY_OWNER: configuration.groups.by_owner,
         NATIVE_GROUPS: configuration.planning.native_groups,
@@ -39,6 +58,18 @@ def notes(configuration: Configuration, callers: Callers | None, pauses: Pauses)
         return {**fixed, **called, PAUSES: pauses_text(pauses.holding())}
 
     return now
+
+
+def said_of(configuration: Configuration) -> Mapping[str, str]:
+    """What the first line of the log says: the modes, and what that of the nodes plane means."""
+    mode = _planning_mode(configuration)
+    return {"planning": mode, "quota": configuration.quota.mode, "means": MEANS[mode]}
+
+
+def _planning_mode(configuration: Configuration) -> Mode:
+    """Off for a process that nobody can call, and that does not observe either."""
+    mode = configuration.planning.mode
+    return "Off" if mode == "Enforce" and configuration.extender is None else mode
 
 
 def _max_backoff(configuration: Configuration) -> float | None:

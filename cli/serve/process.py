@@ -7,9 +7,11 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from typing import Final, Self
 
+import structlog
+
 from api.clock import SYSTEM_CLOCK, Clock
 from cli.common.configuration import Configuration
-from cli.serve.notes import Notes, notes
+from cli.serve.notes import Notes, notes, said_of
 from controllers.checks.controller import CheckController
 from controllers.gangs.controller import GangController
 from controllers.jobs.batch.controller import JobController
@@ -19,7 +21,7 @@ from controllers.quota.configuration import search_options
 from controllers.quota.controller import QuotaController
 from controllers.quota.observing import QuotaObserver
 from extender.callers import Callers
-from extender.configuration import ExtenderConfiguration, own_address
+from extender.configuration import own_address
 from extender.service import EchoService, ExtenderService
 from kube.client import ApiClient
 from kube.lease import LeaseLock, LeaseTimes
@@ -42,6 +44,8 @@ from webhooks.service import WebhookService
 
 __all__ = ["run"]
 
+log = structlog.get_logger(__name__)
+
 SWITCH_SECONDS: Final = 0.0005
 """How soon a thread that searches gives way to the event loop, which answers.
 
@@ -54,6 +58,7 @@ async def run(configuration: Configuration) -> bool:
 
     Returns whether a signal stopped it: no part failed.
     """
+    log.info("starting", **said_of(configuration))
     collect_seldom()
     sys.setswitchinterval(SWITCH_SECONDS)
     clock, identity = SYSTEM_CLOCK, new_identity()
@@ -65,10 +70,7 @@ async def run(configuration: Configuration) -> bool:
         pauses.export()
         lock = _lock(configuration, client, identity, clock, notes(configuration, callers, pauses))
         services = _Services(configuration, client, views, clock, stack)
-        if configuration.extender is not None and configuration.planning.mode == "Off":
-            services.add_echo(configuration.extender, callers)
-        elif configuration.extender is not None:
-            services.add_nodes_plane(configuration.extender, lock, callers)
+        services.add_nodes_plane(lock, callers)
         if configuration.webhooks is not None:
             services.add_webhooks(configuration.webhooks)
         if configuration.quota.mode != "Off":
@@ -99,11 +101,22 @@ class _Services:
         self._placements: Placements | None = None
         """The nodes plane. None without one: then no PodGroup waits in a queue."""
 
-    def add_nodes_plane(
-        self, extender: ExtenderConfiguration, lock: LeaseLock | None, callers: Callers | None
-    ) -> None:
-        """The gang controller, and the extender that answers from it."""
-        gangs = GangController(
+    def add_nodes_plane(self, lock: LeaseLock | None, callers: Callers | None) -> None:
+        """The gang controller, and the extender. To observe, no scheduler has to call us; to enforce, it does."""
+        extender, mode = self._configuration.extender, self._configuration.planning.mode
+        if mode == "Enforce" and extender is not None:
+            gangs = self._gang_controller()
+            self._placements = gangs.places
+            self.controllers.append(gangs)
+            self.parts.append(ExtenderService(extender, gangs, self._clock, _Election.of(lock), callers))
+            return
+        if mode == "Observe":
+            self.controllers.append(self._gang_controller())
+        if extender is not None:
+            self.parts.append(EchoService(extender, self._clock, callers))
+
+    def _gang_controller(self) -> GangController:
+        return GangController(
             self._configuration.planning,
             self._client,
             self._views,
@@ -112,13 +125,6 @@ class _Services:
             QuotaPlane(self._queued, self._stops),
             self._configuration.groups,
         )
-        self._placements = gangs.places
-        self.controllers.append(gangs)
-        self.parts.append(ExtenderService(extender, gangs, self._clock, _Election.of(lock), callers))
-
-    def add_echo(self, extender: ExtenderConfiguration, callers: Callers | None) -> None:
-        """A listener that gives back what it gets."""
-        self.parts.append(EchoService(extender, self._clock, callers))
 
     def add_webhooks(self, settings: WebhooksConfiguration) -> None:
         """The admission webhooks, and the controller that checks what is stored."""

@@ -75,8 +75,9 @@ class GroupsConfiguration(Section):
 class PlanningConfiguration(Section):
     """How far reprieve goes on the nodes plane, and what bounds planning.
 
-    mode: Enforce: pods are evicted for what is decided, and the filter verb holds pods until there is room. Off:
-    nothing is decided, no pod is touched, and the verbs give back what they get.
+    mode: Enforce: pods are evicted for what is decided, and the filter verb holds pods until there is room. Observe:
+    the same is decided, and only written down, as PreemptionPlans in phase Observed. No pod is touched, and the verbs
+    give back what they get. Off: nothing is decided, and the verbs give back what they get.
     score: what counts besides the KEP's own score when plans are compared.
     disruptionBudgets: how far the PodDisruptionBudgets of victims count. Prefer: a plan that exceeds them less is
     better, and no plan is refused for them. Respect: no plan exceeds them. Ignore: they do not count. The annotation
@@ -90,6 +91,7 @@ class PlanningConfiguration(Section):
     planDeadlineSeconds: how long after its commit a plan ends, with its reservation.
     backoff*Seconds: between two plans for a gang that does not fit.
     keptPlansPerPreemptor: how many ended plans without evictions stay. The current one stays with its PodGroup.
+    observedPlansAtMost: how many plans in phase Observed stay, of all preemptors together.
     planRetentionSeconds: how long ended plans that evicted pods stay, and all plans of PodGroups that are gone.
     overdueSeconds: a pod that is still there this long after its deletion time counts as staying, and is no victim.
     maxWatchAgeSeconds: not ready when the API server has been silent for longer.
@@ -129,6 +131,7 @@ class PlanningConfiguration(Section):
     backoff_initial_seconds: Seconds = 1
     backoff_max_seconds: Seconds = 60
     kept_plans_per_preemptor: Count = 3
+    observed_plans_at_most: Count = 2000
     plan_retention_seconds: Seconds = 86400
     overdue_seconds: Seconds = 60
     max_watch_age_seconds: Seconds = 150
@@ -156,8 +159,12 @@ class PlanningConfiguration(Section):
         )
 
     def preempting(self) -> Sources:
-        """Sources of other programs whose gangs ask for room as one."""
-        return PREEMPTING if self.native_groups == "Off" else ALL_PREEMPTING
+        """Sources of other programs whose gangs ask for room as one. All of them are observed."""
+        return PREEMPTING if self.native_groups == "Off" and self.mode != "Observe" else ALL_PREEMPTING
+
+    def drives(self) -> bool:
+        """Whether we evict for every native gang. Where nothing is done for them, a plan says what Steer would do."""
+        return self.native_groups == "Drive" or (self.native_groups == "Off" and self.mode != "Observe")
 
     def pieces(self) -> PiecesRule:
         """What becomes of gangs in pieces."""
@@ -165,7 +172,9 @@ class PlanningConfiguration(Section):
 
     def retention(self) -> Retention:
         """Which ended plans stay."""
-        return Retention(self.plan_retention_seconds, self.kept_plans_per_preemptor)
+        return Retention(
+            self.plan_retention_seconds, self.kept_plans_per_preemptor, self.observed_plans_at_most
+        )
 
     def limits(self) -> Limits:
         """What bounds a search."""

@@ -13,6 +13,7 @@ from controllers.gangs.gauges import Gauges
 from controllers.gangs.known import Known
 from controllers.gangs.leading import Leading
 from controllers.gangs.lifecycle.life import GroupKey
+from controllers.gangs.observing import Observing
 from controllers.gangs.pod_events import PodEvents
 from controllers.gangs.promised.workload_places import WorkloadPlaces
 from controllers.gangs.waking.waking import Waking
@@ -61,14 +62,14 @@ class GangController:
             self._nudge,
             lambda: mirror.watched.synced,
         )
-        self._begun: Leading | None = None
+        self._begun: Leading | Observing | None = None
         """What hears of pods in this term. It acts once it has taken over."""
         self._pod_events = PodEvents(self.known.hearers())
         self._stepped_down: list[Callable[[], None]] = []
         self._ended = float("-inf")
         """When this process ceased to lead last, in monotonic seconds."""
         Gauges(
-            lambda: self.leading,
+            lambda: self._acting,
             promises.stored,
             mirror.roster,
             clock,
@@ -88,7 +89,8 @@ class GangController:
 
     async def lead(self, term: Term) -> None:
         """See `runtime.terms.controller.Controller`."""
-        leading, since = self.begin(term), max(term.began, self._ended)
+        begin = self.begin if self.known.modes.enforces else self.observe
+        leading, since = begin(term), max(term.began, self._ended)
         try:
             await self.known.mirror.wait_synced()
             await catch_up(self._client, self.known.mirror.views, since, self._clock)
@@ -99,16 +101,27 @@ class GangController:
 
     def begin(self, term: Term) -> Leading:
         """All that acts in this term. It hears of pods from now on, and does nothing yet."""
-        self._begun = Leading(self.known, self._configuration, self._client, self._search, self.quota, term)
-        self._pod_events.begin(self._begun.hearers(), self.known.waiters)
-        return self._begun
+        begun = Leading(self.known, self._configuration, self._client, self._search, self.quota, term)
+        self._begin(begun)
+        return begun
 
-    async def take_over(self, leading: Leading) -> None:
+    def observe(self, term: Term) -> Observing:
+        """The same for a term in which nothing is enforced."""
+        queued = self.quota.groups
+        begun = Observing(self.known, self._configuration, self._client, self._search, queued, term)
+        self._begin(begun)
+        return begun
+
+    def _begin(self, begun: Leading | Observing) -> None:
+        self._begun = begun
+        self._pod_events.begin(begun.hearers(), self.known.waiters)
+
+    async def take_over(self, leading: Leading | Observing) -> None:
         """Go on from what a former process or term left. The mirror must be synced."""
         leading.take_over(self.known.misread)
         self.places.taken_over()
 
-    async def step_down(self, leading: Leading) -> None:
+    async def step_down(self, leading: Leading | Observing) -> None:
         """Nothing acts any longer, and other processes may."""
         self._begun = None
         self._pod_events.end()
@@ -126,10 +139,17 @@ class GangController:
 
     @property
     def leading(self) -> Leading | None:
-        """What acts now, if this process leads: it has taken over, and its term is not over.
+        """What acts now, if this process leads: it has taken over, and its term is not over. None if nothing is
+        enforced.
 
         A process that stood still may not have noticed yet that its term is over.
         """
+        acting = self._acting
+        return acting if isinstance(acting, Leading) else None
+
+    @property
+    def _acting(self) -> Leading | Observing | None:
+        """The same, also if it only observes."""
         return self._begun if self._begun is not None and self._begun.acts else None
 
     @property
@@ -141,11 +161,11 @@ class GangController:
     def waking(self) -> Waking | None:
         """Where pods are remembered that filter turns down. It is there before this process leads: from the moment on
         at which its term has begun."""
-        return self._begun.waking if self._begun is not None else None
+        return self._begun.waking if isinstance(self._begun, Leading) else None
 
     def asked_about(self, uid: str) -> None:
         """A scheduler tries the pod (UID), which the mirror need not know."""
-        if self._begun is not None:
+        if isinstance(self._begun, Leading):
             self._begun.unknown.asked(uid)
 
     def _prepared(self, snapshot: Snapshot, namespace: str) -> Snapshot | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Protocol
 
 import structlog
 
@@ -15,14 +16,32 @@ from controllers.gangs.looking.look import Looks
 from controllers.gangs.looking.plan_index import PlanIndex
 from controllers.gangs.mirror.mirror import Mirror
 from controllers.gangs.mirror.pausing import why_paused
-from controllers.gangs.performing import Performer
 from controllers.gangs.planning.turns import Turns
 from controllers.gangs.telling.telling import Telling
-from controllers.gangs.waking.waking import Waking
 
-__all__ = ["Following"]
+__all__ = ["Following", "Performs", "Wakes"]
 
 log = structlog.get_logger(__name__)
+
+
+class Wakes(Protocol):
+    """Who brings back pods that were held or kept out."""
+
+    def wake(self, group: GroupKey, reason: str, message: str) -> None:
+        """Bring back the pods that were held because of the group."""
+
+    def forget_group(self, group: GroupKey) -> None:
+        """The group is gone."""
+
+    def let_in(self) -> None:
+        """Wake the pods that filter would no longer keep out."""
+
+
+class Performs(Protocol):
+    """Who carries out what lives ask for."""
+
+    def perform(self, gang: Gang) -> None:
+        """Carry out everything that is to do for the gang."""
 
 
 class Following:
@@ -34,8 +53,8 @@ class Following:
         gangs: Gangs,
         looks: Looks,
         turns: Turns,
-        performer: Performer,
-        waking: Waking,
+        performer: Performs,
+        waking: Wakes,
         telling: Telling,
     ) -> None:
         self._mirror, self._gangs, self._looks, self._turns = mirror, gangs, looks, turns

@@ -11,6 +11,7 @@ from api.groups import goes_whole, has_run
 from controllers.gangs.keys import lone_pod
 from controllers.gangs.lifecycle.effects import Effect
 from controllers.gangs.lifecycle.life import GangPhase, GroupKey, Life
+from controllers.gangs.lifecycle.modes import Modes
 from controllers.gangs.lifecycle.observations import GroupGone, MembersSeen, Observation
 from controllers.gangs.lifecycle.reducer import reduce
 from controllers.gangs.lifecycle.settings import Settings
@@ -61,11 +62,13 @@ class Gangs:
         clock: Clock,
         nudge: Callable[[], None],
         has_called: Callable[[str], bool] = lambda _: True,
+        modes: Modes | None = None,
     ) -> None:
         """`nudge` is called when something has happened.
 
-        `has_called`: whether the scheduler of this name has asked us about any pod.
+        `has_called`: whether the scheduler of this name has asked us about any pod. `modes`: None: all is enforced.
         """
+        self.modes = modes or Modes()
         self._roster, self._settings, self._clock = roster, settings, clock
         self._nudge, self._has_called = nudge, has_called
         self._hooks: list[Callable[[GroupKey], None]] = []

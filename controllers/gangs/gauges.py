@@ -15,6 +15,7 @@ from controllers.gangs.metrics import (
     IN_PIECES_SECONDS,
 )
 from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.observing import Observing
 from controllers.gangs.writing.stored import StoredPlans
 from runtime.metrics import PLAN_OVERDUE_SECONDS
 
@@ -26,13 +27,13 @@ class Gauges:
 
     def __init__(
         self,
-        leading: Callable[[], Leading | None],
+        leading: Callable[[], Leading | Observing | None],
         stored: StoredPlans,
         roster: Roster,
         clock: Clock,
         plan_seconds: float,
     ) -> None:
-        """`leading`: see `GangController.leading`. `plan_seconds`: planDeadlineSeconds."""
+        """`leading`: what acts or observes now, if this process leads. `plan_seconds`: planDeadlineSeconds."""
         self._leading, self._stored, self._roster = leading, stored, roster
         self._clock, self._plan_seconds = clock, plan_seconds
 
@@ -65,7 +66,7 @@ class Gauges:
     def not_asked_about(self) -> int:
         """Gangs that have a place by our model, and whose scheduler does not call us."""
         leading = self._leading()
-        if leading is None:
+        if not isinstance(leading, Leading):
             return 0
         return sum(gang.life.placed and not self._is_known(leading, gang.key) for gang in leading.gangs)
 

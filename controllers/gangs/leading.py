@@ -62,10 +62,14 @@ class Leading:
         settings = configuration.settings(backoffs)
         self._nudged = asyncio.Event()
         groups, sender = known.mirror.watched.groups, Sender(client, fence=term)
-        writer = self.writer = Writer(client, clock, sender=sender, group_written=groups.apply)
+        writer = self.writer = Writer(
+            client, clock, sender=sender, group_written=groups.apply, modes=known.modes
+        )
         pods = self.pods = PodWriter(sender, clock, known.modes, writer.event)
         self.callers = Callers()
-        gangs = self.gangs = Gangs(roster, settings, clock, self._nudged.set, self.callers.has_called)
+        gangs = self.gangs = Gangs(
+            roster, settings, clock, self._nudged.set, self.callers.has_called, known.modes
+        )
         self.writes = Writes(lambda key: gangs.report(key, Failed()))
         self.attempts = AttemptBook(
             roster,
@@ -104,8 +108,7 @@ class Leading:
         rule = configuration.pieces()
         inquiry = planning.inquiry(known, client, rule, self.evidence, self.callers)
         pieces = planning.partial_gangs(known, inquiry, rule, gangs, self.waking, self.writes)
-        drive = configuration.native_groups != "Steer"
-        self.planner = self._planner(Searching(search, drive), pieces)
+        self.planner = self._planner(Searching(search, configuration.drives(), known.modes), pieces)
 
     def _planner(self, searching: Searching, pieces: PartialGangs) -> Planner:
         """The loop over all of these."""
@@ -120,6 +123,7 @@ class Leading:
         following = planning.following(
             known, gangs, evidence, turns, performer, self.waking, self.telling, self.attempts
         )
+        performer.promising.on_change(following.promised)
         pauses = known.mirror.pauses
         stopped = StoppedGangs(groups, gangs, known.mirror.roster, pauses, known.clock)
         waits = Waits(gangs, verdicts, singles)

@@ -16,6 +16,7 @@ __all__ = [
     "GANGS_NOT_ASKED_ABOUT",
     "GATES_REMOVED",
     "IN_PIECES_SECONDS",
+    "OBSERVED",
     "PARKED",
     "HAND_OVER_SECONDS",
     "NATIVE_PASSES",
@@ -113,6 +114,11 @@ HAND_OVER_SECONDS = Histogram(
     "Seconds from a plan by which kube-scheduler evicts to the first pass that was offered enough of its nodes. The "
     "backoff of the scheduler is most of it.",
     buckets=(0.1, 0.5, 1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0),
+)
+OBSERVED = Counter(
+    "reprieve_observed_decisions_total",
+    "Decisions for preemptors in namespaces that are only observed, by outcome. No pod was evicted for them.",
+    ["outcome"],
 )
 POD_WRITES_REFUSED = Counter(
     "reprieve_pod_writes_refused_total",

@@ -15,6 +15,7 @@ from controllers.gangs.lifecycle.effects import (
     CannotSchedule,
     Commit,
     Count,
+    CountObserved,
     Effect,
     End,
     Evict,
@@ -36,7 +37,7 @@ from controllers.gangs.lifecycle.effects import (
 )
 from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.lifecycle.pausing import PAUSED
-from controllers.gangs.metrics import CONFIRMATIONS, UNPLANNED
+from controllers.gangs.metrics import CONFIRMATIONS, OBSERVED, UNPLANNED
 from controllers.gangs.plan_acts import PlanActs
 from controllers.gangs.planning.outcomes import Outcomes
 from controllers.gangs.promised.promising import Promising
@@ -82,6 +83,8 @@ class Performer:
             case Count(by_scheduler, by_model):
                 CONFIRMATIONS.labels("scheduler").inc(by_scheduler)
                 CONFIRMATIONS.labels("model").inc(by_model)
+            case CountObserved(outcome):
+                OBSERVED.labels(outcome).inc()
             case Ask(_, members):
                 self._waking.ask(gang.key, members)
             case Evict(plan):

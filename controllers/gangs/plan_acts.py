@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Set
 from typing import Final
 
 import structlog
 from msgspec import UNSET
 
+from api.plan_names import PlanKey
 from controllers.gangs.evicting.evictions import Evictions
 from controllers.gangs.gangs import Gang, Gangs
 from controllers.gangs.lifecycle.effects import Advance, End, Record, SayAttempt
@@ -21,7 +22,7 @@ from controllers.gangs.writing.writes import Key, Writes
 from runtime.failpoints import failpoint
 from runtime.plans.plan_objects import PlanNotStoredError
 
-__all__ = ["PlanActs"]
+__all__ = ["PlanActs", "Records"]
 
 log = structlog.get_logger(__name__)
 
@@ -29,7 +30,44 @@ HOUSEKEEPING: Final[Key] = ("", "housekeeping")
 """Work of our own, which is not about one object. No namespace has an empty name."""
 
 
-class PlanActs:
+class Records:
+    """Stores decisions for which nothing is done, and keeps stored plans in order."""
+
+    def __init__(self, store: PlanStore, housekeeping: Housekeeping, gangs: Gangs, writes: Writes) -> None:
+        self._store, self._housekeeping = store, housekeeping
+        self._gangs, self._writes = gangs, writes
+
+    async def record(self, gang: Gang, effect: Record) -> None:
+        """Store a decision for which nothing is done."""
+        try:
+            await self._store.record(effect.spec, effect.phase, effect.reason)
+        except PlanNotStoredError as error:
+            log.warning("a decision could not be written", group=gang.key, error=str(error))
+
+    # ---- the clock
+
+    def due_in(self) -> float:
+        """See `controllers.gangs.timekeeping.Timed`."""
+        return self._housekeeping.next_sweep()
+
+    def tick(self, *, trusted: bool) -> bool:
+        """Put stored plans in order. A round that is still being written is not begun again."""
+        if trusted and self._housekeeping.next_sweep() <= 0.0 and self._writes.is_idle(HOUSEKEEPING):
+            self._writes.put(HOUSEKEEPING, self._sweep)
+        return False
+
+    async def _sweep(self) -> None:
+        gangs = (self._gangs.get(key) for key in self._gangs.planned)
+        plans = (gang.life.plan for gang in gangs if gang is not None)
+        carried_out = {(plan.namespace, plan.name) for plan in plans if plan is not None}
+        await self._housekeeping.sweep(carried_out, self._at_work())
+
+    def _at_work(self) -> Set[PlanKey]:
+        """Plans whose evictions go on."""
+        return frozenset()
+
+
+class PlanActs(Records):
     """Nothing is done for a plan before it is stored. What is written waits for its turn: see `Writes`."""
 
     def __init__(
@@ -41,8 +79,8 @@ class PlanActs:
         gangs: Gangs,
         writes: Writes,
     ) -> None:
-        self._store, self._housekeeping, self._evictions = store, housekeeping, evictions
-        self._reservations, self._gangs, self._writes = reservations, gangs, writes
+        super().__init__(store, housekeeping, gangs, writes)
+        self._evictions, self._reservations = evictions, reservations
 
     # ---- one plan
 
@@ -72,13 +110,6 @@ class PlanActs:
                 STEERED_VICTIMS.inc(len(plan.victims))
             self._gangs.observe(gang, Stored(phase))
             await failpoint(f"plan.{phase.lower()}")
-
-    async def record(self, gang: Gang, effect: Record) -> None:
-        """Store a decision by which nothing is evicted."""
-        try:
-            await self._store.record(effect.spec, effect.phase, effect.reason)
-        except PlanNotStoredError as error:
-            log.warning("a decision could not be written", group=gang.key, error=str(error))
 
     async def unplanned(self, plan: ActivePlan, pods: Collection[str]) -> None:
         """Store which pods (UIDs) the scheduler has evicted for the plan although it does not name them."""
@@ -124,19 +155,10 @@ class PlanActs:
 
     def due_in(self) -> float:
         """See `controllers.gangs.timekeeping.Timed`. Promised room has a deadline."""
-        return 0.0 if len(self._reservations) else self._housekeeping.next_sweep()
+        return 0.0 if len(self._reservations) else super().due_in()
 
-    def tick(self, *, trusted: bool) -> bool:
-        """Put stored plans in order. A round that is still being written is not begun again."""
-        if trusted and self._housekeeping.next_sweep() <= 0.0 and self._writes.is_idle(HOUSEKEEPING):
-            self._writes.put(HOUSEKEEPING, self._sweep)
-        return False
-
-    async def _sweep(self) -> None:
-        gangs = (self._gangs.get(key) for key in self._gangs.planned)
-        plans = (gang.life.plan for gang in gangs if gang is not None)
-        carried_out = {(plan.namespace, plan.name) for plan in plans if plan is not None}
-        await self._housekeeping.sweep(carried_out, self._evictions.at_work)
+    def _at_work(self) -> Set[PlanKey]:
+        return self._evictions.at_work
 
 
 def _count_native(plan: ActivePlan) -> None:

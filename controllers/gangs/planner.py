@@ -12,11 +12,10 @@ from typing import Final
 import structlog
 
 from api.clock import Clock
-from controllers.gangs.following import Following
+from controllers.gangs.following import Following, Wakes
 from controllers.gangs.mirror.mirror import Mirror
 from controllers.gangs.planning.turns import Turns
 from controllers.gangs.timekeeping import TICK_SECONDS, Timekeeper
-from controllers.gangs.waking.waking import Waking
 
 __all__ = ["Planner"]
 
@@ -36,7 +35,7 @@ class Planner:
         mirror: Mirror,
         following: Following,
         turns: Turns,
-        waking: Waking,
+        waking: Wakes,
         timekeeper: Timekeeper,
         clock: Clock,
         nudged: asyncio.Event,

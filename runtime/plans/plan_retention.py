@@ -50,6 +50,8 @@ class Retention:
     """How long a plan that evicted stays after its end."""
     kept: int
     """How many of the other plans of a preemptor stay: the newest ones."""
+    observed: int | None = None
+    """How many plans in phase Observed stay, of all preemptors together: the newest ones. None: there are none."""
 
 
 def surplus(

@@ -48,7 +48,7 @@ from runtime.terms.term import Term
 from tests.kit import apiserver
 from tests.twins.gangs.looking import seen
 
-__all__ = ["Api", "Stage", "staged"]
+__all__ = ["Api", "Mirrored", "Stage", "staged"]
 
 PLANS = "/apis/reprieve.dev/v1alpha1/preemptionplans"
 KINDS: dict[object, Resource[Any]] = {
@@ -144,8 +144,8 @@ class Api(apiserver.Api):
                     self.reasons[name] = condition["reason"]
 
 
-class Stage:
-    """One process of reprieve; `restart` is another one at the same API server."""
+class Mirrored:
+    """The controller of one process, and what its views show."""
 
     def __init__(
         self,
@@ -157,24 +157,20 @@ class Stage:
         self.api, self._by_owner = api, by_owner
         self._executor, self._configuration = executor, configuration or PlanningConfiguration()
         self._silent = 0.0
-        self.agrees = True
-        """The scheduler offers every member what its plan needs."""
-        self.compares = True
-        """Each look is compared with a new one. That takes half of the time."""
         client = cast(ApiClient, api)
         views = Views(client, clock=api.clock)
         groups = GroupsConfiguration(by_owner=by_owner)
         self.controller = GangController(
             self._configuration, client, views, executor, api.clock, groups=groups
         )
-        self.verbs = ExtenderService(ExtenderConfiguration(), self.controller, api.clock).verbs
         api.terms += 1
-        self.leading: Leading = self.controller.begin(Term(api.terms, api.clock, holder="stage"))
-        self.wait_for_attempts(0.0)
         self._views = {view.kind: view for view in views}
-        for view in views:
+
+    def _begun(self) -> None:
+        """The watches begin."""
+        for view in self._views.values():
             view.replaced(set(), "")
-        api.echo = self._echo
+        self.api.echo = self._echo
 
     @property
     def clock(self) -> float:
@@ -189,11 +185,6 @@ class Stage:
     def reserved(self) -> int:
         """Groups with reserved room."""
         return len(self.controller.known.promises.reservations)
-
-    def wait_for_attempts(self, seconds: float) -> None:
-        """How long a plan that evicts waits for the scheduler to try every member once. At first it does not wait."""
-        gangs = self.leading.gangs
-        gangs._settings = replace(gangs._settings, untried_seconds=seconds)
 
     def silence(self, seconds: float) -> None:
         """How long ago the API server was last heard; 0: it is heard all the time."""
@@ -213,10 +204,6 @@ class Stage:
     def asked(self, kind: type) -> bool:
         """Whether somebody has asked for another list of this kind, which was refused."""
         return self._views[KINDS[kind].kind]._reflector.refusals._asked.is_set()
-
-    def restart(self) -> Stage:
-        """A new process, whose mirror is still empty."""
-        return Stage(self._executor, self.api, self._configuration, self._by_owner)
 
     def add(self, *objects: Any) -> None:
         """Objects come, or change."""
@@ -239,6 +226,45 @@ class Stage:
             last = msgspec.structs.replace(each.metadata, resource_version=self.api.next_version())
             self._views[resource.kind].delete(last)
 
+    def list_plans(self) -> None:
+        """The watch begins with what is stored."""
+        for plan in self.api.plans.values():
+            self._views["preemptionplans"].upsert(msgspec.convert(plan, PreemptionPlan), listed=True)
+
+    def phases(self) -> list[str]:
+        """Of the stored plans."""
+        return [plan.get("status", {}).get("phase", "") for plan in self.api.plans.values()]
+
+
+class Stage(Mirrored):
+    """One process of reprieve that leads; `restart` is another one at the same API server."""
+
+    def __init__(
+        self,
+        executor: ThreadPoolExecutor,
+        api: Api,
+        configuration: PlanningConfiguration | None = None,
+        by_owner: ByOwner = "Victims",
+    ) -> None:
+        super().__init__(executor, api, configuration, by_owner)
+        self.agrees = True
+        """The scheduler offers every member what its plan needs."""
+        self.compares = True
+        """Each look is compared with a new one. That takes half of the time."""
+        self.verbs = ExtenderService(ExtenderConfiguration(), self.controller, api.clock).verbs
+        self.leading: Leading = self.controller.begin(Term(api.terms, api.clock, holder="stage"))
+        self.wait_for_attempts(0.0)
+        self._begun()
+
+    def wait_for_attempts(self, seconds: float) -> None:
+        """How long a plan that evicts waits for the scheduler to try every member once. At first it does not wait."""
+        gangs = self.leading.gangs
+        gangs._settings = replace(gangs._settings, untried_seconds=seconds)
+
+    def restart(self) -> Stage:
+        """A new process, whose mirror is still empty."""
+        return Stage(self._executor, self.api, self._configuration, self._by_owner)
+
     def filter(self, pod: Pod, *nodes: str) -> list[str]:
         """The nodes that are left to the pod, as the scheduler asks for them."""
         body = msgspec.json.encode({"Pod": pod, "NodeNames": nodes})
@@ -251,11 +277,6 @@ class Stage:
         body = msgspec.json.encode({"Pod": pod, "NodeNameToMetaVictims": offered})
         answer = orjson.loads(self.verbs.preempt(preemption_decoder.decode(body)))
         return list(answer["NodeNameToMetaVictims"])
-
-    def list_plans(self) -> None:
-        """The watch begins with what is stored."""
-        for plan in self.api.plans.values():
-            self._views["preemptionplans"].upsert(msgspec.convert(plan, PreemptionPlan), listed=True)
 
     async def settle(self, steps: int = 12) -> None:
         """Let the planner and the evictor do whatever they would do now."""
@@ -343,10 +364,6 @@ class Stage:
     async def close(self) -> None:
         """The process ends."""
         await self.controller.step_down(self.leading)
-
-    def phases(self) -> list[str]:
-        """Of the stored plans."""
-        return [plan.get("status", {}).get("phase", "") for plan in self.api.plans.values()]
 
 
 @asynccontextmanager

@@ -25,6 +25,7 @@ from controllers.gangs.lifecycle.effects import (
     CannotSchedule,
     Commit,
     Count,
+    CountObserved,
     Effect,
     End,
     Evict,
@@ -793,6 +794,8 @@ class Lives(RuleBasedStateMachine):
                 self.asking, self.asked = plan.name, None
             case Count(by_scheduler, by_model):
                 assert by_scheduler + by_model > 0
+            case CountObserved():
+                raise AssertionError("all is enforced: see tests/property/test_observed_lives.py")
             case Rehearse(plan):
                 assert plan.name in self.phases, "a plan is stored before its evictions are rehearsed"
                 assert self.rehearsing != plan.name, "one rehearsal for a plan"

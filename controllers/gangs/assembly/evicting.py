@@ -10,7 +10,7 @@ from controllers.gangs.evicting.marking import Marking
 from controllers.gangs.evicting.strays import Strays
 from controllers.gangs.gangs import Gangs
 from controllers.gangs.known import Known
-from controllers.gangs.plan_acts import PlanActs
+from controllers.gangs.plan_acts import PlanActs, Records
 from controllers.gangs.planning.verdicts import Verdicts
 from controllers.gangs.resuming import Resuming
 from controllers.gangs.telling.events import Reporter
@@ -21,7 +21,7 @@ from controllers.gangs.writing.writes import Writes
 from runtime.exchange.owner_stops import OwnerStops
 from runtime.plans.plan_retention import Retention
 
-__all__ = ["broken_units", "evictions", "plan_acts", "resuming", "strays"]
+__all__ = ["broken_units", "evictions", "plan_acts", "records", "resuming", "strays"]
 
 
 def evictions(
@@ -66,11 +66,18 @@ def plan_acts(
     known: Known, store: PlanStore, evictions: Evictions, gangs: Gangs, writes: Writes, retention: Retention
 ) -> PlanActs:
     """What is done to carry out plans."""
-    promises = known.promises
-    housekeeping = Housekeeping(
-        promises.stored, store, writes, retention, known.clock, uid_of=known.mirror.roster.preemptor_uid
-    )
-    return PlanActs(store, housekeeping, evictions, promises.reservations, gangs, writes)
+    housekeeping = _housekeeping(known, store, writes, retention)
+    return PlanActs(store, housekeeping, evictions, known.promises.reservations, gangs, writes)
+
+
+def records(known: Known, store: PlanStore, gangs: Gangs, writes: Writes, retention: Retention) -> Records:
+    """What stores decisions that nobody carries out."""
+    return Records(store, _housekeeping(known, store, writes, retention), gangs, writes)
+
+
+def _housekeeping(known: Known, store: PlanStore, writes: Writes, retention: Retention) -> Housekeeping:
+    uid_of = known.mirror.roster.preemptor_uid
+    return Housekeeping(known.promises.stored, store, writes, retention, known.clock, uid_of=uid_of)
 
 
 def resuming(

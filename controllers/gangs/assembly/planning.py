@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from api.backoff import Backoff
 from controllers.gangs.configuration import PlanningConfiguration
-from controllers.gangs.following import Following
+from controllers.gangs.following import Following, Performs, Wakes
 from controllers.gangs.gangs import Gangs
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.known import Known
@@ -135,15 +135,13 @@ def following(
     gangs: Gangs,
     evidence: Evidence,
     turns: Turns,
-    performer: Performer,
-    waking: Waking,
+    performer: Performs,
+    waking: Wakes,
     telling: Telling,
     attempts: AttemptBook,
 ) -> Following:
-    """What moves gangs through their lives. It hears of promised room at once."""
+    """What moves gangs through their lives."""
     mirror, gated = known.mirror, known.waiters.gated
     steered = SteeredLook(mirror.roster, known.waiters.waiting, known.scheduler_marks, attempts.estimate)
     looks = Looks(mirror.roster, known.promises.reservations, evidence, gated, steered)
-    made = Following(mirror, gangs, looks, turns, performer, waking, telling)
-    performer.promising.on_change(made.promised)
-    return made
+    return Following(mirror, gangs, looks, turns, performer, waking, telling)

@@ -14,12 +14,10 @@ from controllers.gangs.writing.writes import Writes
 __all__ = ["telling"]
 
 
-def telling(known: Known, writer: Writer, pods: PodWriter, gangs: Gangs) -> Telling:
-    """The status of PodGroups has writes of its own, so that no plan waits for them."""
+def telling(known: Known, writer: Writer, pods: PodWriter | None, gangs: Gangs) -> Telling:
+    """The status of PodGroups has writes of its own, so that no plan waits for them. `pods`: see `Reporter`."""
     roster, waiters = known.mirror.roster, known.waiters
-    reporter = Reporter(
-        writer, pods, roster, waiters.waiting, known.clock, lambda key: gangs.get(key) is not None
-    )
+    reporter = Reporter(writer, pods, roster, waiters.waiting, known.clock, gangs)
     writes = Writes(lambda _key: None)
     status = GroupStatusWriter(gangs, roster, waiters.gated, writer, writes, reporter.gathers, known.clock)
     return Telling(reporter, status, writes)

@@ -15,6 +15,7 @@ __all__ = [
     "CannotSchedule",
     "Commit",
     "Count",
+    "CountObserved",
     "Effect",
     "End",
     "Evict",
@@ -39,15 +40,17 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Store a decision by which nothing is evicted."""
+    """Store a decision by which nothing is evicted, or that is only observed."""
 
     spec: PreemptionPlanSpec
-    phase: Literal["Unschedulable", "Blocked"]
+    phase: Literal["Unschedulable", "Blocked", "Observed"]
     reason: str
 
 
 def record_of(spec: PreemptionPlanSpec) -> Record | None:
     """How the decision is stored if it is not carried out, so that nothing is evicted; None for a plan to act on."""
+    if spec.mode == "Observe":
+        return Record(spec, "Observed", why_blocked(spec) or spec.reason)
     if spec.outcome in ("Unschedulable", "SearchBudgetExhausted"):
         return Record(spec, "Unschedulable", spec.reason)
     blocked = why_blocked(spec)
@@ -93,6 +96,13 @@ class Count:
 
     by_scheduler: int
     by_model: int
+
+
+@dataclass(frozen=True, slots=True)
+class CountObserved:
+    """A decision is observed that is another one than before: count it."""
+
+    outcome: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +244,7 @@ Effect = (
     | GiveBack
     | Advance
     | Count
+    | CountObserved
     | Rehearse
     | Evict
     | Nominate

@@ -1,4 +1,5 @@
 """A gang's life as data: Gathering → Planned → Confirmed → Evicting → Ready → Bound, or Unschedulable or Blocked.
+Where nothing is enforced: Gathering → Observed → Bound.
 
 Nothing here acts or waits. Only `controllers.gangs.lifecycle.reducer` makes a new life from an old one.
 """
@@ -32,7 +33,7 @@ __all__ = [
 ]
 
 GangPhase = Literal[
-    "Gathering", "Planned", "Confirmed", "Evicting", "Ready", "Bound", "Unschedulable", "Blocked"
+    "Gathering", "Planned", "Confirmed", "Evicting", "Ready", "Bound", "Unschedulable", "Blocked", "Observed"
 ]
 ActivePhase = Literal["Planned", "Confirmed", "Evicting", "Ready"]
 """The phases in which a plan holds room."""
@@ -331,6 +332,10 @@ class Life:
     """This process has seen it run whole, whatever its PodGroup says."""
     kept: str = ""
     """Why its bound members were not released, as it was last said."""
+    observed: str = ""
+    """The last plan that was stored for it and that nobody carries out."""
+    observed_until: float = 0.0
+    """Another such plan is not stored before this time, in monotonic seconds."""
 
     @property
     def is_paused(self) -> bool:

@@ -6,8 +6,9 @@ from typing import Literal
 
 __all__ = ["Mode", "Modes"]
 
-Mode = Literal["Off", "Enforce"]
-"""Off: nothing is decided, and the verbs give back what they get. Enforce: what is decided is done."""
+Mode = Literal["Off", "Observe", "Enforce"]
+"""Off: nothing is decided, and the verbs give back what they get. Observe: what would be done is decided and written
+down, and no pod is touched. Enforce: it is done."""
 
 
 class Modes:
@@ -19,3 +20,12 @@ class Modes:
     def of(self, namespace: str) -> Mode:
         """The mode of this namespace. Today it is the same for all."""
         return self._mode
+
+    def observes(self, namespace: str) -> bool:
+        """Whether what is decided for this namespace is not done."""
+        return self.of(namespace) == "Observe"
+
+    @property
+    def enforces(self) -> bool:
+        """Whether anything is done, in whatever namespace."""
+        return self._mode == "Enforce"

@@ -94,6 +94,11 @@ class Decided:
     paused: str = ""
     """Why its victims must not be evicted now; empty if they may be. Then it is not carried out."""
 
+    @property
+    def observed(self) -> bool:
+        """Nothing is done for the decision, because of the mode of the gang's namespace."""
+        return self.spec.mode == "Observe"
+
 
 @dataclass(frozen=True, slots=True)
 class ToRelease:

@@ -65,6 +65,7 @@ from controllers.gangs.lifecycle.observations import (
     ToKeep,
     ToRelease,
 )
+from controllers.gangs.lifecycle.observed import observed
 from controllers.gangs.lifecycle.pausing import standing, waits
 from controllers.gangs.lifecycle.settings import (
     REMIND_SECONDS,
@@ -128,6 +129,8 @@ def reduce(life: Life, observation: Observation, now: float, settings: Settings)
 def _decided(life: Life, decided: Decided, now: float, settings: Settings) -> Step:
     if life.plan is not None or (decided.only_free and decided.spec.outcome != "Fits"):
         return life, ()
+    if decided.observed:
+        return observed(life, decided, now)
     life, judged = verdict(replace(life, looked=True), decided, now, settings)
     life, effects = _decided_anew(life, decided, now, settings)
     return life, (*judged, *effects)
@@ -170,6 +173,8 @@ def _decided_anew(life: Life, decided: Decided, now: float, settings: Settings) 
 def _recorded(life: Life, record: Record, now: float, settings: Settings) -> Step:
     """A decision by which nothing is evicted. It is stored for readers, and made again when something has changed."""
     phase, mismatch = record.phase, record.spec.mismatch
+    if phase == "Observed":
+        return life, (record,)
     reason = phase if mismatch is UNSET else mismatch
     life, effects = cannot(life, phase, reason, record.reason, now, settings)
     return life, (record, *effects)

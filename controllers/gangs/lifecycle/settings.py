@@ -12,7 +12,9 @@ __all__ = [
     "ASKED_SECONDS",
     "ASK_AGAIN_SECONDS",
     "ESTIMATES",
+    "FITS_SECONDS",
     "LEAST_ESTIMATE_SECONDS",
+    "OBSERVED_SECONDS",
     "REPLANS_AT_ONCE",
     "REGATHER_SECONDS",
     "RELEASE_SECONDS",
@@ -102,6 +104,12 @@ A Job that is resumed creates its pods one after the other. Nobody promises that
 
 RELEASE_SECONDS: Final = 1800.0
 """The bound members of a gang are released at most once in this time."""
+
+OBSERVED_SECONDS: Final = 60.0
+"""A gang that is observed gets at most one new plan in this time, and is decided again after it."""
+
+FITS_SECONDS: Final = 5.0
+"""How long a gang that is observed, and fits, is not decided again. Its members are bound one after the other then."""
 
 REWRITE_SECONDS: Final = 1.0
 """How long a phase that could not be written waits."""

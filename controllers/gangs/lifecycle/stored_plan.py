@@ -119,6 +119,11 @@ class StoredPlan:
         return self.active is None
 
     @property
+    def observed(self) -> bool:
+        """Nothing is done for it, in whatever mode."""
+        return self.phase == "Observed"
+
+    @property
     def remembered_seconds(self) -> float:
         """A plan that released members is known as long as it forbids another one."""
         return RELEASE_SECONDS if self.releases else 0.0

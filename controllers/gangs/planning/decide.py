@@ -8,11 +8,13 @@ from functools import partial
 
 import structlog
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from api.plan_names import plan_name
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.keys import lone_pod, spoken
 from controllers.gangs.lifecycle.life import GroupKey, victim_uids
+from controllers.gangs.lifecycle.modes import Modes
 from controllers.gangs.lifecycle.observations import Decided, NotDecided
 from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.metrics import PLANNING_SECONDS
@@ -41,6 +43,8 @@ class Searching:
     thread: SearchThread[Limits]
     drive: bool
     """Whether we evict for every native gang."""
+    modes: Modes
+    """Where what is decided is done."""
 
 
 class Decider:
@@ -83,6 +87,8 @@ class Decider:
         if isinstance(decided, DecisionError):
             return NotDecided(str(decided))
         spec = self._assigned(decided)
+        if self._searching.modes.observes(key[0]):
+            spec = replace(spec, mode="Observe")
         members = self._roster.planned(spec)
         return Decided(
             plan_name(spec),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
@@ -19,6 +19,7 @@ from api.meta import Condition
 from api.owner_annotations import GANG_ANNOTATION
 from api.plans import Victim, VictimPod
 from api.words import counted
+from controllers.gangs.gangs import Gangs
 from controllers.gangs.keys import lone_pod
 from controllers.gangs.lifecycle.effects import CannotSchedule
 from controllers.gangs.lifecycle.endings import SAID
@@ -101,19 +102,23 @@ class Reporter:
     def __init__(
         self,
         writer: Writer,
-        pods: PodWriter,
+        pods: PodWriter | None,
         roster: Roster,
         waiting: WaitingPods,
         clock: Clock,
-        is_followed: Callable[[GroupKey], bool],
+        gangs: Gangs,
     ) -> None:
-        """`is_followed`: whether there still is such a gang. Only of such gangs something is remembered: what is
-        written about others was on its way when they were forgotten."""
-        self._is_followed = is_followed
+        """`pods`: None where nothing is written to pods."""
+        self._gangs = gangs
         self._writer, self._pods, self._roster = writer, pods, roster
         self._waiting, self._clock = waiting, clock
         self._causes = Causes(clock)
         self._told: dict[GroupKey, _Told] = {}
+
+    def _is_followed(self, key: GroupKey) -> bool:
+        """Whether there still is such a gang. Only of such gangs something is remembered: what is written about others
+        was on its way when they were forgotten."""
+        return self._gangs.get(key) is not None
 
     def astray(self, group: GroupKey, message: str) -> None:
         """Members of the gang are bound outside of its domain."""
@@ -287,7 +292,12 @@ class Reporter:
         self._remember(plan.group, _Told("Gathering", frozenset()))
 
     async def cannot_schedule(self, key: GroupKey, effect: CannotSchedule) -> None:
-        """Nothing is evicted for this gang: its PodGroup says why. Its pods name the phase, once."""
+        """Nothing is evicted for this gang: its PodGroup says why. Its pods name the phase, once.
+
+        Where nothing is done for gangs, this is nothing special: see `controllers.gangs.telling.group_status`.
+        """
+        if self._gangs.modes.observes(key[0]):
+            return
         if not effect.repeated:
             self._warn(key, effect.reason, effect.message, cause=effect.message)
         if lone_pod(key) is not None:
@@ -303,6 +313,8 @@ class Reporter:
     async def _tell_pods(self, key: GroupKey, phase: GangPhase) -> None:
         """Each pod that waits names the phase. Each write to a pod that is held brings it back to the scheduler, so it
         says nothing that changes often."""
+        if self._pods is None or self._gangs.modes.observes(key[0]):
+            return
         text = phase_text(key, phase)
         told = self._told.get(key)
         if told is None:
@@ -313,7 +325,7 @@ class Reporter:
         waiting = {member.uid: member.name for member in self._roster.members(key) if member.node is None}
         said = await asyncio.gather(
             *(
-                self._say(key[0], name, uid, condition)
+                self._say(self._pods, key[0], name, uid, condition)
                 for uid, name in waiting.items()
                 if uid not in told.pods
             )
@@ -335,10 +347,12 @@ class Reporter:
         self._told.pop(key, None)
         self._causes.forget(key)
 
-    async def _say(self, namespace: str, name: str, uid: str, condition: Condition) -> str | None:
+    async def _say(
+        self, pods: PodWriter, namespace: str, name: str, uid: str, condition: Condition
+    ) -> str | None:
         """The pod's UID once its condition is written."""
         try:
-            await self._pods.patch_pod_status(namespace, name, uid, conditions=[condition])
+            await pods.patch_pod_status(namespace, name, uid, conditions=[condition])
         except ApiError as error:
             log.warning(
                 "a pod's condition could not be written", namespace=namespace, pod=name, error=str(error)

@@ -24,7 +24,14 @@ from controllers.gangs.lifecycle.observations import PlanSeen
 from controllers.gangs.mirror.gated_pods import GatedPods
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.scheduler.proofs import Proof
-from controllers.gangs.telling.scheduled_condition import GATHERING, Numbers, PlanNumbers, Said, say
+from controllers.gangs.telling.scheduled_condition import (
+    GATHERING,
+    Numbers,
+    PlanNumbers,
+    Said,
+    as_observed,
+    say,
+)
 from controllers.gangs.writing.writer import Writer, reference_of
 from controllers.gangs.writing.writes import Work, Writes
 from kube.errors import ApiError
@@ -141,6 +148,8 @@ class GroupStatusWriter:
             count.members, count.minimum, count.bound, count.gated, self._gated.has(key), plan=numbers
         )
         said = say(gang.life, seen, now, self._clock.wall())
+        if self._gangs.modes.observes(key[0]):
+            said = as_observed(said)
         if said.until is not None:
             self._queue.add_after(key, said.until - now)
         known, state = self._known.setdefault(key, _Known()), _state(group, seen, said)

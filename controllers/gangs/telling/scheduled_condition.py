@@ -7,7 +7,7 @@ docs/nodes.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from api.groups import SCHEDULING_GATE
@@ -16,11 +16,13 @@ from api.words import counted
 from controllers.gangs.lifecycle.life import ActivePlan, Life
 from controllers.gangs.lifecycle.pausing import PAUSED
 
-__all__ = ["GATHERING", "Numbers", "PlanNumbers", "Said", "say"]
+__all__ = ["GATHERING", "Numbers", "PlanNumbers", "Said", "as_observed", "say"]
 
 
 GATHERING: Final = "Gathering"
 """The reason of a gang that waits for members."""
+OBSERVING: Final = "Observing"
+"""The reason of a gang that waits in a namespace where nothing is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,8 @@ def say(life: Life, seen: Numbers, now: float, wall: float) -> Said:
         return Said("True", "Scheduled", f"{_are(seen.bound, 'member')} bound, and {seen.required} must run")
     if seen.members < seen.required:
         return _gathering(seen)
+    if life.phase == "Observed":
+        return Said("False", OBSERVING, life.message)
     for said in (_awaits_siblings(life, seen, now), _backs_off(life, now, wall), _in_vain(life, now, wall)):
         if said is not None:
             return said
@@ -93,6 +97,14 @@ def say(life: Life, seen: Numbers, now: float, wall: float) -> Said:
         message = f"{message}, or at {_time(life.untried_until, now, wall)}"
         return Said("False", "ConfirmationPending", message, life.untried_until)
     return Said("False", "Queued", f"{_exist(seen)}; the group waits for its turn to be planned")
+
+
+def as_observed(said: Said) -> Said:
+    """The same, where nothing is done for the gang."""
+    if said.status == "True":
+        return said
+    message = f"planning.mode is Observe, so nothing is done for it: {said.message}"
+    return replace(said, reason=OBSERVING, message=message)
 
 
 # ---- with a plan

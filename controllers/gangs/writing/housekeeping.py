@@ -60,16 +60,28 @@ def chores(
     `runtime.plans.plan_retention` says which plans are deleted.
     """
     ordered = sorted(plans, key=lambda plan: (plan.touched, plan.meta.name))
+    old = surplus(ordered, now, retention, lasts)
     return Chores(
         abandoned=[plan for plan in ordered if plan.active is not None and plan.key not in carried_out],
         unfinished=[plan for plan in ordered if _is_unfinished(plan) and plan.key not in evicting],
         unwritten=[plan for plan in ordered if plan.unwritten is not None],
-        surplus=surplus(ordered, now, retention, lasts),
+        surplus=[*old, *_too_many(ordered, old, retention)],
     )
 
 
 def _is_unfinished(plan: StoredPlan) -> bool:
     return plan.finalized and plan.phase not in ACTIVE
+
+
+def _too_many(
+    ordered: Iterable[StoredPlan], old: Iterable[StoredPlan], retention: Retention
+) -> list[StoredPlan]:
+    """The oldest plans in phase Observed, if there are too many beside those that are deleted anyway (`old`)."""
+    if retention.observed is None:
+        return []
+    leaving = {plan.key for plan in old}
+    stay = [plan for plan in ordered if plan.observed and plan.key not in leaving]
+    return stay[: max(0, len(stay) - retention.observed)]
 
 
 class Housekeeping:

@@ -25,7 +25,7 @@ __all__ = ["PlanStore"]
 
 AGAIN_SECONDS: Final = 60.0
 """The minimum time between two writes of the same decision's time."""
-DECIDED: Final[frozenset[Phase]] = frozenset({"Planned", "Blocked", "Unschedulable"})
+DECIDED: Final[frozenset[Phase]] = frozenset({"Planned", "Blocked", "Unschedulable", "Observed"})
 """Phases in which a decision is stored first."""
 
 

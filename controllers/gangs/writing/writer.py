@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
 from api.clock import Clock
 from api.groups import API_VERSION, PodGroup, PodGroupStatus
+from controllers.gangs.lifecycle.modes import Modes
 from kube.client import ApiClient
 from kube.conditions import ConditionWriter, Status, Target
 from kube.recorder import EventRecorder, Reference
@@ -42,13 +43,29 @@ class Writer(PlanWriter):
         *,
         sender: Sender | None = None,
         group_written: Callable[[PodGroup], object] = lambda _group: None,
+        modes: Modes | None = None,
     ) -> None:
-        """`group_written` gets each PodGroup after a write: it is newer than what the watch shows."""
+        """`group_written` gets each PodGroup after a write: it is newer than what the watch shows. `modes`: None: all
+        is enforced."""
         super().__init__(client, sender or Sender(client))
         self._group_written, self._clock = group_written, clock
         self._recorder = EventRecorder(self._sender, clock=clock)
         self._conditions = ConditionWriter(self._sender, clock=clock)
-        self.event = self._recorder.event
+        self._modes = modes or Modes()
+
+    def event(
+        self,
+        regarding: Reference,
+        type_: Literal["Normal", "Warning"],
+        reason: str,
+        action: str,
+        note: str,
+        *,
+        related: Reference | None = None,
+    ) -> None:
+        """See `kube.recorder.EventRecorder`. Where nothing is done, there are no events."""
+        if not self._modes.observes(regarding.namespace):
+            self._recorder.event(regarding, type_, reason, action, note, related=related)
 
     async def close(self) -> None:
         """Write the events that wait, if that is soon done: the next process waits for us."""

@@ -58,9 +58,9 @@ def test_pages_name_only_metrics_that_there_are() -> None:
 OF_QUEUES = {"cluster_queue", "cohort", "preempting_cluster_queue"}
 """Labels whose values are names that users choose."""
 BOUNDED = {
-    "agrees", "answer", "by", "cause", "cluster", "code", "end", "evictor", "kind", "lease", "method", "name", "phase",
-    "plane", "purpose", "reason", "replica_role", "result", "scope", "status", "underlying_cause", "verb", "what",
-    "which", "why",
+    "agrees", "answer", "by", "cause", "cluster", "code", "end", "evictor", "kind", "lease", "method", "name",
+    "outcome", "phase", "plane", "purpose", "reason", "replica_role", "result", "scope", "status", "underlying_cause",
+    "verb", "what", "which", "why",
 }  # fmt: skip
 """Labels whose values the code chooses, or whoever may write the status of a Workload (`reason`, `underlying_cause`).
 `name` is that of a check, and `lease` that of our own Lease."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from cli.common.configuration import Configuration, ConfigurationError, dump, load, parse
 from controllers.gangs.configuration import PlanningConfiguration
@@ -140,6 +141,14 @@ def test_plain_http_on_loopback(address: str) -> None:
             "planning.score.maxDisruptionCostByNamespace",
         ),
         (LOOPBACK + "multikueue: {}", "multikueue: needs quota.mode Enforce, which is Off"),
+        (
+            LOOPBACK + "planning: {mode: Observe}\nquota: {mode: Enforce}",
+            "planning.mode: cannot be Observe if quota.mode is Enforce",
+        ),
+        (
+            QUOTA + "planning: {mode: Observe}\nmultikueue: {}",
+            "planning.mode: cannot be Observe on a manager of several clusters",
+        ),
         (
             LOOPBACK + "quota: {mode: Observe}\nmultikueue: {}",
             "multikueue: needs quota.mode Enforce, which is Observe",
@@ -301,3 +310,24 @@ def test_off_needs_no_quotes(off: str) -> None:
     assert (planning.mode, planning.gates, planning.confirmation) == ("Off", "Off", "Off")
     with pytest.raises(ConfigurationError, match=r"^planning\.partialGangs: expected a string"):
         parse(LOOPBACK + "planning: {partialGangs: Off}\n")
+
+
+def test_to_observe_needs_no_listener() -> None:
+    """But somebody has to have something to do."""
+    alone = HEAD + "extender: null\n"
+    assert parse(alone + "planning: {mode: Observe}\n").planning.mode == "Observe"
+    assert parse(LOOPBACK + "planning: {mode: Observe}\nquota: {mode: Observe}\n").quota.mode == "Observe"
+    for mode in ("Off", "Enforce"):
+        with pytest.raises(ConfigurationError, match="there is nothing to serve"):
+            parse(alone + f"planning: {{mode: {mode}}}\n")
+
+
+def test_the_shipped_configurations_enforce_or_run_no_nodes_plane() -> None:
+    base, webhooks = (load(MANIFESTS / "base" / name).configuration for name in SHIPPED)
+    assert (base.planning.mode, base.extender is None) == ("Enforce", False)
+    assert (webhooks.planning.mode, webhooks.extender) == ("Enforce", None)
+    for path in MANIFESTS.glob("components/*/*configuration.yaml"):
+        assert "mode" not in (yaml.safe_load(path.read_text()).get("planning") or {}), path
+
+
+SHIPPED = ("configuration.yaml", "webhooks/configuration.yaml")

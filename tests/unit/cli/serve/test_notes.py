@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from api.core import Namespace
 from api.meta import ObjectMeta
 from api.pauses import PAUSED, PAUSED_UNTIL
-from api.published import BY_OWNER, GATES, NAMESPACE, PAUSES, QUOTA_MODE, SCHEDULERS
+from api.published import BY_OWNER, GATES, NAMESPACE, PAUSES, PLANNING_MODE, QUOTA_MODE, SCHEDULERS
 from cli.common.configuration import Configuration
-from cli.serve.notes import notes
-from controllers.gangs.configuration import GroupsConfiguration
+from cli.serve.notes import notes, said_of
+from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration
+from controllers.gangs.lifecycle.modes import Mode
 from extender.callers import Callers
 from runtime.mirror.pauses import Pauses
 from tests.kit.clock import ManualClock
@@ -48,3 +51,24 @@ def test_the_notes_name_the_pauses_that_hold_first_that_of_our_own_namespace() -
     assert other == {"namespace": "a", "why": "why a", "until": "2100-01-01T00:00:00Z"}
     clock.advance(1e10)
     assert len(json.loads(said()[PAUSES])) == 1
+
+
+@pytest.mark.parametrize(
+    ("mode", "listens", "said"),
+    [
+        ("Enforce", True, "Enforce"),
+        ("Enforce", False, "Off"),
+        ("Observe", True, "Observe"),
+        ("Observe", False, "Observe"),
+        ("Off", True, "Off"),
+    ],
+)
+def test_the_lease_and_the_first_line_of_the_log_say_how_far_the_nodes_plane_goes(
+    mode: Mode, listens: bool, said: Mode
+) -> None:
+    extender = Configuration().extender if listens else None
+    configuration = Configuration(planning=PlanningConfiguration(mode=mode), extender=extender)
+    assert notes(configuration, None, Pauses(unconnected()))()[PLANNING_MODE] == said
+    line = said_of(configuration)
+    assert (line["planning"], line["quota"]) == (said, "Off")
+    assert line["means"]

@@ -1,0 +1,137 @@
+"""All that decides in one term in which nothing is enforced (`GangController` makes it).
+
+It decides by the same parts as a term that acts: the same queue, the same search, the same reducer. What writes to
+pods, holds them or brings them back is not made at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+
+from controllers.gangs.assembly import evicting, planning, telling
+from controllers.gangs.configuration import PlanningConfiguration
+from controllers.gangs.gangs import Gangs
+from controllers.gangs.known import Known
+from controllers.gangs.lifecycle.life import GroupKey
+from controllers.gangs.lifecycle.observations import Failed
+from controllers.gangs.looking.attempt_book import AttemptBook
+from controllers.gangs.looking.evidence import Evidence
+from controllers.gangs.mirror.misread import Fault
+from controllers.gangs.planner import Planner
+from controllers.gangs.planning.arrivals import Arrivals
+from controllers.gangs.planning.decide import Searching
+from controllers.gangs.planning.singles import Singles
+from controllers.gangs.planning.turns import Waits
+from controllers.gangs.pod_events import Hear
+from controllers.gangs.recording import Recording
+from controllers.gangs.timekeeping import Timekeeper
+from controllers.gangs.writing.plan_store import PlanStore
+from controllers.gangs.writing.writer import Writer
+from controllers.gangs.writing.writes import Writes
+from kube.client import ApiClient
+from kube.sender import Sender
+from nodes.search.decision import Limits
+from runtime.exchange.queued_groups import QueuedGroups
+from runtime.terms.term import Term
+from runtime.work.search_thread import SearchThread
+
+__all__ = ["Observing"]
+
+
+class _NobodyWaits:
+    """No pod was held: see `controllers.gangs.following.Wakes`."""
+
+    def wake(self, group: GroupKey, reason: str, message: str) -> None:
+        pass
+
+    def forget_group(self, group: GroupKey) -> None:
+        pass
+
+    def let_in(self) -> None:
+        pass
+
+
+class Observing:
+    """All state of one term."""
+
+    def __init__(
+        self,
+        known: Known,
+        configuration: PlanningConfiguration,
+        client: ApiClient,
+        search: SearchThread[Limits],
+        queued: QueuedGroups,
+        term: Term,
+    ) -> None:
+        self._known, self._queued, self._term, self._has_taken_over = known, queued, term, False
+        roster, clock, modes = known.mirror.roster, known.clock, known.modes
+        groups, sender = known.mirror.watched.groups, Sender(client, fence=term)
+        self._nudged = asyncio.Event()
+        self.writer = Writer(client, clock, sender=sender, group_written=groups.apply, modes=modes)
+        settings = configuration.settings(known.scheduler.backoffs)
+        gangs = self.gangs = Gangs(roster, settings, clock, self._nudged.set, modes=modes)
+        self.writes = Writes(lambda key: gangs.report(key, Failed()))
+        self.telling = telling.telling(known, self.writer, None, gangs)
+        self.evidence = Evidence(roster, known.scheduler, clock, lambda *_: None, gang_of=roster.gang_of)
+        self.planner = self._planner(configuration, search)
+
+    def _planner(self, configuration: PlanningConfiguration, search: SearchThread[Limits]) -> Planner:
+        """The loop over all of these."""
+        known, gangs, evidence, reporter = self._known, self.gangs, self.evidence, self.telling.reporter
+        mirror, clock = known.mirror, known.clock
+        store = PlanStore(self.writer, known.promises.stored, known.plans.apply, clock)
+        records = evicting.records(known, store, gangs, self.writes, configuration.retention())
+        lessons = planning.lessons(known, configuration, reporter)
+        arrivals = Arrivals(mirror.roster, known.promises.has_asked, lambda _: False)
+        verdicts = planning.verdicts(known, store, lessons, arrivals)
+        singles = Singles(clock, configuration.settings(known.scheduler.backoffs).backoff, lambda _: None)
+        searching = Searching(search, configuration.drives(), known.modes)
+        decider = planning.decider(known, lessons, evidence, singles, searching)
+        turns = planning.turns(known, gangs, decider, verdicts, evidence, singles, self._queued.waits)
+        attempts = AttemptBook(
+            mirror.roster,
+            known.waiters.gated,
+            known.scheduler.backoffs,
+            clock,
+            lambda key: gangs.life_of(key).plan,
+            gangs.report,
+        )
+        performer, waking = Recording(records, reporter, self.writes), _NobodyWaits()
+        following = planning.following(
+            known, gangs, evidence, turns, performer, waking, self.telling, attempts
+        )
+        timekeeper = Timekeeper((evidence, lessons, Waits(gangs, verdicts, singles), records))
+        return Planner(mirror, following, turns, waking, timekeeper, clock, self._nudged)
+
+    async def run(self) -> None:
+        """Decide until cancelled."""
+        with self._queued.told(self.gangs.nudge):
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self.planner.run(), name="planner")
+                tasks.create_task(self.telling.run(), name="group status")
+
+    @property
+    def acts(self) -> bool:
+        """Whether it has taken over, and its term is not over."""
+        return self._has_taken_over and not self._term.is_over
+
+    def take_over(self, faults: Iterable[Fault]) -> None:
+        """Begin. The mirror must be synced. `faults`: annotations that cannot be read. Events would say so."""
+        self._has_taken_over = True
+
+    async def close(self) -> None:
+        """Write nothing any longer."""
+        await self.writes.close()
+        await self.telling.close()
+        await self.writer.close()
+
+    # ---- what happens
+
+    def hearers(self) -> Mapping[str, Hear]:
+        """Who hears of pods in a term, by name in `pod_events.ORDER`."""
+        return {"evidence": self.evidence.pod_changed}
+
+    def group_touched(self, group: GroupKey) -> None:
+        """The group has changed, or a member of it has."""
+        self.gangs.touch(group)
