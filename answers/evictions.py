@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from answers.scheduler_marks import Mark
 from api.plans import PreemptionPlan, PreemptionPlanSpec, Preemptor, Victim
-from api.stored_plans import is_proposal
+from api.stored_plans import is_observed, is_proposal
 
 __all__ = ["Eviction", "Evictions", "evictions"]
 
@@ -94,8 +94,8 @@ def evictions(
     plans: Sequence[PreemptionPlan], namespace: str, name: str, marks: Sequence[Mark] = ()
 ) -> Evictions:
     """The plans with a victim of this name, or with a pod of it. `plans`: with all names, and expanded. Those that are
-    only proposed evict nobody. `marks`: what kube-scheduler says of pods of this name."""
-    plans = [each for each in plans if not is_proposal(each)]
+    only proposed or observed evict nobody. `marks`: what kube-scheduler says of pods of this name."""
+    plans = [each for each in plans if not (is_proposal(each) or is_observed(each))]
     found = [
         _eviction(plan, victim)
         for plan in plans

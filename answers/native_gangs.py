@@ -53,11 +53,13 @@ class NativeSaid:
     """`planning.nativeGroups`; empty if it does not say it."""
     max_backoff: float | None = None
     """podMaxBackoffSeconds of the scheduler's file that it has; None if it does not say it."""
+    planning: str = ""
+    """`planning.mode`; empty if it does not say it."""
 
     @property
     def plans(self) -> bool:
-        """Whether it plans for such gangs. One that does not say it does not."""
-        return self.mode not in ("", "Off")
+        """Whether it plans for such gangs. One that does not say it does not. All of them are observed."""
+        return self.planning != "Off" and (self.planning == "Observe" or self.mode not in ("", "Off"))
 
 
 @dataclass(frozen=True, slots=True)

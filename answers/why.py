@@ -28,6 +28,13 @@ from quota.answers.waits import Around, why_workload_waits
 
 __all__ = ["WhyKind", "why"]
 
+MODES: Final = {
+    "Observe": "planning.mode is Observe: reprieve writes down what it would do for it, and does nothing",
+    "Off": "planning.mode is Off: reprieve decides nothing about it",
+}
+"""What the mode of the process means for a group that waits."""
+LEFT_ALONE: Final = "By its scheduler. reprieve holds none of its pods back."
+
 WhyKind = Literal["pod", "podgroup", "job", "workload"]
 
 
@@ -130,6 +137,7 @@ def _group(about: _About, key: GroupKey) -> Wait:
     )
     if not answer.waits:
         return answer
+    answer = _in_mode(answer, about.picture.native.planning)
     answer = with_scheduler(
         answer,
         key,
@@ -149,6 +157,13 @@ def _group(about: _About, key: GroupKey) -> Wait:
         answer = replace(answer, missing=tuple(missing))
     workload = _workload_of(about, group.metadata.uid) if group is not None else None
     return replace(answer, depends=(workload,)) if workload is not None and workload.waits else answer
+
+
+def _in_mode(answer: Wait, mode: str) -> Wait:
+    """The answer for a group, where the process says on its Lease that it does nothing for gangs."""
+    if mode not in MODES or answer.state in ("OfAnotherKind", "Basic"):
+        return answer
+    return replace(answer, notes=(*answer.notes, MODES[mode]), tried_again=LEFT_ALONE)
 
 
 def _workload_of(about: _About, uid: str) -> Wait | None:

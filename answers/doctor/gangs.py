@@ -24,7 +24,7 @@ __all__ = ["failing", "found", "kueue", "plans", "waiting"]
 
 OURS: Final = "podgroups.reprieve.dev"
 ENDS: Final = frozenset(
-    {"Bound", "Unschedulable", "Aborted", "Expired", "Released", "Blocked", "QuotaReserved"}
+    {"Bound", "Unschedulable", "Aborted", "Expired", "Released", "Blocked", "QuotaReserved", "Observed"}
 )
 """Phases in which a plan evicts nobody else."""
 OVERDUE_SECONDS: Final = 600.0

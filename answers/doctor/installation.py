@@ -15,7 +15,7 @@ from answers.doctor.seen import Seen
 from api.core import Namespace
 from api.lease import Lease
 from api.pauses import PAUSED_UNTIL, pause_of
-from api.published import BY_OWNER, GATES, NAMESPACE, PROCESS, QUOTA_MODE, VERSION
+from api.published import BY_OWNER, GATES, NAMESPACE, PLANNING_MODE, PROCESS, QUOTA_MODE, VERSION
 from api.times import parse_rfc3339
 from api.words import some
 
@@ -69,7 +69,10 @@ def process(seen: Seen, now: float) -> list[Finding]:
     said = seen.published()
     version, mode = said.get(VERSION, "not known"), said.get(QUOTA_MODE, "not known")
     by_owner, gates = said.get(BY_OWNER, "not known"), said.get(GATES, "not known")
-    settings = f"quota.mode {mode}, groups.byOwner {by_owner}, feature gates {gates}"
+    planning = said.get(PLANNING_MODE, "not known")
+    settings = (
+        f"planning.mode {planning}, quota.mode {mode}, groups.byOwner {by_owner}, feature gates {gates}"
+    )
     message = f"{spec.holder_identity} leads; version {version}, {settings}"
     return [well("process", message)]
 

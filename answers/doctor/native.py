@@ -45,6 +45,8 @@ def gates(seen: Seen, now: float) -> list[Finding]:
     if not any(_gate(each) for each in programs):
         return [well("gates", f"no kube-scheduler runs with the gate {GATE} in its options")]
     says = f"a kube-scheduler runs with the gate {GATE}"
+    if (planning := seen.planning_mode()) in ("Off", "Observe"):
+        return [note("gates", f"{says}. planning.mode is {planning}: {MODES['Off']}")]
     mode = seen.published().get(NATIVE_GROUPS, "")
     if mode not in MODES:
         return [note("gates", f"{says}, and the Lease does not say what planning.nativeGroups is")]

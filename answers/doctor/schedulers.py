@@ -34,6 +34,8 @@ def calls(seen: Seen, now: float) -> list[Finding]:
     called = seen.called_at()
     if not called and not _has_scheduled(seen, _led_since(seen)):
         return [note("calls", "no scheduler has looked at a new pod since this process leads")]
+    if not called and (mode := seen.planning_mode()) in ("Off", "Observe"):
+        return [note("calls", f"planning.mode is {mode}: no scheduler calls the leader, and none has to")]
     if not called:
         message = "schedulers look at pods, and none has called the leader during this term"
         return [fault("calls", "SchedulerDoesNotCall", message)]

@@ -13,7 +13,7 @@ from api.core import Namespace
 from api.foreign_owners import OwningJob, OwningStatefulSet
 from api.lease import Lease
 from api.meta import controller_reference
-from api.published import NAMESPACE, PROCESS, QUOTA_MODE, SCHEDULERS
+from api.published import NAMESPACE, PLANNING_MODE, PROCESS, QUOTA_MODE, SCHEDULERS
 from nodes.groups.kinds.table import OWNERS
 from nodes.groups.owner_objects import by_owner_of
 from nodes.state.groups.owner_groups import OwnerGroups
@@ -78,6 +78,10 @@ class Seen:
             return msgspec.json.decode(self.published().get(SCHEDULERS, "{}"), type=dict[str, str])
         except msgspec.DecodeError:
             return {}
+
+    def planning_mode(self) -> str:
+        """`planning.mode` of the leader; empty if it does not say it."""
+        return self.published().get(PLANNING_MODE, "")
 
     def manages_quota(self) -> bool:
         """Whether reprieve writes to Kueue's kinds."""

@@ -8,7 +8,7 @@ from answers.native_gangs import NativeSaid
 from answers.reading.documents import Kind, One
 from api.meta import ObjectMeta, Struct
 from api.owner_annotations import ByOwner, parse_by_owner
-from api.published import BY_OWNER, MAX_BACKOFF, NAMESPACE, NATIVE_GROUPS, PROCESS
+from api.published import BY_OWNER, MAX_BACKOFF, NAMESPACE, NATIVE_GROUPS, PLANNING_MODE, PROCESS
 from api.validation import FieldError
 
 __all__ = ["LEASE", "LEASE_KIND", "PublishedLease", "by_owner_said", "native_said"]
@@ -41,6 +41,8 @@ def native_said(lease: PublishedLease) -> NativeSaid:
     said = lease.metadata.annotations or {}
     text = said.get(MAX_BACKOFF)
     try:
-        return NativeSaid(said.get(NATIVE_GROUPS, ""), float(text) if text else None)
+        return NativeSaid(
+            said.get(NATIVE_GROUPS, ""), float(text) if text else None, said.get(PLANNING_MODE, "")
+        )
     except ValueError:
         raise FieldError(f"metadata.annotations[{MAX_BACKOFF}]", f"must be a number, not {text!r}") from None

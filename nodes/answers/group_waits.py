@@ -32,8 +32,8 @@ GATHERS: Final = ("Gathering", "SchedulingGated")
 """States in which members are missing."""
 NO_PLAN: Final = (*GATHERS, "Ungating", "Queued")
 """States in which a decision, if there is one, is about something else."""
-NOWHERE: Final = ("Unschedulable", "Blocked")
-"""Phases of plans that say why nothing is evicted."""
+NOWHERE: Final = ("Unschedulable", "Blocked", "Observed")
+"""Phases of plans that say why nothing is evicted, or what another mode would evict."""
 ENDED: Final = ("Succeeded", "Failed")
 FROM_PLAN: Final = {
     "Planned": "ConfirmationPending",
@@ -62,6 +62,7 @@ AGAIN: Final = {
     "Ready": "At once: its scheduler binds the planned members.",
     "BackingOff": "At the time that the sentence names. It may take free room earlier.",
     "Paused": "When the pause is over. It may take free room earlier.",
+    "Observing": "By its scheduler. reprieve holds none of its pods back.",
     "Blocked": "When its pods change, or when it fits without evictions.",
     "Fits": "At once: its scheduler has to try the members again.",
     "Preempts": "Where reprieve runs, in its turn. It evicts once the scheduler has confirmed every member.",

@@ -253,6 +253,7 @@ def test_a_cluster_without_new_pods_has_no_calls(scheduled_at: int, found: list[
         add(*array(limit=2)),
         add(*array(podFailurePolicy=IGNORING)),
         add(plan("Bound", 3600)),
+        add(plan("Observed", 3600)),
         both(add(KUEUE), annotation("reprieve.dev/quota-mode", "Observe")),
         program(command=["kube-scheduler", "--feature-gates=GenericWorkload=false"]),
         program(command=["kube-scheduler", "--feature-gates=GenericWorkload=true"]),
@@ -302,6 +303,19 @@ def test_where_the_scheduler_places_groups_the_mode_is_named(
     (said,) = [each for each in examined(objects) if each.check == "gates"]
     assert said.level == level
     assert words in said.message
+
+
+@pytest.mark.parametrize("mode", ["Observe", "Off"])
+def test_where_nothing_is_enforced_nobody_has_to_call_and_the_mode_is_named(mode: str) -> None:
+    objects = healthy()
+    fields = {"command": ["kube-scheduler", "--feature-gates=GenericWorkload=true"]}
+    both(program(**fields), annotation("reprieve.dev/planning-mode", mode))(objects)
+    annotation("reprieve.dev/schedulers", "{}")(objects)
+    assert faults(objects) == []
+    said = {each.check: each for each in examined(objects)}
+    assert f"planning.mode {mode}" in said["process"].message
+    assert (said["calls"].level, said["gates"].level) == ("Note", "Note")
+    assert f"planning.mode is {mode}: kube-scheduler evicts" in said["gates"].message
 
 
 def test_alpha_versions_of_groups_are_noted() -> None:

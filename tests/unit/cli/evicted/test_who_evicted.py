@@ -77,6 +77,17 @@ def test_a_pod_of_a_group_finds_its_plans_in_their_order(plans: Path) -> None:
     assert found["oldestPlan"] == "2026-01-02T00:00:01Z"
 
 
+def test_a_plan_that_was_only_observed_evicted_nobody(plans: Path) -> None:
+    objects = stored("hero-3", SWEEP)
+    for each in objects:
+        each.spec.mode = "Observe"
+    (path := plans.parent / "observed.json").write_bytes(
+        msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": objects})
+    )
+    found = answer("team-b/sweep-1", "-f", str(plans), "-f", str(path))
+    assert [each["plan"] for each in found["evictions"]] == ["team-a/hero-1", "team-a/hero-2"]
+
+
 def test_a_workload_went_by_a_rule_of_quota(plans: Path) -> None:
     (eviction,) = answer("job", "-n", "team-b", "-f", str(plans))["evictions"]
     assert eviction["rule"] == "InCohortReclamation"

@@ -108,6 +108,30 @@ def lease(native_groups: str) -> Any:
     return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": meta, "spec": {}}
 
 
+@pytest.mark.parametrize(
+    ("mode", "note"),
+    [
+        (
+            "Observe",
+            "planning.mode is Observe: reprieve writes down what it would do for it, and does nothing",
+        ),
+        ("Off", "planning.mode is Off: reprieve decides nothing about it"),
+    ],
+)
+def test_a_group_says_the_mode_of_the_process(tmp_path: Path, mode: str, note: str) -> None:
+    gang = {
+        "apiVersion": "reprieve.dev/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": "train", "namespace": "a"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, "priority": 7},
+    }
+    said = lease("Off")
+    said["metadata"]["annotations"]["reprieve.dev/planning-mode"] = mode
+    answer = json.loads(ask(tmp_path, "train", gang, member("w-0"), said).stdout)
+    assert note in answer["notes"]
+    assert answer["triedAgain"] == "By its scheduler. reprieve holds none of its pods back."
+
+
 def native_member(name: str, **spec: Any) -> Any:
     body = member(name)
     body["spec"] |= {"schedulingGroup": {"podGroupName": "train"}, "priority": 7, **spec}

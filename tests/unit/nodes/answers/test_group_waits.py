@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from api.core import Node, Pod
@@ -11,6 +12,7 @@ from api.foreign_groups import CoschedulingPodGroup
 from api.groups import SCHEDULED, PodGroup, PodGroupStatus
 from api.meta import Condition, ObjectMeta
 from api.plans import Phase, PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus
+from api.stored_plans import holds_room
 from api.waits import Wait
 from nodes.answers.group_waits import why_group_waits
 from nodes.answers.pod_answers import answer_for_pod
@@ -43,7 +45,7 @@ def said(reason: str, *, exist: int, status: str = "False", bound: int = 0) -> P
     return found
 
 
-def stored(spec: PreemptionPlanSpec, phase: Phase) -> PreemptionPlan:
+def stored(spec: PreemptionPlanSpec, phase: Phase | None) -> PreemptionPlan:
     meta = ObjectMeta(name="p", namespace="default", creation_timestamp="2026-01-01T00:00:00Z")
     return PreemptionPlan(metadata=meta, spec=spec, status=PreemptionPlanStatus(phase=phase))
 
@@ -93,6 +95,20 @@ def test_a_gang_that_is_paused_says_when_it_is_tried_again_and_whom_it_would_evi
     )
     assert answer.tried_again == "When the pause is over. It may take free room earlier."
     assert answer.waits_for == ("Pod default/low-a, priority 0", "Pod default/low-b, priority 0")
+
+
+def test_a_gang_that_is_observed_waits_for_its_scheduler_and_shows_its_plan() -> None:
+    full, low = node("n", cpu="2"), [pod("low-a", node="n"), pod("low-b", node="n")]
+    spec = decide_group(tables(gang(), full, *members(2), *low).snapshot(), *KEY)
+    plan = stored(msgspec.structs.replace(spec, mode="Observe"), "Observed")
+    answer = ask(said("Observing", exist=2), full, *members(2), *low, plans=(plan,))
+    assert (answer.state, answer.source, answer.plan) == ("Observing", "Status", "default/p")
+    assert answer.tried_again == "By its scheduler. reprieve holds none of its pods back."
+    assert not holds_room(plan)
+    for phase in ("Planned", "Evicting", None):
+        assert not holds_room(stored(plan.spec, phase)), (
+            "the spec says that nothing is done, whatever the status says"
+        )
 
 
 def test_a_status_that_is_old_does_not_count() -> None:
