@@ -1,0 +1,152 @@
+"""`planning.mode: Observe` beside a kube-scheduler that calls us: decisions are written down, and nothing else is.
+
+One plane for all of it: the tests run in the order of this file.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hack.controlplane.client import Json
+from hack.controlplane.components import REPRIEVE_USER
+from hack.controlplane.plane import ControlPlane, Options
+from tests.e2e.served import read_metrics
+from tests.e2e.support import REPRIEVE, Sandbox, SandboxFactory, condition, wait_for
+
+READS = {"get", "list", "watch"}
+OURS = {"reprieve.dev", "coordination.k8s.io", "authentication.k8s.io", "authorization.k8s.io"}
+"""API groups to which an observer writes: its own kinds, its Lease, and questions about rights."""
+NOBODY = "no-scheduler"
+SEED = 35
+ROUNDS = 25
+LEASE = {"leaderElect": True, "retryPeriodSeconds": 0.2}
+
+
+@pytest.fixture(scope="module")
+def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
+    settings = {"planning": {"mode": "Observe"}, "leaderElection": LEASE}
+    return start_plane(Options(reprieve=True, reprieve_settings=settings))
+
+
+@pytest.fixture
+def sandbox(plane: ControlPlane, sandboxes: SandboxFactory) -> Sandbox:
+    return sandboxes(plane)
+
+
+def observed(sandbox: Sandbox, preemptor: str) -> Json:
+    """The plan that is stored for a gang."""
+    return sandbox.wait_plan(preemptor, "Observed")
+
+
+def test_a_gang_that_would_preempt_gets_a_plan_and_keeps_waiting(sandbox: Sandbox) -> None:
+    """Its scheduler does not exist, so nobody else evicts for it either."""
+    sandbox.nodes(2, cpu="2")
+    low = sandbox.pods("low", 2, priority=1, cpu="2")
+    sandbox.wait_bound(*low)
+    members = sandbox.gang("hero", 2, priority=100, cpu="2", schedulerName=NOBODY)
+    plan = observed(sandbox, "hero")
+    assert plan["spec"]["mode"] == "Observe"
+    assert plan["spec"]["outcome"] == "Preempts"
+    assert sorted(each["name"] for each in plan["spec"]["victims"]) == low
+    assert not plan["metadata"].get("finalizers")
+    said = sandbox.wait_reason("PodGroup", "hero", "reprieve.dev/Scheduled", "Observing")
+    wait_for(lambda: "2 pods would be evicted for it" in (said_of(sandbox, "hero") or said["message"]))
+    for name in members:
+        pod = sandbox.get_pod(name) or {}
+        assert not pod["spec"].get("schedulingGates")
+        assert not pod["status"].get("nominatedNodeName")
+    assert sandbox.events(name="hero") == []
+
+
+def said_of(sandbox: Sandbox, group: str) -> str:
+    body = sandbox.client.get(REPRIEVE, "PodGroup", group, sandbox.namespace)
+    found = condition(body, "reprieve.dev/Scheduled")
+    return found["message"] if found is not None else ""
+
+
+def test_the_scheduler_does_what_it_would_do_without_us(sandbox: Sandbox) -> None:
+    """It binds members as they come, and it evicts for them."""
+    sandbox.nodes(2, cpu="2")
+    low = sandbox.pods("low", 2, priority=1, cpu="2")
+    sandbox.wait_bound(*low)
+    sandbox.group("hero", min_count=3, priority=100)
+    for number in range(2):
+        sandbox.pod(f"hero-{number}", priority=100, cpu="2", group="hero")
+    sandbox.wait_bound("hero-0", "hero-1")  # two of three: reprieve would have held them
+    sandbox.wait_gone(*low)
+    sandbox.wait_reason("PodGroup", "hero", "reprieve.dev/Scheduled", "Observing")
+
+
+def test_under_a_random_load_nothing_of_others_is_written(plane: ControlPlane, sandbox: Sandbox) -> None:
+    rng, made = random.Random(SEED), list[str]()  # no secret
+    sandbox.nodes(3, cpu="4")
+    for number in range(ROUNDS):
+        name, level = f"load-{number}", rng.choice((1, 10, 100))
+        what = rng.choice(("gang", "gang", "pod", "delete"))
+        if what == "gang":
+            members, mode = rng.choice((2, 3)), rng.choice((None, "all"))
+            made += sandbox.gang(name, members, priority=level, cpu=rng.choice(("1", "2")), mode=mode)
+        elif what == "pod":
+            made.append(sandbox.pod(name, priority=level, cpu="1"))
+        elif made:
+            sandbox.delete_pod(made.pop(rng.randrange(len(made))))
+    settle(sandbox)
+    for pod in sandbox.list_pods():
+        assert condition(pod, "reprieve.dev/Held") is None
+        assert not pod["spec"].get("schedulingGates")
+    assert written(plane) == []
+    metrics = read_metrics(plane)
+    assert metrics["reprieve_pod_writes_refused_total"] == 0.0
+    assert (
+        sum(value for name, value in metrics.items() if name.startswith("reprieve_observed_decisions_total"))
+        > 0.0
+    )
+
+
+def settle(sandbox: Sandbox) -> None:
+    """Until the PodGroups say how many members are bound."""
+
+    def left() -> list[Any]:
+        pods = [pod for pod in sandbox.list_pods() if not pod["metadata"].get("deletionTimestamp")]
+        groups = sandbox.client.list(REPRIEVE, "PodGroup", sandbox.namespace)
+        counted = {
+            each["metadata"]["name"]: (each.get("status") or {}).get("boundMembers", 0) for each in groups
+        }
+        return [
+            (name, bound)
+            for name, bound in counted.items()
+            if bound != sum(bool(pod["spec"].get("nodeName")) for pod in pods if of_group(pod) == name)
+        ]
+
+    wait_for(lambda: not left(), what=lambda: f"not counted: {left()}")
+
+
+def of_group(pod: Json) -> str:
+    name: str = (pod["metadata"].get("labels") or {}).get("reprieve.dev/pod-group", "")
+    return name
+
+
+def written(plane: ControlPlane) -> list[str]:
+    """What reprieve has sent that an observer must not send."""
+    found = []
+    for line in plane.audit_log.read_text().splitlines():
+        event = json.loads(line)
+        reference = event.get("objectRef") or {}
+        if event["user"]["username"] != REPRIEVE_USER or event["verb"] in READS:
+            continue
+        if reference.get("apiGroup", "") not in OURS:
+            found.append(f"{event['verb']} {event['requestURI']}")
+    return found
+
+
+def test_the_process_names_its_mode(plane: ControlPlane) -> None:
+    first = json.loads((plane.layout.logs / "reprieve.log").read_text().splitlines()[0])
+    assert (first["event"], first["planning"]) == ("starting", "Observe")
+    lease = plane.client.get("coordination.k8s.io/v1", "Lease", "reprieve", "reprieve-system")
+    assert lease["metadata"]["annotations"]["reprieve.dev/planning-mode"] == "Observe"
+    assert "default-scheduler" in lease["metadata"]["annotations"]["reprieve.dev/schedulers"], "it calls us"
