@@ -22,6 +22,7 @@ from controllers.gangs.planner import Planner
 from controllers.gangs.planning.arrivals import Arrivals
 from controllers.gangs.planning.decide import Searching
 from controllers.gangs.planning.singles import Singles
+from controllers.gangs.planning.state_before import StateBefore
 from controllers.gangs.planning.turns import Waits
 from controllers.gangs.pod_events import Hear
 from controllers.gangs.recording import Recording
@@ -74,6 +75,9 @@ class Observing:
         self.writes = Writes(lambda key: gangs.report(key, Failed()))
         self.telling = telling.telling(known, self.writer, None, gangs)
         self.evidence = Evidence(roster, known.scheduler, clock, lambda *_: None, gang_of=roster.gang_of)
+        self.before = StateBefore(
+            roster, known.scheduler_marks, lambda key: gangs.life_of(key).has_run, clock
+        )
         self.planner = self._planner(configuration, search)
 
     def _planner(self, configuration: PlanningConfiguration, search: SearchThread[Limits]) -> Planner:
@@ -86,7 +90,7 @@ class Observing:
         arrivals = Arrivals(mirror.roster, known.promises.has_asked, lambda _: False)
         verdicts = planning.verdicts(known, store, lessons, arrivals)
         singles = Singles(clock, configuration.settings(known.scheduler.backoffs).backoff, lambda _: None)
-        searching = Searching(search, configuration.drives(), known.modes)
+        searching = Searching(search, configuration.drives(), known.modes, self.before)
         decider = planning.decider(known, lessons, evidence, singles, searching)
         turns = planning.turns(known, gangs, decider, verdicts, evidence, singles, self._queued.waits)
         attempts = AttemptBook(
@@ -130,7 +134,7 @@ class Observing:
 
     def hearers(self) -> Mapping[str, Hear]:
         """Who hears of pods in a term, by name in `pod_events.ORDER`."""
-        return {"evidence": self.evidence.pod_changed}
+        return {"state before": self.before.pod_changed, "evidence": self.evidence.pod_changed}
 
     def group_touched(self, group: GroupKey) -> None:
         """The group has changed, or a member of it has."""

@@ -40,7 +40,7 @@ class Records:
     async def record(self, gang: Gang, effect: Record) -> None:
         """Store a decision for which nothing is done."""
         try:
-            await self._store.record(effect.spec, effect.phase, effect.reason)
+            await self._store.record(effect.spec, effect.phase, effect.reason, changed=effect.changed)
         except PlanNotStoredError as error:
             log.warning("a decision could not be written", group=gang.key, error=str(error))
 

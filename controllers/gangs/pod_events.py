@@ -28,6 +28,7 @@ class Place(NamedTuple):
 ORDER: Final = (
     # It asks what the others are about to end.
     Place("arrivals"),
+    Place("state before"),
     # What every process knows. The tables have the pod's new state already.
     Place(
         "claims",
@@ -38,7 +39,11 @@ ORDER: Final = (
     Place("waiting"),
     Place("pending"),
     Place("marked"),
-    Place("scheduler marks"),
+    Place(
+        "scheduler marks",
+        "state before",
+        "the mark of a pod that is gone ends here; it says where the pod was",
+    ),
     Place("gated"),
     # What acts, or will act.
     Place("evidence"),

@@ -38,6 +38,11 @@ class ObservedStage(Mirrored):
             for _ in range(12):
                 await asyncio.sleep(0)
 
+    async def written(self) -> None:
+        """Let what waits be written."""
+        for _ in range(100):
+            await asyncio.sleep(0)
+
     async def close(self) -> None:
         """The process ends."""
         await self.controller.step_down(self.leading)

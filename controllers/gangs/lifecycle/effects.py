@@ -45,6 +45,8 @@ class Record:
     spec: PreemptionPlanSpec
     phase: Literal["Unschedulable", "Blocked", "Observed"]
     reason: str
+    changed: str = ""
+    """See `controllers.gangs.lifecycle.observations.Decided`."""
 
 
 def record_of(spec: PreemptionPlanSpec) -> Record | None:

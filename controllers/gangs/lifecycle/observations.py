@@ -93,6 +93,9 @@ class Decided:
     """`members` has pods with our scheduling gate. No scheduler tries them before that is removed."""
     paused: str = ""
     """Why its victims must not be evicted now; empty if they may be. Then it is not carried out."""
+    changed: str = ""
+    """Of an observed decision: why the state before the scheduler began is not known. It is made on the state as it is
+    then."""
 
     @property
     def observed(self) -> bool:

@@ -33,7 +33,7 @@ def observed(life: Life, decided: Decided, now: float) -> tuple[Life, tuple[Effe
         life, phase="Observed", reason=outcome, message=message, looked=True, due=until, observed=name
     )
     record = record_of(spec)
-    stored = (record,) if record is not None else ()
+    stored = (replace(record, changed=decided.changed),) if record is not None else ()
     if not is_new:
         return life, stored
     return replace(life, observed_until=until), (*stored, CountObserved(outcome))

@@ -48,6 +48,11 @@ class SchedulerMarks:
         """UIDs."""
         return iter(list(self._seen))
 
+    def node_of(self, uid: str) -> str | None:
+        """The node of the marked pod; None if it is not marked."""
+        seen = self._seen.get(uid)
+        return seen.node if seen is not None else None
+
     def on(self, node: str, *, since: float) -> set[str]:
         """Pods (UIDs) on the node whose mark was first seen at this time (monotonic seconds) or later."""
         return {uid for uid in self._on.get(node, ()) if self._seen[uid].since >= since}

@@ -23,6 +23,7 @@ from controllers.gangs.mirror.pausing import why_paused
 from controllers.gangs.planning.assigning import assign
 from controllers.gangs.planning.lessons import Lessons
 from controllers.gangs.planning.singles import Singles
+from controllers.gangs.planning.state_before import StateBefore
 from controllers.gangs.promised.account import asks_with, subtract
 from controllers.gangs.promised.reservations import Reservations
 from nodes.search.decision import Decision, DecisionError, Limits, group_decision, pod_decision
@@ -45,6 +46,8 @@ class Searching:
     """Whether we evict for every native gang."""
     modes: Modes
     """Where what is decided is done."""
+    before: StateBefore | None = None
+    """Where it is not done, decisions are made on the state before a scheduler began. None: it is done everywhere."""
 
 
 class Decider:
@@ -75,7 +78,11 @@ class Decider:
         await failpoint("planner.delay")
         among = self._singles.nodes(key)
         priority = self._roster.group_priority(key)
-        snapshot = mirrored = self._tables.snapshot()
+        snapshot, changed = self._tables.snapshot(), ""
+        observes, before = self._searching.modes.observes(key[0]), self._searching.before
+        if observes and before is not None:
+            snapshot, changed = before.apply(snapshot, key)
+        mirrored = snapshot
         if priority is not None:  # otherwise there is no decision at all
             # Who may not evict takes no room that others are making, whatever their priority.
             asks = NOBODY if barred else asks_with(priority, self._roster.members(key))
@@ -87,7 +94,7 @@ class Decider:
         if isinstance(decided, DecisionError):
             return NotDecided(str(decided))
         spec = self._assigned(decided)
-        if self._searching.modes.observes(key[0]):
+        if observes:
             spec = replace(spec, mode="Observe")
         members = self._roster.planned(spec)
         return Decided(
@@ -98,6 +105,7 @@ class Decider:
             untried=bool(spec.victims) and self._evidence.is_untried(key),
             gated=any(uid in self._gated for uid in members),
             paused=why_paused(self._pauses, spec),
+            changed=changed,
         )
 
     def is_shared(self, key: GroupKey, decided: Decided | NotDecided) -> bool:

@@ -25,6 +25,8 @@ __all__ = ["PlanStore"]
 
 AGAIN_SECONDS: Final = 60.0
 """The minimum time between two writes of the same decision's time."""
+CHANGED: Final = "Changed"
+"""The reason of an observed plan that was not made on the state before the scheduler began."""
 DECIDED: Final[frozenset[Phase]] = frozenset({"Planned", "Blocked", "Unschedulable", "Observed"})
 """Phases in which a decision is stored first."""
 
@@ -43,8 +45,12 @@ class PlanStore:
         )
         self._objects = PlanObjects(writer, self.whole, apply)
 
-    async def record(self, spec: PreemptionPlanSpec, phase: Phase, message: str) -> None:
+    async def record(
+        self, spec: PreemptionPlanSpec, phase: Phase, message: str, *, changed: str = ""
+    ) -> None:
         """Store a decision, or only its status if the same decision is stored already. Raises PlanNotStoredError.
+
+        `changed`: see `controllers.gangs.lifecycle.observations.Decided`. The condition of the phase has it.
 
         A decision by which nothing is evicted is not posted again: its object gets the time, at most once a minute.
         """
@@ -52,7 +58,9 @@ class PlanStore:
         if phase not in ACTIVE and await self._decided_again(key, spec.preemptor.uid, phase):
             return
         await self._objects.store(spec, finalizer=FINALIZER if phase in ACTIVE else None)
-        await self._touch(key, phase, phase, message)
+        if changed:
+            message = f"{message}; the state before its scheduler began is not known: {changed}"
+        await self._touch(key, phase, CHANGED if changed else phase, message)
 
     async def complete(self, key: PlanKey) -> None:
         """Write the phase of a stored decision by which nothing is evicted, if it has none. Raises PlanNotStoredError.

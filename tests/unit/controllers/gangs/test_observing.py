@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ from api.plans import PreemptionPlan
 from controllers.gangs.answering import Answering
 from controllers.gangs.configuration import PlanningConfiguration
 from tests.kit.native_gangs import native_object, native_pod
-from tests.kit.objects import BIG, gang, member, node, pod
+from tests.kit.objects import BIG, budget, gang, member, node, pod
 from tests.kit.observed import ObservedStage, observed
 from tests.kit.stage import Stage, staged
 
@@ -235,3 +236,85 @@ async def test_nobody_answers_as_a_leader() -> None:
         assert not answering.leads
         assert not answering.decides
         assert stage.controller.waking is None
+
+
+# ---- on the state before
+
+PREEMPTED = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "PreemptionByScheduler",
+    "message": "default-scheduler: preempting to accommodate a higher priority pod",
+}
+
+
+def preempted(number: int, **fields: Any) -> Any:
+    """A victim that a scheduler has marked and deleted."""
+    return victim(number, conditions=[PREEMPTED], deleting="2026-01-01T00:00:30Z", **fields)
+
+
+async def decision(*objects: Any, then: Callable[[ObservedStage], None] = lambda _: None) -> PreemptionPlan:
+    """The plan that is stored for the gang once it is complete."""
+    async with observed(*objects) as stage:
+        then(stage)
+        await stage.settle()
+        await stage.written()
+        (plan,) = plans(stage)
+        return plan
+
+
+def why(plan: PreemptionPlan) -> tuple[str, str]:
+    """The reason of the plan's phase, and what it says."""
+    assert plan.status is not None
+    (said,) = plan.status.conditions or []
+    return said.reason, said.message
+
+
+async def test_a_gang_is_decided_on_the_state_before_its_scheduler_began() -> None:
+    """m0 was bound where v0 is still terminating. m1 exists only now. The decision is as if nothing had happened."""
+    nodes, group, last = [node("n0"), node("n1")], gang(minimum=2), member(1)
+    before = await decision(*nodes, group, member(0), last, victim(0), victim(1))
+    after = await decision(*nodes, group, member(0, node="n0"), last, preempted(0), victim(1))
+    assert after.spec == before.spec
+    assert {each.name for each in after.spec.victims} == {"v0", "v1"}
+    assert why(after)[0] == "Observed"
+    nominated = await decision(*nodes, group, member(0, nominated="n0"), last, preempted(0), victim(1))
+    assert nominated.spec == before.spec
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda stage: stage.delete(preempted(0)), "a pod that was preempted on node n0 is gone"),
+        (
+            lambda stage: stage.add(pod("other", nominated="n0", priority=100)),
+            "pods on node n0 were preempted, and another pod is nominated to it",
+        ),
+        (
+            lambda stage: stage.add(budget("b", selector={"matchLabels": {"app": "x"}})),
+            "pod default/v0 was preempted, and counts against a budget",
+        ),
+    ],
+)
+async def test_what_cannot_be_put_back_makes_the_decision_another_one(
+    change: Callable[[ObservedStage], None], says: str
+) -> None:
+    objects = [node("n0"), node("n1"), gang(minimum=2), member(0, node="n0"), member(1), victim(1)]
+    plan = await decision(*objects, preempted(0, labels={"app": "x"}), then=change)
+    reason, message = why(plan)
+    assert reason == "Changed"
+    assert message.endswith(f"the state before its scheduler began is not known: {says}")
+
+
+async def test_a_gang_that_has_run_keeps_its_members() -> None:
+    """A replacement is planned beside them."""
+    async with observed(
+        node("n0"), node("n1"), gang(minimum=2), member(0, node="n0"), member(1, node="n1")
+    ) as stage:
+        await stage.settle()
+        stage.delete(member(1))
+        stage.add(member(2), victim(1))
+        await pass_time(stage, 2.0)
+        await pass_time(stage, 2.0)
+        (plan,) = plans(stage)
+        assert [each.pod for each in plan.spec.placements] == ["m2"]

@@ -13,6 +13,7 @@ from api.groups import SCHEDULING_GATE
 from controllers.gangs import pod_events
 from controllers.gangs.pod_events import ORDER, Place
 from tests.kit.objects import gang, node, pod
+from tests.kit.observed import ObservedStage, observed
 from tests.kit.stage import Stage, staged
 
 KEY: Final = ("default", "gang")
@@ -72,8 +73,20 @@ async def the_gang_hears_that_its_last_gate_is_removed(stage: Stage) -> bool:
     return heard == [KEY]
 
 
+async def a_preempted_pod_that_goes_is_remembered(stage: Stage) -> bool:
+    """By whoever observes."""
+    theirs = {**MARK, "message": "preempting to accommodate a higher priority pod"}
+    observing = ObservedStage(stage._executor, stage.api)
+    victim = pod("v", node="n0", conditions=[theirs], deleting=True)
+    observing.add(node("n0"), victim)
+    observing.delete(victim)
+    await observing.close()
+    return bool(observing.leading.before._gone)
+
+
 REASONS: Final[Mapping[str, Callable[[Stage], Awaitable[bool]]]] = {
     "claims": who_has_asked_takes_nothing,
+    "scheduler marks": a_preempted_pod_that_goes_is_remembered,
     "broken units": a_unit_that_the_scheduler_breaks_is_looked_at,
     "strays": a_stray_mark_is_withdrawn,
     "gates": a_group_with_a_gated_pod_is_looked_at,
@@ -93,6 +106,8 @@ def test_each_reason_is_kept_to_and_has_an_example() -> None:
 async def test_everybody_who_hears_has_a_place() -> None:
     async with staged() as stage:
         hearers = {**stage.controller.known.hearers(), **stage.leading.hearers()}
+    async with observed() as observing:
+        hearers |= observing.leading.hearers()
     assert set(hearers) == {place.who for place in ORDER}
 
 
