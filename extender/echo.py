@@ -1,18 +1,32 @@
 """The answers for pods that are left to the scheduler: each call gets back what it brought.
 
-That needs nothing but the call itself: no mirror, no leader, and no pod that can be read. See docs/decisions/0108.
+That needs nothing but the call itself: no mirror, no leader, and no pod that can be read. Who observes hears of preempt
+calls, and cannot change the answers. See docs/decisions/0108.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 import msgspec
+import structlog
 
-from extender.wire import NULL, Verb, Wire, filter_all, preemption_all
+from api.core import Pod
+from extender.wire import (
+    NULL,
+    Verb,
+    Wire,
+    candidates_decoder,
+    filter_all,
+    preemption_all,
+    preemption_decoder,
+    uids_of,
+)
 
-__all__ = ["Echo"]
+__all__ = ["Echo", "Hears"]
+
+log = structlog.get_logger(__name__)
 
 
 class _Spec(msgspec.Struct, rename="camel", gc=False):
@@ -39,19 +53,36 @@ _calls: Final = msgspec.json.Decoder(_Call)
 _given: Final = msgspec.json.Decoder(_Given)
 
 
+Hears = Callable[[Pod, Mapping[str, Collection[str]]], None]
+"""Gets the pod of a preempt call, and the victims (UIDs) by node that it offers."""
+
+
 class Echo:
     """filter and preempt as if there were no extender."""
 
-    def __init__(self, saw: Callable[[str], None] = lambda _: None) -> None:
-        """`saw`: gets the schedulerName of the pod of each call, if it can be read."""
-        self._saw = saw
+    def __init__(self, saw: Callable[[str], None] = lambda _: None, hears: Hears | None = None) -> None:
+        """`saw`: gets the schedulerName of the pod of each call, if it can be read. `hears`: None: nobody does."""
+        self._saw, self._hears = saw, hears
 
     def answer(self, verb: Verb, body: bytes) -> bytes:
         """The answer to a call. Raises msgspec.DecodeError for a body that is no JSON object."""
         given = self._read(body)
         if verb == "filter":
             return filter_all(given.node_names, given.nodes)
+        if self._hears is not None:
+            self._tell(body, self._hears)
         return preemption_all(given.node_name_to_meta_victims)
+
+    def _tell(self, body: bytes, hears: Hears) -> None:
+        """A call that cannot be read, and a fault of ours, leave the answer as it is."""
+        try:
+            args = preemption_decoder.decode(body)
+            offered = candidates_decoder.decode(args.node_name_to_meta_victims) or {}
+            hears(args.pod, uids_of(offered))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
+            log.warning("a preempt call is not understood", error=str(error))
+        except Exception:
+            log.exception("a preempt call is not heard")
 
     def _read(self, body: bytes) -> _Given:
         try:

@@ -13,7 +13,7 @@ from controllers.gangs.answering import Answering
 from controllers.gangs.controller import GangController
 from extender.callers import Callers
 from extender.configuration import ExtenderConfiguration
-from extender.echo import Echo
+from extender.echo import Echo, Hears
 from extender.peers import Peers
 from extender.server import Answers, Others, extender_app
 from extender.tls import ExtenderTLS
@@ -78,14 +78,18 @@ class EchoService(_Listening):
     """Gives every call back to kube-scheduler as it came, from the start and whoever leads."""
 
     def __init__(
-        self, configuration: ExtenderConfiguration, clock: Clock, callers: Callers | None = None
+        self,
+        configuration: ExtenderConfiguration,
+        clock: Clock,
+        callers: Callers | None = None,
+        hears: Hears | None = None,
     ) -> None:
-        """`callers` takes note of the schedulers that call; None: nobody asks for them.
+        """`callers` takes note of the schedulers that call; None: nobody asks for them. `hears`: see `Echo`.
 
         Raises OSError, which names the file, if there are no CAs of clients.
         """
         super().__init__(configuration, clock)
-        self._echo = Echo((callers or Callers(clock)).saw)
+        self._echo = Echo((callers or Callers(clock)).saw, hears)
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:

@@ -35,6 +35,7 @@ from extender.wire import (
     preemption_all,
     preemption_decoder,
     preemption_result,
+    uids_of,
 )
 
 __all__ = ["Face", "Verbs"]
@@ -236,7 +237,7 @@ class Verbs:
         offered = candidates_decoder.decode(args.node_name_to_meta_victims) or {}
         verdict = self._face.verdict(args.pod)
         if verdict is not None and not isinstance(verdict, Within):
-            self._face.preempt_called(args.pod, _uids(offered))
+            self._face.preempt_called(args.pod, uids_of(offered))
             return preemption_result({})
         priority = self._face.priority(args.pod)
         if offered and (why := self._face.why_no_evictions(args.pod)):
@@ -247,7 +248,7 @@ class Verbs:
             for node, victims in offered.items()
             if (reason := self._strikes(node, victims, priority, verdict))
         }
-        if _needs_plan(offered, struck) and self._face.preempts_alone(args.pod, _uids(offered)):
+        if _needs_plan(offered, struck) and self._face.preempts_alone(args.pod, uids_of(offered)):
             return preemption_result({})
         kept = {node: victims for node, victims in offered.items() if node not in struck}
         if kept:
@@ -310,8 +311,3 @@ def _needs_plan(offered: Mapping[str, MetaVictims], struck: Mapping[str, str]) -
     """Whether a plan may find other victims than the scheduler did: whole groups, or pods beside those that stay."""
     reasons = set(struck.values())
     return EVICTED_WHOLE in reasons or (STAYS in reasons and len(struck) == len(offered))
-
-
-def _uids(offered: Mapping[str, MetaVictims]) -> dict[str, list[str]]:
-    """Candidates: the victims' UIDs by node."""
-    return {node: [pod.uid for pod in each.pods or ()] for node, each in offered.items()}

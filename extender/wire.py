@@ -6,6 +6,7 @@ panic the scheduler: the types here cannot say it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, Literal
 
 import msgspec
@@ -26,6 +27,7 @@ __all__ = [
     "filter_only",
     "preemption_all",
     "preemption_result",
+    "uids_of",
 ]
 
 
@@ -68,6 +70,11 @@ filter_decoder = msgspec.json.Decoder(ExtenderArgs)
 preemption_decoder = msgspec.json.Decoder(ExtenderPreemptionArgs)
 names_decoder = msgspec.json.Decoder(list[str] | None)
 candidates_decoder = msgspec.json.Decoder(dict[str, MetaVictims] | None)
+
+
+def uids_of(offered: Mapping[str, MetaVictims]) -> dict[str, list[str]]:
+    """Candidates: the victims' UIDs by node."""
+    return {node: [pod.uid for pod in each.pods or ()] for node, each in offered.items()}
 
 
 def filter_all(raw_names: msgspec.Raw, raw_nodes: msgspec.Raw = NULL) -> bytes:

@@ -110,10 +110,12 @@ class _Services:
             self.controllers.append(gangs)
             self.parts.append(ExtenderService(extender, gangs, self._clock, _Election.of(lock), callers))
             return
-        if mode == "Observe":
-            self.controllers.append(self._gang_controller())
+        observer = self._gang_controller() if mode == "Observe" else None
+        if observer is not None:
+            self.controllers.append(observer)
         if extender is not None:
-            self.parts.append(EchoService(extender, self._clock, callers))
+            hears = observer.preempt_heard if observer is not None else None
+            self.parts.append(EchoService(extender, self._clock, callers, hears))
 
     def _gang_controller(self) -> GangController:
         return GangController(

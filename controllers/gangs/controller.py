@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Executor
 from typing import Final
 
 from api.clock import Clock
+from api.core import Pod
 from api.meta import ObjectMeta
 from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration
 from controllers.gangs.gauges import Gauges
@@ -167,6 +168,12 @@ class GangController:
         """A scheduler tries the pod (UID), which the mirror need not know."""
         if isinstance(self._begun, Leading):
             self._begun.unknown.asked(uid)
+
+    def preempt_heard(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
+        """A scheduler that nobody answers for asks preempt about the pod: victims (UIDs) by node. It evicts some."""
+        acting = self._acting
+        if isinstance(acting, Observing) and self.known.mirror.is_trusted():
+            acting.preempt_heard(pod, candidates)
 
     def _prepared(self, snapshot: Snapshot, namespace: str) -> Snapshot | None:
         deciding = self.deciding

@@ -7,11 +7,13 @@ pods, holds them or brings them back is not made at all.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
+from api.core import Pod
 from controllers.gangs.assembly import evicting, planning, telling
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.gangs import Gangs
+from controllers.gangs.keys import key_of_pod
 from controllers.gangs.known import Known
 from controllers.gangs.lifecycle.life import GroupKey
 from controllers.gangs.lifecycle.observations import Failed
@@ -21,6 +23,7 @@ from controllers.gangs.mirror.misread import Fault
 from controllers.gangs.planner import Planner
 from controllers.gangs.planning.arrivals import Arrivals
 from controllers.gangs.planning.decide import Searching
+from controllers.gangs.planning.lone_preemptors import LonePreemptors
 from controllers.gangs.planning.singles import Singles
 from controllers.gangs.planning.state_before import StateBefore
 from controllers.gangs.planning.turns import Waits
@@ -74,7 +77,9 @@ class Observing:
         gangs = self.gangs = Gangs(roster, settings, clock, self._nudged.set, modes=modes)
         self.writes = Writes(lambda key: gangs.report(key, Failed()))
         self.telling = telling.telling(known, self.writer, None, gangs)
-        self.evidence = Evidence(roster, known.scheduler, clock, lambda *_: None, gang_of=roster.gang_of)
+        singles = Singles(clock, settings.backoff, lambda _: None)
+        self.lone = LonePreemptors(gangs, singles, roster, clock)
+        self.evidence = Evidence(roster, known.scheduler, clock, lambda *_: None, gang_of=self.lone.gang_of)
         self.before = StateBefore(
             roster, known.scheduler_marks, lambda key: gangs.life_of(key).has_run, clock
         )
@@ -83,13 +88,12 @@ class Observing:
     def _planner(self, configuration: PlanningConfiguration, search: SearchThread[Limits]) -> Planner:
         """The loop over all of these."""
         known, gangs, evidence, reporter = self._known, self.gangs, self.evidence, self.telling.reporter
-        mirror, clock = known.mirror, known.clock
+        mirror, clock, singles = known.mirror, known.clock, self.lone.singles
         store = PlanStore(self.writer, known.promises.stored, known.plans.apply, clock)
         records = evicting.records(known, store, gangs, self.writes, configuration.retention())
         lessons = planning.lessons(known, configuration, reporter)
         arrivals = Arrivals(mirror.roster, known.promises.has_asked, lambda _: False)
         verdicts = planning.verdicts(known, store, lessons, arrivals)
-        singles = Singles(clock, configuration.settings(known.scheduler.backoffs).backoff, lambda _: None)
         searching = Searching(search, configuration.drives(), known.modes, self.before)
         decider = planning.decider(known, lessons, evidence, singles, searching)
         turns = planning.turns(known, gangs, decider, verdicts, evidence, singles, self._queued.waits)
@@ -101,7 +105,7 @@ class Observing:
             lambda key: gangs.life_of(key).plan,
             gangs.report,
         )
-        performer, waking = Recording(records, reporter, self.writes), _NobodyWaits()
+        performer, waking = Recording(records, reporter, singles, self.writes), _NobodyWaits()
         following = planning.following(
             known, gangs, evidence, turns, performer, waking, self.telling, attempts
         )
@@ -134,8 +138,25 @@ class Observing:
 
     def hearers(self) -> Mapping[str, Hear]:
         """Who hears of pods in a term, by name in `pod_events.ORDER`."""
-        return {"state before": self.before.pod_changed, "evidence": self.evidence.pod_changed}
+        return {
+            "state before": self.before.pod_changed,
+            "evidence": self.evidence.pod_changed,
+            "lone preemptors": self.lone.pod_changed,
+        }
 
     def group_touched(self, group: GroupKey) -> None:
         """The group has changed, or a member of it has."""
         self.gangs.touch(group)
+
+    def preempt_heard(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
+        """A scheduler evicts for the pod by one of these candidates: victims (UIDs) by node.
+
+        If a group that is evicted whole is in its way, Enforce would make a plan for the pod.
+        """
+        key, roster = self._known.mirror.roster.gang_of(pod), self._known.mirror.roster
+        is_member = key is not None and roster.minimum(key) is not None
+        victims = (uid for uids in candidates.values() for uid in uids)
+        if is_member or all(roster.all_mode_group(uid) is None for uid in victims):
+            return
+        if self.lone.wish(pod, candidates):
+            self.gangs.touch(key_of_pod(pod))

@@ -20,6 +20,7 @@ from controllers.gangs.lifecycle.effects import (
 )
 from controllers.gangs.metrics import OBSERVED
 from controllers.gangs.plan_acts import Records
+from controllers.gangs.planning.singles import Singles
 from controllers.gangs.telling.events import Reporter
 from controllers.gangs.writing.writes import Work, Writes
 
@@ -31,8 +32,9 @@ log = structlog.get_logger(__name__)
 class Recording:
     """There are no events, and no pod is held that would be brought back."""
 
-    def __init__(self, records: Records, reporter: Reporter, writes: Writes) -> None:
-        self._records, self._reporter, self._writes = records, reporter, writes
+    def __init__(self, records: Records, reporter: Reporter, singles: Singles, writes: Writes) -> None:
+        """`singles`: single pods that want a plan. One decision is enough for them."""
+        self._records, self._reporter, self._singles, self._writes = records, reporter, singles, writes
 
     def perform(self, gang: Gang) -> None:
         """Carry out everything that is to do for the gang."""
@@ -44,9 +46,11 @@ class Recording:
     def _begin(self, gang: Gang, effect: Effect) -> Work | None:
         match effect:
             case Record():
+                self._singles.planned(gang.key)
                 return partial(self._records.record, gang, effect)
             case CountObserved(outcome):
                 OBSERVED.labels(outcome).inc()
+                self._singles.planned(gang.key)
             case SayScheduled():
                 return partial(self._reporter.scheduled, gang.key)
             case CannotSchedule() | Judge() | SayAstray() | SayKept() | Wake():

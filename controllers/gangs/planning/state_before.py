@@ -11,7 +11,7 @@ from math import inf
 
 from api.clock import Clock
 from api.core import Pod
-from controllers.gangs.keys import GroupKey, lone_pod
+from controllers.gangs.keys import GroupKey
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.mirror.scheduler_marks import SchedulerMarks
 from nodes.search.preemptors.before import NotPutBackError, put_back
@@ -40,7 +40,7 @@ class StateBefore:
 
     def apply(self, snapshot: Snapshot, group: GroupKey) -> tuple[Snapshot, str]:
         """The state before, and why it is not known; then it is the snapshot as it is. Empty if it is known."""
-        if lone_pod(group) is not None or self._has_run(group):
+        if self._has_run(group):
             return snapshot, ""
         members = self._roster.members(group)
         bound = {member.uid: member.node for member in members if member.node is not None}

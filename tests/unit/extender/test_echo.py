@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import hypothesis.strategies as st
@@ -10,6 +11,7 @@ import orjson
 import pytest
 from hypothesis import given
 
+from api.core import Pod
 from extender.echo import Echo
 from tests.kit.verbs import pod
 
@@ -102,3 +104,23 @@ def test_the_scheduler_is_noted_if_the_pod_says_its_name(of: object, seen: list[
 def test_what_is_no_request_is_an_error(body: bytes) -> None:
     with pytest.raises(msgspec.DecodeError):
         Echo().answer("filter", body)
+
+
+def test_preempt_calls_are_heard_and_the_answer_does_not_depend_on_it() -> None:
+    heard: list[tuple[str, dict[str, list[str]]]] = []
+
+    def hears(of: Pod, victims: Mapping[str, Collection[str]]) -> None:
+        heard.append((of.metadata.name, {node: [*uids] for node, uids in victims.items()}))
+        raise RuntimeError("a fault of ours")
+
+    victims = b'{"n1": {"Pods": [{"UID": "u"}]}, "n2": {"Pods": null}}'
+    echo = Echo(hears=hears)
+    whole = call(Pod=spaced(pod()), NodeNameToMetaVictims=victims)
+    assert echo.answer("preempt", whole) == b'{"NodeNameToMetaVictims":' + victims + b"}"
+    assert heard == [("p", {"n1": ["u"], "n2": []})]
+    damaged = call(Pod=b"7", NodeNameToMetaVictims=victims)
+    assert echo.answer("preempt", damaged) == b'{"NodeNameToMetaVictims":' + victims + b"}"
+    odd = call(Pod=spaced(pod()), NodeNameToMetaVictims=b'{"n1": null}')
+    assert echo.answer("preempt", odd) == b'{"NodeNameToMetaVictims":{"n1": null}}'
+    echo.answer("filter", call(Pod=spaced(pod()), NodeNames=b"[]"))
+    assert len(heard) == 1

@@ -318,3 +318,35 @@ async def test_a_gang_that_has_run_keeps_its_members() -> None:
         await pass_time(stage, 2.0)
         (plan,) = plans(stage)
         assert [each.pod for each in plan.spec.placements] == ["m2"]
+
+
+# ---- single pods
+
+
+async def test_a_single_pod_gets_a_plan_if_a_unit_that_goes_whole_is_in_its_way() -> None:
+    unit = gang("whole", mode="all", priority=1)
+    victims = [pod(f"w{each}", node=f"n{each}", group="whole", requests=BIG, priority=1) for each in range(2)]
+    hero = pod("hero", priority=100, requests=BIG)
+    async with observed(node("n0"), node("n1"), unit, *victims, hero) as stage:
+        await stage.settle()
+        assert plans(stage) == [], "nobody has asked"
+        for _ in range(2):
+            stage.controller.preempt_heard(hero, {"n0": ["uid-default-w0"]})
+            await stage.settle()
+        (plan,) = plans(stage)
+        assert (plan.spec.preemptor.kind, plan.spec.outcome, plan.spec.mode) == ("Pod", "Preempts", "Observe")
+        assert {each.name for victim in plan.spec.victims for each in victim.pods} == {"w0", "w1"}
+        assert phases(stage) == ["Observed"]
+        assert foreign(stage) == []
+
+
+async def test_other_preemptions_of_single_pods_get_no_plan() -> None:
+    hero = pod("hero", priority=100, requests=BIG)
+    async with observed(*one_to_evict(), hero) as stage:
+        await stage.settle()
+        stored = len(plans(stage))
+        stage.controller.preempt_heard(hero, {"n0": ["uid-default-v0"]})
+        stage.controller.preempt_heard(member(0), {"n0": ["uid-default-v0"]})
+        stage.controller.preempt_heard(hero, {"n0": ["unknown"]})
+        await pass_time(stage, 2.0)
+        assert len(plans(stage)) == stored
