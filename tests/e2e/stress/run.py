@@ -22,6 +22,7 @@ from tests.e2e.stress.recorder import Recorder, look_around
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.stress import evictions, marked, rest, scheduler_evictions, vain
 from tests.kit.stress.history import History
+from tests.kit.stress.kept_room import KeptRoom, kept_room, worked_on
 from tests.kit.stress.natives import is_native, show_natives, show_natives_at_rest
 from tests.kit.stress.owned import show_groups, show_groups_at_rest
 from tests.kit.stress.pieces import Piece, in_pieces, skipped
@@ -165,14 +166,14 @@ def judge(
     history.write(plane.layout.logs / "history.jsonl")
     show_natives(history)
     show_groups(history)
-    skips = _skipped(plane)
+    skips, kept = _skipped(plane), _kept_room(plane, history)
     found = in_pieces(_ours(_look_around(plane)), history, skips)
     return Result(
         seed=seed,
         steps=cluster.step,
         deletions=len(history.deletions),
         plans=len(history.states["PreemptionPlan"]),
-        violations=[*_wrong(history, Told(skips, _holds(plane))), *left],
+        violations=[*_wrong(history, Told(skips, _holds(plane), kept)), *left],
         late=late,
         pieces=[str(each) for each in found],
         unexplained=_unexplained(found),
@@ -258,6 +259,12 @@ def _skipped(plane: ControlPlane) -> dict[str, list[float]]:
     """When the scheduler went on without reprieve, by pod."""
     with (plane.layout.logs / "kube-scheduler.log").open() as log:
         return skipped(log, datetime.now(UTC).year)
+
+
+def _kept_room(plane: ControlPlane, history: History) -> list[KeptRoom]:
+    """What the scheduler counted for pods that were gone."""
+    with (plane.layout.logs / "kube-scheduler.log").open() as log:
+        return kept_room(history, worked_on(log, datetime.now(UTC).year))
 
 
 def _unexplained(found: list[Piece]) -> list[str]:
