@@ -25,7 +25,7 @@ from controllers.gangs.scheduler.file import load
 from extender.callers import Callers
 from runtime.mirror.pauses import Pauses
 
-__all__ = ["Notes", "notes", "said_of"]
+__all__ = ["Notes", "may_evict", "notes", "said_of"]
 
 MEANS: Final[dict[Mode, str]] = {
     "Off": "nothing is decided about nodes, and no pod is evicted for room on them",
@@ -38,8 +38,8 @@ Notes = Callable[[], Mapping[str, str]]
 """Returns the annotations as they are then."""
 
 
-def notes(configuration: Configuration, callers: Callers | None, pauses: Pauses) -> Notes:
-    """`callers`: None for a process without an extender."""
+def notes(configuration: Configuration, callers: Callers | None, pauses: Pauses | None) -> Notes:
+    """`callers`: None for a process without an extender. `pauses`: None for one that evicts nobody."""
     fixed = {
         VERSION: _version(),
         GATES: ",".join(
@@ -55,7 +55,8 @@ def notes(configuration: Configuration, callers: Callers | None, pauses: Pauses)
 
     def now() -> Mapping[str, str]:
         called = {SCHEDULERS: callers.text()} if callers is not None else {}
-        return {**fixed, **called, PAUSES: pauses_text(pauses.holding())}
+        paused = {PAUSES: pauses_text(pauses.holding())} if pauses is not None else {}
+        return {**fixed, **called, **paused}
 
     return now
 
@@ -64,6 +65,11 @@ def said_of(configuration: Configuration) -> Mapping[str, str]:
     """What the first line of the log says: the modes, and what that of the nodes plane means."""
     mode = _planning_mode(configuration)
     return {"planning": mode, "quota": configuration.quota.mode, "means": MEANS[mode]}
+
+
+def may_evict(configuration: Configuration) -> bool:
+    """Whether the process has a plane that decides about evictions. Only then may it read Namespaces."""
+    return _planning_mode(configuration) != "Off" or configuration.quota.mode != "Off"
 
 
 def _planning_mode(configuration: Configuration) -> Mode:

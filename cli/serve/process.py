@@ -11,7 +11,7 @@ import structlog
 
 from api.clock import SYSTEM_CLOCK, Clock
 from cli.common.configuration import Configuration
-from cli.serve.notes import Notes, notes, said_of
+from cli.serve.notes import Notes, may_evict, notes, said_of
 from controllers.checks.controller import CheckController
 from controllers.gangs.controller import GangController
 from controllers.jobs.batch.controller import JobController
@@ -66,8 +66,9 @@ async def run(configuration: Configuration) -> bool:
         client = await stack.enter_async_context(ApiClient.connect(configuration.kubeconfig, clock=clock))
         views = Views(client, clock=clock, home=configuration.leader_election.resource_namespace)
         callers = Callers(clock) if configuration.extender is not None else None
-        pauses = Pauses(views)
-        pauses.export()
+        pauses = Pauses(views) if may_evict(configuration) else None
+        if pauses is not None:
+            pauses.export()
         lock = _lock(configuration, client, identity, clock, notes(configuration, callers, pauses))
         services = _Services(configuration, client, views, clock, stack)
         services.add_nodes_plane(lock, callers)

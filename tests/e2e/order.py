@@ -33,6 +33,7 @@ SHARING: Final = {
         "devices",
         "apart",
         "jobs",
+        "pauses",
         "waits",
         "tenant",
         "pod_filters",

@@ -65,8 +65,8 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
         (
             Edit(
                 "controllers/gangs/evicting/evictor.py",
-                "self._writer.delete_pod(pod.namespace, pod.name, pod.uid, version)",
-                "self._writer.delete_pod(pod.namespace, pod.name, pod.uid)",
+                "pod.namespace, pod.name, pod.uid, version, wanted=",
+                "pod.namespace, pod.name, pod.uid, wanted=",
             ),
         ),
         directed.cut_off,
@@ -85,7 +85,7 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
         (
             Edit(
                 "controllers/gangs/evicting/marking.py",
-                "            await self._writer.unmark_disruption_target(namespace, name, uid)\n",
+                "            await self._pods.unmark_disruption_target(namespace, name, uid)\n",
                 "            pass\n",
             ),
         ),

@@ -9,9 +9,10 @@ from api.meta import ObjectMeta
 from api.pauses import PAUSED, PAUSED_UNTIL
 from api.published import BY_OWNER, GATES, NAMESPACE, PAUSES, PLANNING_MODE, QUOTA_MODE, SCHEDULERS
 from cli.common.configuration import Configuration
-from cli.serve.notes import notes, said_of
+from cli.serve.notes import may_evict, notes, said_of
 from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration
 from controllers.gangs.lifecycle.modes import Mode
+from controllers.quota.configuration import QuotaConfiguration
 from extender.callers import Callers
 from runtime.mirror.pauses import Pauses
 from tests.kit.clock import ManualClock
@@ -33,6 +34,25 @@ def test_the_notes_are_as_the_process_is_at_each_write() -> None:
 
 def test_a_process_without_an_extender_says_nothing_of_schedulers() -> None:
     assert SCHEDULERS not in notes(Configuration(), None, Pauses(unconnected()))()
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        (Configuration(extender=None), False),
+        (Configuration(planning=PlanningConfiguration(mode="Off")), False),
+        (Configuration(), True),
+        (Configuration(extender=None, planning=PlanningConfiguration(mode="Observe")), True),
+        (Configuration(extender=None, quota=QuotaConfiguration(mode="Enforce")), True),
+    ],
+)
+def test_a_process_that_evicts_nobody_knows_of_no_pauses(file: Configuration, expected: bool) -> None:
+    """That of the webhooks may not read Namespaces."""
+    assert may_evict(file) == expected
+
+
+def test_without_pauses_the_notes_name_none() -> None:
+    assert PAUSES not in notes(Configuration(extender=None), None, None)()
 
 
 def test_the_notes_name_the_pauses_that_hold_first_that_of_our_own_namespace() -> None:
