@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final, NamedTuple
 
 from api.clock import Clock
@@ -72,7 +73,7 @@ class SchedulerMarks:
         names = {*nodes}
         there = (self._seen[uid].since for node in names for uid in self._on.get(node, ()))
         gone = (each.since for each in self._gone.values() if each.node in names)
-        return max(*there, *gone, 0.0, 0.0)
+        return max(chain(there, gone), default=0.0)
 
     def pod_changed(self, uid: str, pod: Pod | None) -> None:
         """The tables have a new state of a pod; None when it is gone."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from tests.kit.stress.history import LAG_SECONDS, History, name_of
+from tests.kit.stress.scheduler_log import times_of
 
 __all__ = ["KeptRoom", "kept_room", "worked_on"]
 
@@ -40,12 +40,7 @@ class KeptRoom:
 def worked_on(log: Iterable[str], year: int) -> dict[str, list[float]]:
     """When kube-scheduler ended its work on a pod that was gone: pod (NAMESPACE/NAME) to times, in seconds since the
     epoch. `log`: its lines, with local times."""
-    found: dict[str, list[float]] = {}
-    for line in log:
-        if match := GONE.match(line):
-            at = datetime.strptime(f"{year}{match[1]}", "%Y%m%d %H:%M:%S.%f").astimezone()
-            found.setdefault(match[2], []).append(at.timestamp())
-    return found
+    return times_of(GONE, log, year)
 
 
 def kept_room(history: History, ended: Mapping[str, Sequence[float]]) -> list[KeptRoom]:

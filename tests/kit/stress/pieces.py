@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Final
 
 from tests.kit.plans.raw import GROUP_LABEL
 from tests.kit.stress.history import LAG_SECONDS, History, Json, State, has_ended, is_alive, is_bound, name_of
 from tests.kit.stress.rest import DEFAULT_SCHEDULER, Rest, minimum_of
+from tests.kit.stress.scheduler_log import times_of
 
 __all__ = ["Piece", "in_pieces", "skipped"]
 
@@ -43,12 +43,7 @@ class Piece:
 def skipped(log: Iterable[str], year: int) -> dict[str, list[float]]:
     """When kube-scheduler went on without an extender that did not answer: pod (NAMESPACE/NAME) to times, in seconds
     since the epoch. `log`: its lines, with local times."""
-    found: dict[str, list[float]] = {}
-    for line in log:
-        if match := SKIPPED.match(line):
-            at = datetime.strptime(f"{year}{match[1]}", "%Y%m%d %H:%M:%S.%f").astimezone()
-            found.setdefault(match[2], []).append(at.timestamp())
-    return found
+    return times_of(SKIPPED, log, year)
 
 
 def in_pieces(rest: Rest, history: History, skips: Mapping[str, Sequence[float]]) -> list[Piece]:
