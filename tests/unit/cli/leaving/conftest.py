@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 import structlog
 from click.testing import CliRunner, Result
 
 from cli.main import reprieve
-from kube.client import ApiClient
+from tests.kit.answering_all import answer_all
 from tests.kit.apiserver import Api
 
 
@@ -27,12 +25,7 @@ def _logs_as_before() -> Iterator[None]:
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Api:
     """The API server of every kubeconfig. It has no objects, and serves no kind."""
     made = Api()
-
-    @asynccontextmanager
-    async def connect(_kubeconfig: str, **_: Any) -> AsyncIterator[ApiClient]:
-        yield cast(ApiClient, made)
-
-    monkeypatch.setattr(ApiClient, "connect", connect)
+    answer_all(monkeypatch, made)
     return made
 
 

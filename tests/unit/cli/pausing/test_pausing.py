@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -16,8 +15,9 @@ from api.pauses import PAUSED, PAUSED_UNTIL
 from api.published import NAMESPACE
 from api.times import parse_rfc3339
 from cli.main import reprieve
-from kube.client import MERGE_PATCH, ApiClient
+from kube.client import MERGE_PATCH
 from kube.errors import ApiError
+from tests.kit.answering_all import answer_all
 
 Invoke = Callable[..., Result]
 
@@ -49,12 +49,7 @@ class Namespaces:
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Namespaces:
     """The API server of every kubeconfig."""
     made = Namespaces()
-
-    @asynccontextmanager
-    async def connect(_kubeconfig: str, **_: Any) -> AsyncIterator[ApiClient]:
-        yield cast(ApiClient, made)
-
-    monkeypatch.setattr(ApiClient, "connect", connect)
+    answer_all(monkeypatch, made)
     return made
 
 
