@@ -72,6 +72,12 @@ def names(found: Collection[Json]) -> list[str]:
     return sorted(body["metadata"]["name"] for body in found)
 
 
+def created(body: Json) -> str:
+    """When the object was created, to the second."""
+    stamp: str = body["metadata"]["creationTimestamp"]
+    return stamp
+
+
 def condition(body: Json, kind: str) -> Json | None:
     """The condition of a type, or None."""
     conditions: list[Json] = body.get("status", {}).get("conditions") or []
@@ -373,17 +379,17 @@ class Sandbox:
         """The PreemptionPlans of the namespace, of one preemptor if named, oldest first, to the second."""
         found = self.client.list(REPRIEVE, "PreemptionPlan", self.namespace)
         found = [plan for plan in found if preemptor in (None, plan["spec"]["preemptor"]["name"])]
-        return sorted(
-            found, key=lambda plan: (plan["metadata"]["creationTimestamp"], plan["metadata"]["name"])
-        )
+        return sorted(found, key=lambda plan: (created(plan), plan["metadata"]["name"]))
 
     def wait_plan(self, preemptor: str, phase: str | None = None, seconds: float = PATIENCE_SECONDS) -> Json:
-        """The newest plan of a preemptor, once it has the phase."""
+        """The newest plan of a preemptor, once it has the phase. Plans of one second are equally new."""
 
         def newest() -> Json | None:
             found = self.plans(preemptor)
-            fits = found and phase in (None, found[-1].get("status", {}).get("phase"))
-            return found[-1] if fits else None
+            newest = [each for each in found if created(each) == created(found[-1])]
+            return next(
+                (each for each in newest if phase in (None, each.get("status", {}).get("phase"))), None
+            )
 
         return wait_for(newest, seconds, lambda: f"no plan of {preemptor} is {phase}\n{self.report()}")
 

@@ -23,7 +23,7 @@ from controllers.gangs.waking.nominations import Nominations
 from controllers.gangs.waking.parked import TurnedDown, Why
 from controllers.gangs.waking.waker import Waker
 from controllers.gangs.writing.writes import Key, Writes
-from runtime.failpoints import failpoint
+from runtime.failpoints import failpoint, kill_here
 
 __all__ = ["Waking"]
 
@@ -97,6 +97,8 @@ class Waking:
 
     def bring_back(self, plan: ActivePlan, *, nominate: bool) -> None:
         """The plan is Ready: every member that is not bound comes back. With a nomination, it finds its node first."""
+        if plan.wave:
+            kill_here("plan.next_wave")  # no member of this wave was offered its node yet
         self._writes.put(plan.group, partial(self._bring_back, plan, nominate=nominate))
 
     def nominate_first(self, plan: ActivePlan) -> None:
