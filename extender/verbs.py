@@ -77,7 +77,7 @@ class Face(Protocol):
     def verdict(self, pod: Pod) -> Hold | Offer | AnyOf | InPass | Within | FreeRoom | None:
         """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
 
-    def free_node(self, pod: Pod, names: Iterable[str]) -> str | None:
+    def free_node(self, pod: Pod, names: Collection[str]) -> str | None:
         """One of these nodes that has free room for the pod, which is promised to nobody else; None if there is none.
 
         The pod counts as on its way there from now on.

@@ -178,7 +178,9 @@ class Answering:
         """Whether the scheduler evicts nobody for the pod on the node that the plan offers it, unless it should."""
         if tried.node is None or tried.plan is None or tried.plan.is_steered or tried.node not in nodes:
             return True
-        return self._free.is_free(pod, self._roster.asks_for(pod), tried.node)
+        return not self._simulates(tried.group) and self._free.is_free(
+            pod, self._roster.asks_for(pod), tried.node
+        )
 
     def _passes(self, plan: ActivePlan, uid: str, member: PlannedPod | None) -> bool:
         """Whether the pod may be bound now by a plan that is Ready. `member`: as it is planned, if it is."""
@@ -223,8 +225,21 @@ class Answering:
             return FreeRoom(nodes)
         return Within(nodes) if nodes is not None else None
 
-    def free_node(self, pod: Pod, names: Iterable[str]) -> str | None:
-        """One of these nodes that has free room for the pod; None if there is none."""
+    def _simulates(self, key: GroupKey) -> bool:
+        """Whether the scheduler would evict for what it is offered now: it has found no room for the group itself.
+
+        It may know more than our watch has shown: what it has placed a moment ago, and room that it keeps.
+        """
+        deciding = self._controller.deciding
+        return deciding is not None and deciding.attempts.simulates(key)
+
+    def free_node(self, pod: Pod, names: Collection[str]) -> str | None:
+        """One of these nodes that has free room for the pod, a member beyond minCount; None if there is none."""
+        key = self._roster.gang_of(pod)
+        if (deciding := self._controller.deciding) is not None:
+            deciding.attempts.called(pod, names)
+        if key is None or self._simulates(key):
+            return None
         return self._free.find(pod, self._roster.asks_for(pod), self.priority(pod), names)
 
     def filter_called(self, pod: Pod, nodes: list[str]) -> None:

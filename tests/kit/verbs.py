@@ -52,7 +52,7 @@ class StillWorld:
         self.told.append(f"in pass {pod.metadata.name} {' '.join(nodes)}")
         return Offer(tried.node) if tried.node is not None else tried.otherwise
 
-    def free_node(self, pod: Pod, names: Iterable[str]) -> str | None:
+    def free_node(self, pod: Pod, names: Collection[str]) -> str | None:
         return next((name for name in names if name not in self.full), None)
 
     def offered(self, pod: Pod, *, among: bool) -> None:

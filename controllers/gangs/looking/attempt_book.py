@@ -34,13 +34,15 @@ class _Group:
     called: set[str] = field(default_factory=set)
     """Members (UIDs) that this pass has had."""
     alone: str = ""
-    """The member of the last call, if that had one name."""
+    """The member of the last call, if that had the name of its nominated node only."""
     missed: set[str] = field(default_factory=set)
     """Members for which the first pass of the attempt did not name the planned node."""
     offered: bool = False
     """A member was offered a node in this pass."""
     began: float = 0.0
     """When the attempt began, in monotonic seconds."""
+    simulated: bool = False
+    """This pass is the second one of its attempt: the scheduler supposes that pods of lower priority are gone."""
 
     def count_pass(self) -> None:
         """The pass is over, if there was one."""
@@ -82,13 +84,23 @@ class AttemptBook:
         else:
             group.attempts = group.attempts.call(now)
         group.called.add(uid)
-        group.alone = uid if len(nodes) == 1 and group.alone != uid else ""
+        is_nominated = [*nodes] == [pod.status.nominated_node_name]
+        group.alone = uid if is_nominated and group.alone != uid else ""
         self._note_missed(key, group, pod, nodes)
 
     def offered(self, key: GroupKey) -> None:
         """A member of the group was offered its planned node in the pass that goes on."""
         if (group := self._groups.get(key)) is not None:
             group.offered = True
+
+    def simulates(self, key: GroupKey) -> bool:
+        """Whether the scheduler has found no room for the group in this attempt, and evicts for what it is offered now.
+
+        An attempt that follows another one comes no sooner than the shortest backoff after it, except after a success.
+        So a pass that begins sooner belongs to the same attempt. One that begins later may do so, too.
+        """
+        group = self._groups.get(key)
+        return group is not None and group.simulated
 
     def ungated(self, key: GroupKey) -> None:
         """The last of our gates of the group is gone. The scheduler has not tried it before, and does so at once."""
@@ -138,7 +150,8 @@ class AttemptBook:
 
     def _begin_pass(self, key: GroupKey, group: _Group, now: float) -> None:
         group.count_pass()
-        before = group.attempts.count
+        before, last = group.attempts.count, group.attempts.called
+        group.simulated = before > 0 and now < last + self._backoffs.first and not group.simulated
         group.attempts = group.attempts.begin_pass(now, self._members(key), self._backoffs)
         group.called.clear()
         if group.attempts.count != before:

@@ -62,6 +62,12 @@ def said(stage: Stage) -> dict[str, str]:
     return {each["reason"]: each["note"] for each in stored if each["regarding"]["kind"] == "PodGroup"}
 
 
+def tried(stage: Stage, named: Pod, *nodes: str) -> list[str]:
+    """Where filter lets a member in the real pass of an attempt. An attempt comes a backoff after the last one."""
+    stage.clock += 1.1
+    return stage.filter(named, *nodes)
+
+
 async def begun(stage: Stage, *schedulers: str) -> None:
     """These schedulers have called us, and the default one has."""
     await stage.settle()
@@ -235,10 +241,10 @@ async def test_its_members_are_held_until_the_room_is_free_and_then_offered_thei
     async with staged(*cluster(), group(), member("m0"), member("m1"), configuration=DRIVE) as stage:
         await begun(stage)
         assert stage.phases() == ["Evicting"]
-        assert stage.filter(member("m0"), "n0", "n1") == []
+        assert tried(stage, member("m0"), "n0", "n1") == []
         placed = await driven(stage)
         for name, where in placed.items():
-            assert stage.filter(member(name), "n0", "n1") == [where]
+            assert tried(stage, member(name), "n0", "n1") == [where]
             stage.add(member(name, node=where))
         await stage.settle()
         assert stage.phases() == ["Bound"]
@@ -252,12 +258,25 @@ async def test_members_are_not_offered_room_that_the_scheduler_does_not_find(bou
     async with staged(*objects, group(minimum=1), member("m0"), configuration=DRIVE) as stage:
         await begun(stage)
         assert (stage.phases(), stage.api.nominated) == (["Ready"], {"m0": "n0"})
-        assert stage.filter(member("m0", nominated="n0"), "n0") == ["n0"]
+        assert tried(stage, member("m0", nominated="n0"), "n0") == ["n0"]
         node_name, nominated = ("n0", "") if bound else ("", "n0")
         stage.add(pod("other", priority=1000, requests=BIG, node=node_name, nominated=nominated))
-        assert stage.filter(member("m0", nominated="n0"), "n0") == []
+        assert tried(stage, member("m0", nominated="n0"), "n0") == []
         stage.delete(pod("other"))
-        assert stage.filter(member("m0", nominated="n0"), "n0") == ["n0"]
+        assert tried(stage, member("m0", nominated="n0"), "n0") == ["n0"]
+
+
+async def test_a_pass_that_the_scheduler_simulates_is_held() -> None:
+    """It has not found room for m1, whatever we see. It supposes now that pods of lower priority are gone."""
+    async with staged(*cluster(), group(), member("m0"), member("m1"), configuration=DRIVE) as stage:
+        placed = await driven(stage)
+        first, second = (member(name, nominated=placed[name]) for name in ("m0", "m1"))
+        assert tried(stage, first, placed["m0"]) == [placed["m0"]]
+        assert stage.filter(second, "n7") == [], "its node is full for the scheduler"
+        assert stage.filter(first, placed["m0"]) == []
+        assert stage.filter(second, placed["m1"]) == []
+        assert tried(stage, first, placed["m0"]) == [placed["m0"]]
+        assert stage.filter(second, placed["m1"]) == [placed["m1"]]
 
 
 async def test_nothing_brings_its_members_back() -> None:
@@ -316,7 +335,7 @@ async def test_members_beyond_min_count_get_free_room_only() -> None:
         await stage.settle()
         [plan] = stage.api.plans.values()
         [placement] = [each for each in plan["spec"]["placements"] if not each.get("beyondMinCount")]
-        assert stage.filter(member("m4"), "n0", "n1", "n2", "n4") == [], "held while there is a plan"
+        assert tried(stage, member("m4"), "n0", "n1", "n2", "n4") == [], "held while there is a plan"
         stage.delete(pod(f"v{placement['node'][1:]}"))
         await stage.settle()
         stage.add(member(placement["pod"], node=placement["node"]))
@@ -324,12 +343,12 @@ async def test_members_beyond_min_count_get_free_room_only() -> None:
         assert stage.phases() == ["Bound"]
         third, fourth = [each for each in names[1:] if each != placement["pod"]][:2]
         full = [each for each in ("n0", "n1", "n2") if each != placement["node"]]
-        assert stage.filter(member(third), *full) == []
+        assert tried(stage, member(third), *full) == []
         stage.add(node("n4"))
         await stage.settle()
-        assert stage.filter(member(third), *full, "n4") == ["n4"]
-        assert stage.filter(member(fourth), *full, "n4") == [], "what one was offered counts against the next"
-        assert stage.filter(member(third), *full, "n4") == ["n4"], "and not against itself"
+        assert tried(stage, member(third), *full, "n4") == ["n4"]
+        assert tried(stage, member(fourth), *full, "n4") == [], "what one was offered counts against the next"
+        assert tried(stage, member(third), *full, "n4") == ["n4"], "and not against itself"
         assert len(stage.api.deleted) == 1
 
 
@@ -346,6 +365,17 @@ async def _with_a_late_member(stage: Stage) -> None:
     await stage.settle()
 
 
+async def test_members_beyond_min_count_are_held_in_a_pass_that_the_scheduler_simulates() -> None:
+    """Its attempt began before the room was free."""
+    async with staged(configuration=DRIVE) as stage:
+        await _with_a_late_member(stage)
+        stage.add(pod("other", requests=BIG, node="n4"), pod("last", requests=BIG, node="n4"))
+        assert tried(stage, member("m2"), "n4") == []
+        stage.delete(pod("other"))
+        assert stage.filter(member("m2"), "n4") == []
+        assert tried(stage, member("m2"), "n4") == ["n4"]
+
+
 @pytest.mark.parametrize(("priority", "left"), [(99, ["n4"]), (100, []), (101, [])])
 async def test_members_beyond_min_count_do_not_count_with_the_room_of_nominated_pods(
     priority: int, left: list[str]
@@ -356,13 +386,13 @@ async def test_members_beyond_min_count_do_not_count_with_the_room_of_nominated_
         others = [pod(f"o{each}", requests=BIG, priority=priority, nominated="n4") for each in range(2)]
         stage.add(others[0])
         await stage.settle()
-        assert stage.filter(member("m2"), "n4") == ["n4"]
+        assert tried(stage, member("m2"), "n4") == ["n4"]
         stage.add(others[1])
         await stage.settle()
-        assert stage.filter(member("m2"), "n4") == left
+        assert tried(stage, member("m2"), "n4") == left
         stage.delete(others[0])
         await stage.settle()
-        assert stage.filter(member("m2"), "n4") == ["n4"]
+        assert tried(stage, member("m2"), "n4") == ["n4"]
 
 
 async def test_members_beyond_min_count_do_not_count_with_room_that_others_may_have_taken() -> None:
@@ -371,17 +401,17 @@ async def test_members_beyond_min_count_do_not_count_with_room_that_others_may_h
         await _with_a_late_member(stage)
         other, last = pod("other", requests=BIG, priority=1), pod("last", requests=BIG, priority=1)
         assert stage.filter(other, "n4", "n5") == ["n4", "n5"]
-        assert stage.filter(member("m2"), "n4") == ["n4"], "there is room for both"
+        assert tried(stage, member("m2"), "n4") == ["n4"], "there is room for both"
         assert stage.filter(last, "n4", "n5") == ["n4", "n5"]
-        assert stage.filter(member("m2"), "n4") == []
+        assert tried(stage, member("m2"), "n4") == []
         stage.add(pod("last", requests=BIG, priority=1, node="n5"))
-        assert stage.filter(member("m2"), "n4") == ["n4"]
+        assert tried(stage, member("m2"), "n4") == ["n4"]
         stage.add(pod("other", requests=BIG, priority=1, node="n4"))
-        assert stage.filter(member("m2"), "n4") == ["n4"]
+        assert tried(stage, member("m2"), "n4") == ["n4"]
         stage.filter(pod("third", requests=BIG, priority=1), "n4", "n5")
-        assert stage.filter(member("m2"), "n4") == []
+        assert tried(stage, member("m2"), "n4") == []
         stage.clock += 11.0
-        assert stage.filter(member("m2"), "n4") == ["n4"], "it would have been bound long ago"
+        assert tried(stage, member("m2"), "n4") == ["n4"], "it would have been bound long ago"
 
 
 async def test_a_new_process_nominates_again_before_it_evicts() -> None:

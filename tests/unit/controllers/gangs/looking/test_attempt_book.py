@@ -79,10 +79,34 @@ def test_two_passes_are_one_attempt(book: Book) -> None:
 
 
 def test_a_call_with_the_nominated_node_begins_no_pass(book: Book) -> None:
-    book.attempt([["n0"]], [ALL])
+    nominated = native_pod("m0", nominated="n0")
+    for names in (["n0"], ALL):
+        book.book.called(nominated, names)
     assert book.attempts.passes == 1
-    book.attempt([["n0"]])
+    book.book.called(nominated, ["n0"])
     assert book.attempts.passes == 2
+
+
+def test_a_call_with_the_only_node_that_is_left_may_begin_a_pass(book: Book) -> None:
+    book.attempt([["n0"]], [["n0"]])
+    assert book.attempts.passes == 2
+
+
+def test_a_pass_is_simulated_if_it_begins_before_any_attempt_could(book: Book) -> None:
+    seen = []
+    for after in (0.0, 0.9, 0.5, 0.0, 1.0, 0.0):
+        book.attempt([ALL, ALL], after=after)
+        seen.append(book.book.simulates(GANG_KEY))
+    assert seen == [False, True, False, True, False, True]
+
+
+def test_after_a_success_the_next_attempt_comes_at_once(book: Book) -> None:
+    book.attempt([ALL, ALL])
+    book.tables.upsert_pod(native_pod("m1", node="n1"))
+    book.attempt([ALL])
+    assert not book.book.simulates(GANG_KEY)
+    book.attempt([ALL])
+    assert book.book.simulates(GANG_KEY)
 
 
 def test_the_estimate_follows(book: Book) -> None:
