@@ -34,7 +34,7 @@ from bench.watching import Bindings, Plans
 from hack.controlplane.client import Json
 from hack.controlplane.plane import ControlPlane, Options
 
-__all__ = ["Measured", "Size", "Waiting", "run", "tables"]
+__all__ = ["MEMBERS", "PEER", "PRIORITIES", "Measured", "Size", "Waiting", "run", "tables"]
 
 SIZES: Final = os.environ.get("REPRIEVE_BENCH_WAITING", "300,10,100")
 WITHOUT_ALONE, WITHOUT, WITH_ALONE, WITH_GATED, WITH = (
