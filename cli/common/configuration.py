@@ -45,7 +45,7 @@ MODES: Final = (
     ("quota", "mode"),
 )
 """Fields that can be Off. YAML reads Off without quotes as false."""
-WHOLE: Final = frozenset({"jobs.managedJobsNamespaceSelector"})
+WHOLE: Final = frozenset({"jobs.managedJobsNamespaceSelector", "planning.enforcedNamespaceSelector"})
 """Mappings that are one value: half of a label selector selects something else."""
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 HIDDEN: Final = "."
@@ -200,12 +200,24 @@ def dump(configuration: Configuration) -> str:
 
 def _check_modes(configuration: Configuration) -> None:
     """Raises FieldError for modes of the planes that do not go together."""
-    if configuration.planning.mode != "Observe":
+    planning = configuration.planning
+    if planning.mode == "Enforce" and not planning.enforced_namespace_selector.is_empty:
+        _check_narrowed(configuration)
+    if planning.mode != "Observe":
         return
     if configuration.multikueue is not None:
         raise FieldError("planning.mode", "cannot be Observe on a manager of several clusters (multikueue)")
     if configuration.quota.mode == "Enforce":
         raise FieldError("planning.mode", "cannot be Observe if quota.mode is Enforce: it is Enforce, or Off")
+
+
+def _check_narrowed(configuration: Configuration) -> None:
+    """Half of what these planes decide would not be done. Raises FieldError."""
+    path = "planning.enforcedNamespaceSelector"
+    if configuration.multikueue is not None:
+        raise FieldError(path, "must be empty on a manager of several clusters (multikueue)")
+    if configuration.quota.mode == "Enforce":
+        raise FieldError(path, "must be empty if quota.mode is Enforce: quota is managed in all namespaces")
 
 
 def _check_services(configuration: Configuration) -> None:

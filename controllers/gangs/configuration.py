@@ -11,7 +11,7 @@ from api.backoff import Backoff
 from api.disruption import COST_MOST, BudgetPolicy, DaemonSetPods, ScoreTerm, check_terms
 from api.owner_annotations import ByOwner
 from api.validation import FieldError
-from controllers.gangs.lifecycle.modes import Mode
+from controllers.gangs.lifecycle.modes import Mode, Modes
 from controllers.gangs.lifecycle.settings import (
     Confirmation,
     GatesMode,
@@ -27,6 +27,7 @@ from nodes.groups.forms import ALL_PREEMPTING, PREEMPTING, Sources
 from nodes.search.decision import BUDGET, EFFORT_PER_MILLISECOND, MILLISECONDS, Limits
 from nodes.state.costs import CostRules
 from runtime.plans.plan_retention import Retention
+from serving.namespaces import NamespaceSelector
 from serving.sections import Count, FilePath, Seconds, Section
 
 __all__ = [
@@ -78,6 +79,9 @@ class PlanningConfiguration(Section):
     mode: Enforce: pods are evicted for what is decided, and the filter verb holds pods until there is room. Observe:
     the same is decided, and only written down, as PreemptionPlans in phase Observed. No pod is touched, and the verbs
     give back what they get. Off: nothing is decided, and the verbs give back what they get.
+    enforcedNamespaceSelector: with mode Enforce, only namespaces that it selects are enforced. All others are observed.
+    Their labels count as they are now. Empty: all namespaces are enforced. It has no effect with the other modes. The
+    webhooks read it from their own Configuration file.
     score: what counts besides the KEP's own score when plans are compared.
     disruptionBudgets: how far the PodDisruptionBudgets of victims count. Prefer: a plan that exceeds them less is
     better, and no plan is refused for them. Respect: no plan exceeds them. Ignore: they do not count. The annotation
@@ -121,6 +125,7 @@ class PlanningConfiguration(Section):
     """
 
     mode: Mode = "Enforce"
+    enforced_namespace_selector: NamespaceSelector = field(default_factory=NamespaceSelector)
     score: ScoreConfiguration = field(default_factory=ScoreConfiguration)
     disruption_budgets: BudgetPolicy = "Prefer"
     looser_budget_namespaces: list[str] = field(default_factory=list)
@@ -157,6 +162,10 @@ class PlanningConfiguration(Section):
             partial_seconds=self.partial_gang_seconds,
             attempts=attempts,
         )
+
+    def modes(self) -> Modes:
+        """The mode of each namespace. Namespaces are to be put into it."""
+        return Modes(self.mode, self.enforced_namespace_selector.selector)
 
     def preempting(self) -> Sources:
         """Sources of other programs whose gangs ask for room as one. All of them are observed."""
@@ -198,6 +207,7 @@ def check_planning(planning: PlanningConfiguration) -> None:
     if planning.backoff_max_seconds < planning.backoff_initial_seconds:
         raise FieldError("planning.backoffMaxSeconds", "is less than planning.backoffInitialSeconds")
     check_terms(planning.score.terms, "planning.score.terms")
+    planning.enforced_namespace_selector.check("planning.enforcedNamespaceSelector")
 
 
 def check_scheduler(planning: PlanningConfiguration, scheduler: SchedulerConfiguration) -> None:

@@ -8,7 +8,6 @@ from typing import Final
 from api.clock import Clock
 from api.plans import PreemptionPlan
 from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration, check_scheduler
-from controllers.gangs.lifecycle.modes import Modes
 from controllers.gangs.mirror.marked_pods import MarkedPods
 from controllers.gangs.mirror.mirror import Mirror
 from controllers.gangs.mirror.misread import Misread
@@ -19,7 +18,7 @@ from controllers.gangs.promised.promises import Promises
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration
 from controllers.gangs.scheduler.file import load
 from controllers.gangs.waking.waiters import Waiters
-from runtime.mirror.resources import PLANS
+from runtime.mirror.resources import NAMESPACES, PLANS
 from runtime.mirror.views import View, Views
 from runtime.mirror.watched_tables import WatchedTables
 
@@ -37,7 +36,7 @@ class Known:
         self.scheduler: Final = load(path) if path is not None else SchedulerConfiguration()
         check_scheduler(configuration, self.scheduler)
         self.clock: Final = clock
-        self.modes: Final = Modes(configuration.mode)
+        self.modes: Final = configuration.modes()
         watched = WatchedTables(
             views,
             configuration.costs(),
@@ -56,6 +55,8 @@ class Known:
             overdue_seconds=configuration.overdue_seconds,
             max_age_seconds=configuration.max_watch_age_seconds,
         )
+        if self.modes.narrowed:
+            views.watch(NAMESPACES, self.modes)
         self.mirror.on_overdue(self.promises.claims.overdue_changed)
         self.waiters: Final = Waiters(roster, clock)
         self.marked: Final = MarkedPods()

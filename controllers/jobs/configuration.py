@@ -7,41 +7,14 @@ from typing import Final, Literal
 from msgspec import field
 
 from api.core import NAMESPACE_NAME_LABEL
-from api.meta import LabelSelector, LabelSelectorRequirement
-from api.selectors import check_selector
 from api.validation import FieldError
+from serving.namespaces import NamespaceRequirement, NamespaceSelector
 from serving.sections import Section
 
 __all__ = ["Framework", "JobsConfiguration", "check_jobs"]
 
 Framework = Literal["batch/job", "reprieve.dev/podgroup"]
 NOT_MANAGED: Final = ["kube-system", "reprieve-system"]
-
-
-class NamespaceSelector(Section):
-    """meta/v1 LabelSelector."""
-
-    match_labels: dict[str, str] = field(default_factory=dict)
-    match_expressions: list[NamespaceRequirement] = field(default_factory=list)
-
-    @property
-    def selector(self) -> LabelSelector:
-        """The same as the API has it."""
-        return LabelSelector(
-            dict(self.match_labels),
-            [
-                LabelSelectorRequirement(each.key, each.operator, list(each.values))
-                for each in self.match_expressions
-            ],
-        )
-
-
-class NamespaceRequirement(Section):
-    """meta/v1 LabelSelectorRequirement."""
-
-    key: str
-    operator: Literal["In", "NotIn", "Exists", "DoesNotExist"]
-    values: list[str] = field(default_factory=list)
 
 
 def _managed() -> NamespaceSelector:
@@ -67,8 +40,4 @@ def check_jobs(settings: JobsConfiguration) -> None:
     """Raises FieldError for settings that are invalid."""
     if len(set(settings.frameworks)) < len(settings.frameworks):
         raise FieldError("jobs.frameworks", "names a framework twice")
-    path = "managedJobsNamespaceSelector"
-    try:
-        check_selector(settings.managed_jobs_namespace_selector.selector, path)
-    except ValueError as error:
-        raise FieldError("jobs", str(error)) from None
+    settings.managed_jobs_namespace_selector.check("jobs.managedJobsNamespaceSelector")

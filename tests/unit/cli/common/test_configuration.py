@@ -213,6 +213,18 @@ def test_plain_http_on_loopback(address: str) -> None:
             LOOPBACK + "webhooks: {certificates: {managed: {hosts: []}}}",
             "webhooks.certificates.managed.hosts: expected",
         ),
+        (
+            QUOTA + "planning: {enforcedNamespaceSelector: {matchLabels: {a: b}}}",
+            "planning.enforcedNamespaceSelector: must be empty if quota.mode is Enforce",
+        ),
+        (
+            QUOTA + "planning: {enforcedNamespaceSelector: {matchLabels: {a: b}}}\nmultikueue: {}",
+            "planning.enforcedNamespaceSelector: must be empty on a manager of several clusters",
+        ),
+        (
+            LOOPBACK + "planning: {enforcedNamespaceSelector: {matchLabels: {a: 'b c'}}}",
+            "planning.enforcedNamespaceSelector.matchLabels[a]: not a label value",
+        ),
         (LOOPBACK + "planning: {searchBudget: 0}", "planning.searchBudget: expected an integer >= 1"),
         (
             LOOPBACK + "planning: {searchMilliseconds: -1}",
@@ -331,3 +343,12 @@ def test_the_shipped_configurations_enforce_or_run_no_nodes_plane() -> None:
 
 
 SHIPPED = ("configuration.yaml", "webhooks/configuration.yaml")
+
+
+@pytest.mark.parametrize("mode", ["Off", "Observe"])
+def test_a_selector_stays_in_the_file_when_the_mode_goes_back(mode: str) -> None:
+    selector = "enforcedNamespaceSelector: {matchExpressions: [{key: canary, operator: Exists}]}"
+    planning = parse(LOOPBACK + f"planning: {{mode: '{mode}', {selector}}}\n").planning
+    assert not planning.modes().narrowed
+    assert parse(LOOPBACK + f"planning: {{{selector}, mode: Enforce}}\n").planning.modes().narrowed
+    assert not parse(LOOPBACK + "planning: {enforcedNamespaceSelector: {}}\n").planning.modes().narrowed
