@@ -32,6 +32,7 @@ from extender.wire import (
     filter_none,
     filter_only,
     names_decoder,
+    offered_to,
     preemption_all,
     preemption_decoder,
     preemption_result,
@@ -74,6 +75,13 @@ class Face(Protocol):
     def answered_in_vain(self, pod: Pod) -> None:
         """The pod was answered by a process that does not decide: it must be brought back later."""
 
+    def observes(self, pod: Pod) -> bool:
+        """Whether the pod is left to its scheduler, because its namespace is observed."""
+
+    def heard(self, pod: Pod, candidates: Mapping[str, Collection[str]] | None) -> None:
+        """A scheduler has called about a pod that is left to it. `candidates`: those of a preempt call (victims' UIDs
+        by node). They cannot change the answer."""
+
     def verdict(self, pod: Pod) -> Hold | Offer | AnyOf | InPass | Within | FreeRoom | None:
         """What to do with a pod of a gang; None for a pod that is to be treated as an ordinary one."""
 
@@ -110,6 +118,9 @@ class Face(Protocol):
         It must be woken when that room comes back. It counts as on its way to the other nodes from now on. A process
         that does not lead promises nothing: there every node is barred that has promised room.
         """
+
+    def taken(self, pod: Pod, names: Iterable[str]) -> list[str]:
+        """The same for a pod that is left to its scheduler. Nobody brings it back."""
 
     def spares(self, pod: Pod, names: Sequence[str]) -> list[str]:
         """On which of these nodes the pod's scheduler would break a unit for it that it does not know.
@@ -160,6 +171,8 @@ class Verbs:
         """Which of the offered nodes the pod may use (kube-scheduler calls this after its own filters)."""
         self._saw(args.pod.spec.scheduler_name)
         self._face.attempted(args.pod)
+        if self._face.observes(args.pod):
+            return self._filter_observed(args)
         verdict = self._face.verdict(args.pod)
         if verdict is None:
             return self._filter_ordinary(args)
@@ -184,6 +197,18 @@ class Verbs:
             return filter_none(names, NOT_PLANNED)
         self._face.let_through(args.pod, [verdict.node])
         return filter_only([verdict.node], {})
+
+    def _filter_observed(self, args: ExtenderArgs) -> bytes:
+        """What came, less the nodes with room that is promised to others. Those are as full for preempt."""
+        self._face.heard(args.pod, None)
+        names, taken = list[str](), list[str]()
+        if self._face.promises_room:
+            names = names_decoder.decode(args.node_names) or []
+            taken = self._face.taken(args.pod, names)
+        if taken:
+            return self._leave(args.pod, names, dict.fromkeys(taken, RESERVED))
+        self._face.let_through(args.pod, ())
+        return filter_all(args.node_names, args.nodes)
 
     def _filter_within(self, args: ExtenderArgs, verdict: Within) -> bytes:
         """One node outside of the domain gets the reason for all: the scheduler needs none for the others."""
@@ -231,6 +256,8 @@ class Verbs:
         """Where the scheduler may evict what its dry run found; gangs' victims are never evicted by the scheduler."""
         self._saw(args.pod.spec.scheduler_name)
         self._face.attempted(args.pod)
+        if self._face.observes(args.pod):
+            return self._preempt_observed(args)
         if not self._face.decides:
             self._face.answered_in_vain(args.pod)
             return self._preempt_safely(args)
@@ -260,6 +287,13 @@ class Verbs:
             if struck or not offered
             else preemption_all(args.node_name_to_meta_victims)
         )
+
+    def _preempt_observed(self, args: ExtenderPreemptionArgs) -> bytes:
+        offered = offered_to(args)
+        self._face.heard(args.pod, offered)
+        if offered:
+            self._face.let_through(args.pod, offered)
+        return preemption_all(args.node_name_to_meta_victims)
 
     def _preempt_safely(self, args: ExtenderPreemptionArgs) -> bytes:
         """What every leader would allow, now and soon: for ordinary pods, candidates that touch nothing of ours."""

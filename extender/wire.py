@@ -25,6 +25,7 @@ __all__ = [
     "filter_all",
     "filter_none",
     "filter_only",
+    "offered_to",
     "preemption_all",
     "preemption_result",
     "uids_of",
@@ -40,9 +41,10 @@ class Wire(msgspec.Struct, rename="pascal", gc=False):
 
 
 class ExtenderArgs(Wire):
-    """A filter request. `node_names` stays raw: most answers give it back untouched."""
+    """A filter request. Nodes stay raw: most answers give them back untouched."""
 
     pod: Pod
+    nodes: msgspec.Raw = NULL
     node_names: msgspec.Raw = NULL
 
 
@@ -70,6 +72,14 @@ filter_decoder = msgspec.json.Decoder(ExtenderArgs)
 preemption_decoder = msgspec.json.Decoder(ExtenderPreemptionArgs)
 names_decoder = msgspec.json.Decoder(list[str] | None)
 candidates_decoder = msgspec.json.Decoder(dict[str, MetaVictims] | None)
+
+
+def offered_to(args: ExtenderPreemptionArgs) -> dict[str, list[str]] | None:
+    """The candidates of a call whose answer does not depend on them. None if they cannot be read."""
+    try:
+        return uids_of(candidates_decoder.decode(args.node_name_to_meta_victims) or {})
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def uids_of(offered: Mapping[str, MetaVictims]) -> dict[str, list[str]]:

@@ -82,6 +82,23 @@ class Answering:
         """Whether the mirror may be trusted, and another process may lead."""
         return not self.leads and self._in_touch() and self._mirror.is_trusted()
 
+    def observes(self, pod: Pod) -> bool:
+        """Whether the pod is left to its scheduler, because its namespace is observed.
+
+        Until namespaces have been listed, a pod of one that is not known gets what an enforced one gets.
+        """
+        modes, namespace = self._controller.known.modes, pod.metadata.namespace
+        if not modes.observes(namespace):
+            return False
+        return modes.knows(namespace) or self._mirror.watched.namespaces.synced
+
+    def heard(self, pod: Pod, candidates: Mapping[str, Collection[str]] | None) -> None:
+        """A scheduler has called about a pod that is left to it. `candidates`: those of a preempt call."""
+        if (deciding := self._controller.deciding) is not None:
+            deciding.called(pod)
+        if candidates is not None:
+            self._controller.preempt_heard(pod, candidates)
+
     # ---- filter
 
     def verdict(self, pod: Pod) -> Hold | Offer | AnyOf | InPass | Within | FreeRoom | None:
@@ -291,6 +308,13 @@ class Answering:
         if barred and (waking := self._controller.waking) is not None:
             waking.keep_out(pod, priority, requests, barred)
         return barred
+
+    def taken(self, pod: Pod, names: Iterable[str]) -> list[str]:
+        """The same for a pod that is left to its scheduler. Nobody brings it back."""
+        priority = self.priority(pod)
+        if not self.leads:
+            return [name for name in names if self.is_promised(name, at_least=priority)]
+        return self._promises.let_pass(pod, self._roster.asks_for(pod), priority, names)
 
     def spares(self, pod: Pod, names: Sequence[str]) -> list[str]:
         """On which of these nodes a member of a native group would break a unit that its scheduler does not know."""

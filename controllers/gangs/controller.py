@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Executor
 from typing import Final
 
+import structlog
+
 from api.clock import Clock
 from api.core import Pod
 from api.meta import ObjectMeta
@@ -14,6 +16,7 @@ from controllers.gangs.gauges import Gauges
 from controllers.gangs.known import Known
 from controllers.gangs.leading import Leading
 from controllers.gangs.lifecycle.life import GroupKey
+from controllers.gangs.lifecycle.modes import Mode
 from controllers.gangs.observing import Observing
 from controllers.gangs.pod_events import PodEvents
 from controllers.gangs.promised.workload_places import WorkloadPlaces
@@ -28,6 +31,8 @@ from runtime.work.search_thread import SearchThread
 from serving.ops import Check
 
 __all__ = ["GangController"]
+
+log = structlog.get_logger(__name__)
 
 
 class GangController:
@@ -81,6 +86,7 @@ class GangController:
         mirror.watched.on_change(self._changed)
         mirror.tables.groups.on_touch(self._group_touched)
         self.known.plans.on_change(self._changed)
+        self.known.modes.on_change(self._mode_changed)
 
     # ---- the controller
 
@@ -172,7 +178,7 @@ class GangController:
     def preempt_heard(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
         """A scheduler that nobody answers for asks preempt about the pod: victims (UIDs) by node. It evicts some."""
         acting = self._acting
-        if isinstance(acting, Observing) and self.known.mirror.is_trusted():
+        if acting is not None and self.known.mirror.is_trusted():
             acting.preempt_heard(pod, candidates)
 
     def _prepared(self, snapshot: Snapshot, namespace: str) -> Snapshot | None:
@@ -189,6 +195,12 @@ class GangController:
     def _group_touched(self, group: GroupKey) -> None:
         if self._begun is not None:
             self._begun.group_touched(group)
+
+    def _mode_changed(self, namespace: str, before: Mode, now: Mode) -> None:
+        """Other namespaces keep their modes. A term that has not taken over finds everything as it is then."""
+        if (leading := self.leading) is not None:
+            log.info("the mode of a namespace has changed", namespace=namespace, before=before, now=now)
+            leading.mode_changed(namespace, now)
 
     def _nudge(self) -> None:
         if self._begun is not None:

@@ -12,7 +12,7 @@ from controllers.gangs.keys import lone_pod
 from controllers.gangs.lifecycle.effects import Effect
 from controllers.gangs.lifecycle.life import GangPhase, GroupKey, Life
 from controllers.gangs.lifecycle.modes import Modes
-from controllers.gangs.lifecycle.observations import GroupGone, MembersSeen, Observation
+from controllers.gangs.lifecycle.observations import EnforcementBegan, GroupGone, MembersSeen, Observation
 from controllers.gangs.lifecycle.reducer import reduce
 from controllers.gangs.lifecycle.settings import Settings
 from controllers.gangs.metrics import PHASE_SECONDS
@@ -184,6 +184,12 @@ class Gangs:
         """The groups that have been touched and not followed yet."""
         return list(self._touched)
 
+    def enforced(self, namespace: str) -> None:
+        """The namespace was observed until now. Its gangs are decided anew."""
+        for gang in [gang for key, gang in self._gangs.items() if key[0] == namespace]:
+            self.observe(gang, EnforcementBegan())
+            self.touch(gang.key)
+
     def presented(self, key: GroupKey) -> None:
         """A scheduler works on a member: what it showed may confirm the gang's plan."""
         life = self.life_of(key)
@@ -311,10 +317,15 @@ class Gangs:
         return gang is not None and gang.life.plan is None and self._roster.count(key).runs
 
     def keeps_nominations(self, key: GroupKey) -> bool:
-        """Whether nominations of the group's pods stay: a plan uses them, now or soon, or it is no gang that waits."""
+        """Whether nominations of the group's pods stay: a plan uses them, now or soon, or it is no gang that waits.
+
+        Those of an observed gang are its scheduler's.
+        """
         gang = self._gangs.get(key)
         if gang is None:
             return self._roster.group(key) is not None
+        if self.modes.observes(key[0]):
+            return True
         life = gang.life
         due = life.wants_plan and not life.looked and life.due <= self._clock.monotonic()
         return due or life.plan is not None or life.phase == "Bound"

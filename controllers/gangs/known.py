@@ -58,7 +58,7 @@ class Known:
         if self.modes.narrowed:
             views.watch(NAMESPACES, self.modes)
         self.mirror.on_overdue(self.promises.claims.overdue_changed)
-        self.waiters: Final = Waiters(roster, clock)
+        self.waiters: Final = Waiters(roster, clock, self.modes)
         self.marked: Final = MarkedPods()
         self.scheduler_marks: Final = SchedulerMarks(clock)
         self.misread: Final = Misread()

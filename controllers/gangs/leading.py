@@ -13,6 +13,7 @@ from controllers.gangs.gangs import Gangs
 from controllers.gangs.keys import key_of_pod
 from controllers.gangs.known import Known
 from controllers.gangs.lifecycle.life import GroupKey
+from controllers.gangs.lifecycle.modes import Mode
 from controllers.gangs.lifecycle.observations import Failed, GatesRemoved, Observation
 from controllers.gangs.looking.attempt_book import AttemptBook
 from controllers.gangs.looking.passing import Passing
@@ -25,7 +26,7 @@ from controllers.gangs.planning.outcomes import Outcomes
 from controllers.gangs.planning.partial_gangs import PartialGangs
 from controllers.gangs.planning.resumption import Resumption
 from controllers.gangs.planning.stopped_gangs import StoppedGangs
-from controllers.gangs.planning.turns import Waits
+from controllers.gangs.planning.turns import Turns, Waits
 from controllers.gangs.planning.unanswered import Unanswered
 from controllers.gangs.pod_events import Hear
 from controllers.gangs.scheduler.callers import Callers
@@ -108,9 +109,18 @@ class Leading:
         rule = configuration.pieces()
         inquiry = planning.inquiry(known, client, rule, self.evidence, self.callers)
         pieces = planning.partial_gangs(known, inquiry, rule, gangs, self.waking, self.writes)
-        self.planner = self._planner(Searching(search, configuration.drives(), known.modes), pieces)
+        self.before = planning.state_before(known, gangs)
+        searching = Searching(search, configuration.drives(), known.modes, self.before)
+        self.turns = self._turns(searching)
+        self.planner = self._planner(pieces)
 
-    def _planner(self, searching: Searching, pieces: PartialGangs) -> Planner:
+    def _turns(self, searching: Searching) -> Turns:
+        known, lessons, singles = self._known, self.lessons, self.lone.singles
+        decider = planning.decider(known, lessons, self.evidence, singles, searching)
+        waits = self._quota.groups.waits
+        return planning.turns(known, self.gangs, decider, self._verdicts, self.evidence, singles, waits)
+
+    def _planner(self, pieces: PartialGangs) -> Planner:
         """The loop over all of these."""
         known, gangs, lessons, verdicts = self._known, self.gangs, self.lessons, self._verdicts
         evidence, singles, groups = self.evidence, self.lone.singles, self._quota.groups
@@ -118,8 +128,7 @@ class Leading:
         performer = planning.performer(
             known, self._acts, self.waking, outcomes, self.telling.reporter, gangs, self.writes
         )
-        decider = planning.decider(known, lessons, evidence, singles, searching)
-        turns = planning.turns(known, gangs, decider, verdicts, evidence, singles, groups.waits)
+        turns = self.turns
         following = planning.following(
             known, gangs, evidence, turns, performer, self.waking, self.telling, self.attempts
         )
@@ -188,6 +197,7 @@ class Leading:
         """Who hears of pods in a term, by name in `pod_events.ORDER`."""
         return {
             "arrivals": self.arrivals.pod_changed,
+            "state before": self.before.pod_changed,
             "evidence": self.evidence.pod_changed,
             "strays": lambda uid, _: self.strays.pod_changed(uid),
             "broken units": lambda uid, _: self.broken.pod_changed(uid),
@@ -217,6 +227,24 @@ class Leading:
             self.passing.forget(group)
             self.attempts.forget(group)
 
+    def mode_changed(self, namespace: str, mode: Mode) -> None:
+        """The mode of the namespace is another one now."""
+        if mode == "Enforce":
+            self._begin_to_enforce(namespace)
+        self.gangs.nudge()
+
+    def _begin_to_enforce(self, namespace: str) -> None:
+        """Everything of the namespace is decided anew, and its pods may make room for others.
+
+        What a former mode has left on its pods is found as at the beginning of a term.
+        """
+        self.gangs.enforced(namespace)
+        self.turns.freed(None)
+        self.strays.begin()
+        for uid, pod in self._known.waiters:
+            if pod.metadata.namespace == namespace:
+                self.waking.pod_changed(uid, pod)
+
     def called(self, pod: Pod) -> None:
         """A scheduler asked us about a pod of any kind."""
         if self.callers.called(pod):
@@ -240,6 +268,10 @@ class Leading:
         self.evidence.preempt_called(pod, candidates)
         self.gangs.touch(key_of_pod(pod))
         return True
+
+    def preempt_heard(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
+        """The same for a pod of an observed namespace. It goes on at once, whatever is decided."""
+        self.lone.heard(pod, candidates)
 
     def wants_plan(self, pod: Pod, nodes: Sequence[str]) -> None:
         """The scheduler would evict on these nodes for a pod of a basic group of its own kind, and must not.

@@ -13,7 +13,6 @@ from api.core import Pod
 from controllers.gangs.assembly import evicting, planning, telling
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.gangs import Gangs
-from controllers.gangs.keys import key_of_pod
 from controllers.gangs.known import Known
 from controllers.gangs.lifecycle.life import GroupKey
 from controllers.gangs.lifecycle.observations import Failed
@@ -25,7 +24,6 @@ from controllers.gangs.planning.arrivals import Arrivals
 from controllers.gangs.planning.decide import Searching
 from controllers.gangs.planning.lone_preemptors import LonePreemptors
 from controllers.gangs.planning.singles import Singles
-from controllers.gangs.planning.state_before import StateBefore
 from controllers.gangs.planning.turns import Waits
 from controllers.gangs.pod_events import Hear
 from controllers.gangs.recording import Recording
@@ -80,9 +78,7 @@ class Observing:
         singles = Singles(clock, settings.backoff, lambda _: None)
         self.lone = LonePreemptors(gangs, singles, roster, clock)
         self.evidence = Evidence(roster, known.scheduler, clock, lambda *_: None, gang_of=self.lone.gang_of)
-        self.before = StateBefore(
-            roster, known.scheduler_marks, lambda key: gangs.life_of(key).has_run, clock
-        )
+        self.before = planning.state_before(known, gangs)
         self.planner = self._planner(configuration, search)
 
     def _planner(self, configuration: PlanningConfiguration, search: SearchThread[Limits]) -> Planner:
@@ -149,14 +145,5 @@ class Observing:
         self.gangs.touch(group)
 
     def preempt_heard(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
-        """A scheduler evicts for the pod by one of these candidates: victims (UIDs) by node.
-
-        If a group that is evicted whole is in its way, Enforce would make a plan for the pod.
-        """
-        key, roster = self._known.mirror.roster.gang_of(pod), self._known.mirror.roster
-        is_member = key is not None and roster.minimum(key) is not None
-        victims = (uid for uids in candidates.values() for uid in uids)
-        if is_member or all(roster.all_mode_group(uid) is None for uid in victims):
-            return
-        if self.lone.wish(pod, candidates):
-            self.gangs.touch(key_of_pod(pod))
+        """A scheduler evicts for the pod by one of these candidates: victims (UIDs) by node."""
+        self.lone.heard(pod, candidates)

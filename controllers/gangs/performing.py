@@ -85,6 +85,7 @@ class Performer:
                 CONFIRMATIONS.labels("model").inc(by_model)
             case CountObserved(outcome):
                 OBSERVED.labels(outcome).inc()
+                self._outcomes.planned(gang.key)
             case Ask(_, members):
                 self._waking.ask(gang.key, members)
             case Evict(plan):
@@ -96,7 +97,9 @@ class Performer:
             case GiveBack(plan):
                 self.promising.give_back(plan)
                 self._waking.plan_ended()
-            case Record():
+            case Record(phase=phase):
+                if phase == "Observed":
+                    self._outcomes.planned(gang.key)
                 return partial(self._acts.record, gang, effect)
             case CannotSchedule(_, reason):
                 self._outcomes.not_planned(gang.key, again=reason in ("NotStored", PAUSED))

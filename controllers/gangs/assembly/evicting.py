@@ -59,6 +59,7 @@ def broken_units(known: Known, evictions: Evictions, reporter: Reporter) -> Brok
         lambda uid: claims.has_victim(uid) or evictions.is_victim(uid),
         reporter.unit_broken,
         known.clock,
+        known.modes,
     )
 
 

@@ -8,7 +8,7 @@ from api.backoff import Backoff
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.following import Following, Performs, Wakes
 from controllers.gangs.gangs import Gangs
-from controllers.gangs.keys import GroupKey
+from controllers.gangs.keys import GroupKey, LonePod
 from controllers.gangs.known import Known
 from controllers.gangs.lifecycle.settings import PiecesRule
 from controllers.gangs.looking.attempt_book import AttemptBook
@@ -30,6 +30,7 @@ from controllers.gangs.planning.planning_queue import PlanningQueue, Share
 from controllers.gangs.planning.reading import Reader
 from controllers.gangs.planning.singles import Singles
 from controllers.gangs.planning.sparing import Sparing
+from controllers.gangs.planning.state_before import StateBefore
 from controllers.gangs.planning.turns import Turns
 from controllers.gangs.planning.verdicts import Verdicts
 from controllers.gangs.promised.promising import Promising
@@ -51,6 +52,7 @@ __all__ = [
     "lone_preemptors",
     "partial_gangs",
     "performer",
+    "state_before",
     "turns",
     "verdicts",
 ]
@@ -58,7 +60,12 @@ __all__ = [
 
 def lone_preemptors(known: Known, gangs: Gangs, asking: Asking, backoff: Backoff) -> LonePreemptors:
     """Pods that preempt alone. They come back to the scheduler when no plan comes of their wish."""
-    singles = Singles(known.clock, backoff, asking.return_lone)
+
+    def bring_back(pod: LonePod) -> None:
+        if not known.modes.observes(pod.namespace):  # nobody has held it
+            asking.return_lone(pod)
+
+    singles = Singles(known.clock, backoff, bring_back)
     return LonePreemptors(gangs, singles, known.mirror.roster, known.clock)
 
 
@@ -84,6 +91,13 @@ def decider(
     return Decider(known.mirror, reservations, lessons, evidence, singles, gated, searching)
 
 
+def state_before(known: Known, gangs: Gangs) -> StateBefore:
+    """The state on which gangs are decided about where nothing is done for them."""
+    return StateBefore(
+        known.mirror.roster, known.scheduler_marks, lambda key: gangs.life_of(key).has_run, known.clock
+    )
+
+
 def turns(
     known: Known,
     gangs: Gangs,
@@ -95,7 +109,7 @@ def turns(
 ) -> Turns:
     """Whose turn it is. `waits`: whether a group waits for quota."""
     queue = PlanningQueue(Slots(known.mirror.tables), known.clock, Share())
-    candidates = Candidates(known.mirror.roster, evidence, singles, known.clock, waits)
+    candidates = Candidates(known.mirror.roster, evidence, singles, known.clock, waits, known.modes)
     return Turns(queue, candidates, decider, verdicts, singles, gangs, known.clock)
 
 

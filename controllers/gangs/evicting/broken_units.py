@@ -12,6 +12,7 @@ from typing import Final
 
 from api.clock import Clock
 from controllers.gangs.keys import GroupKey
+from controllers.gangs.lifecycle.modes import Modes
 from controllers.gangs.metrics import UNITS_BROKEN
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.mirror.scheduler_marks import SchedulerMarks
@@ -31,11 +32,18 @@ class BrokenUnits:
     """Says it once for each unit in a term."""
 
     def __init__(
-        self, shown: SchedulerMarks, roster: Roster, is_victim: Callable[[str], bool], say: Say, clock: Clock
+        self,
+        shown: SchedulerMarks,
+        roster: Roster,
+        is_victim: Callable[[str], bool],
+        say: Say,
+        clock: Clock,
+        modes: Modes,
     ) -> None:
-        """`is_victim`: whether a plan goes on, or ends at this moment, that evicts the pod (UID)."""
+        """`is_victim`: whether a plan goes on, or ends at this moment, that evicts the pod (UID). `modes`: units of
+        observed namespaces are not protected."""
         self._shown, self._roster, self._is_victim = shown, roster, is_victim
-        self._say, self._clock = say, clock
+        self._say, self._clock, self._modes = say, clock, modes
         self._pods: dict[str, tuple[GroupKey, str]] = {}
         """By UID, pods of units that the scheduler has marked: the unit, and the name. They are not gone yet."""
         self._evicted: dict[GroupKey, list[str]] = {}
@@ -57,6 +65,8 @@ class BrokenUnits:
         if pod is not None and known is None:
             unit = self._roster.all_mode_group(uid)
             if unit is None or is_native(self._roster.group(unit)) or self._is_victim(uid):
+                return
+            if self._modes.observes(unit[0]):
                 return
             known = self._pods[uid] = unit, pod.name
         if known is None or (pod is not None and not pod.flags & TERMINATING):

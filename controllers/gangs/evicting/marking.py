@@ -46,6 +46,10 @@ class Marking:
         """The pod's resourceVersion with the mark of this term; empty if that is not known."""
         return self._written.get(uid, "")
 
+    def may_withdraw(self, namespace: str) -> bool:
+        """Whether marks of pods in this namespace may be withdrawn."""
+        return self._pods.may_write(namespace)
+
     def accepted(self, uid: str) -> None:
         """The API server has accepted the deletion of the pod."""
         self._written.pop(uid, None)

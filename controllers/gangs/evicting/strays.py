@@ -58,6 +58,8 @@ class Strays:
             mark = self._shown.find(uid)
             if mark is None or not self._marking.has(uid) or self._is_victim(uid):
                 continue
+            if not self._marking.may_withdraw(mark.namespace):
+                continue
             if await self._marking.withdraw(mark.namespace, mark.name, uid):
                 log.info("a stray mark is withdrawn", namespace=mark.namespace, pod=mark.name)
             else:

@@ -36,6 +36,8 @@ class Modes:
         self._known: dict[str, bool] = {}
         """By namespace: whether the selector selects it."""
         self._hooks: list[ModeChange] = []
+        self.changes = 0
+        """How often a namespace got another mode."""
 
     # ---- questions
 
@@ -48,6 +50,14 @@ class Modes:
     def observes(self, namespace: str) -> bool:
         """Whether what is decided for this namespace is not done."""
         return self.of(namespace) == "Observe"
+
+    def why_observed(self, namespace: str) -> str:
+        """Why nothing is done for this namespace; empty if what is decided for it is done."""
+        if not self.observes(namespace):
+            return ""
+        if self._mode == "Observe":
+            return "planning.mode is Observe"
+        return f"planning.enforcedNamespaceSelector does not select namespace {namespace}"
 
     def knows(self, namespace: str) -> bool:
         """Whether the mode of this namespace is certain: it does not depend on labels that are not known yet."""
@@ -90,6 +100,7 @@ class Modes:
         now = self.of(name)
         if now == before:
             return False
+        self.changes += 1
         for hook in self._hooks:
             hook(name, before, now)
         return True

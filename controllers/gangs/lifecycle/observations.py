@@ -357,6 +357,11 @@ class PauseEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class EnforcementBegan:
+    """The gang's namespace was observed until now. From now on, what is decided for the gang is done."""
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """A fault of ours: the gang is passed over for a while."""
 
@@ -380,6 +385,7 @@ Observation = (
     | HandedOver
     | PassBegan
     | PauseEnded
+    | EnforcementBegan
     | NeverNamed
     | PreemptCalled
     | Rehearsed

@@ -16,7 +16,7 @@ from controllers.gangs.lifecycle.observations import Decided
 from controllers.gangs.lifecycle.settings import FITS_SECONDS, OBSERVED_SECONDS
 from nodes.search.unmodelled import why_blocked
 
-__all__ = ["observed"]
+__all__ = ["enforced", "observed"]
 
 
 def observed(life: Life, decided: Decided, now: float) -> tuple[Life, tuple[Effect, ...]]:
@@ -37,6 +37,29 @@ def observed(life: Life, decided: Decided, now: float) -> tuple[Life, tuple[Effe
     if not is_new:
         return life, stored
     return replace(life, observed_until=until), (*stored, CountObserved(outcome))
+
+
+def enforced(life: Life, now: float) -> Life:
+    """The namespace of a gang that was observed is enforced from now on. Nothing that was only observed counts.
+
+    A gang in pieces counts from now on: reprieve has not kept it whole before. That a gang has run whole stays known.
+    """
+    return replace(
+        life,
+        phase="Bound" if life.phase == "Bound" else "Gathering",
+        reason="",
+        message="",
+        looked=False,
+        placed=False,
+        replans=0,
+        failures=0,
+        due=0.0,
+        untried_until=None,
+        partial_since=None if life.partial_since is None else now,
+        kept="",
+        observed="",
+        observed_until=0.0,
+    )
 
 
 def _fits(life: Life, now: float) -> tuple[Life, tuple[Effect, ...]]:

@@ -48,6 +48,7 @@ from controllers.gangs.lifecycle.observations import (
     Asked,
     Compared,
     Decided,
+    EnforcementBegan,
     Failed,
     GatesRemoved,
     GroupGone,
@@ -65,7 +66,7 @@ from controllers.gangs.lifecycle.observations import (
     ToKeep,
     ToRelease,
 )
-from controllers.gangs.lifecycle.observed import observed
+from controllers.gangs.lifecycle.observed import enforced, observed
 from controllers.gangs.lifecycle.pausing import standing, waits
 from controllers.gangs.lifecycle.settings import (
     REMIND_SECONDS,
@@ -107,6 +108,8 @@ def reduce(life: Life, observation: Observation, now: float, settings: Settings)
             return remembered(life, observation, settings), ()
         case PauseEnded() if life.is_paused:
             return replace(life, looked=False), ()
+        case EnforcementBegan() if life.plan is None:
+            return enforced(life, now), ()
         case Relented():
             return replace(life, barred=0.0, looked=False), ()
         case GroupGone() if life.plan is None:

@@ -6,7 +6,7 @@ A projection of watched pods, kept in every process. It holds a few words of eac
 from __future__ import annotations
 
 import sys
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import Final, Literal, NamedTuple
 
 from api.clock import Clock
@@ -62,8 +62,9 @@ class WaitingPod(NamedTuple):
 class WaitingPods:
     """The pods that wait now. `pod_changed` is called with every newer state of every pod."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    def __init__(self, clock: Clock, may_write: Callable[[str], bool] = lambda _: True) -> None:
+        """`may_write`: whether pods of this namespace may carry a pulse now, and be brought back by one."""
+        self._clock, self._may_write = clock, may_write
         self._pods: dict[str, WaitingPod] = {}
         self._carriers: dict[str, dict[tuple[int, bool], dict[str, None]]] = {}
         """UIDs of pods without a nomination, by scheduler, then by (priority, is second choice)."""
@@ -124,19 +125,21 @@ class WaitingPods:
         of_scheduler = self._carriers.get(scheduler, {})
         for key in sorted(key for key in of_scheduler if key[0] >= at_least):
             for uid in of_scheduler[key]:
-                if uid not in but:
+                if uid not in but and self._may_write(self._pods[uid].namespace):
                     return self._pods[uid]
         return None
 
     def left_behind(self, until: float) -> WaitingPod | None:
         """A pod that has had a pulse's nomination since `until` (monotonic seconds) or longer."""
-        return next((self._pods[uid] for uid, since in self._pulsed.items() if since <= until), None)
+        left = (self._pods[uid] for uid, since in self._pulsed.items() if since <= until)
+        return next((pod for pod in left if self._may_write(pod.namespace)), None)
 
     def turned_down(self) -> dict[str, int]:
-        """By scheduler, the highest own priority of the pods that it has found no node for."""
+        """By scheduler, the highest own priority of the pods that it has found no node for, and that may be brought
+        back."""
         highest: dict[str, int] = {}
         for pod in self._pods.values():
-            if pod.is_turned_down:
+            if pod.is_turned_down and self._may_write(pod.namespace):
                 highest[pod.scheduler] = max(pod.priority, highest.get(pod.scheduler, pod.priority))
         return highest
 

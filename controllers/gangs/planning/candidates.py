@@ -7,6 +7,7 @@ from collections.abc import Callable
 from api.clock import Clock
 from controllers.gangs.gangs import Gang
 from controllers.gangs.keys import GroupKey, lone_pod
+from controllers.gangs.lifecycle.modes import Modes
 from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.planning.planning_queue import Candidate
@@ -25,11 +26,12 @@ class Candidates:
         evidence: Evidence,
         singles: Singles,
         clock: Clock,
-        waits: Callable[[GroupKey], bool] = lambda _: False,
+        waits: Callable[[GroupKey], bool],
+        modes: Modes,
     ) -> None:
         """`waits`: whether a group waits for quota. Nothing is planned for it then."""
         self._roster, self._evidence, self._waits = roster, evidence, waits
-        self._singles, self._clock = singles, clock
+        self._singles, self._clock, self._modes = singles, clock, modes
 
     def of(self, gang: Gang) -> Candidate | None:
         """The gang as a candidate; None if it wants no plan."""
@@ -48,6 +50,7 @@ class Candidates:
             looked=life.looked,
             failed=life.failures > 0,
             gathering=self._clock.monotonic() < life.gathering_until,
+            observed=self._modes.observes(gang.key[0]),
         )
 
     def _below(self, gang: Gang) -> int:

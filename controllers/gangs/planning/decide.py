@@ -22,6 +22,7 @@ from controllers.gangs.mirror.mirror import Mirror
 from controllers.gangs.mirror.pausing import why_paused
 from controllers.gangs.planning.assigning import assign
 from controllers.gangs.planning.lessons import Lessons
+from controllers.gangs.planning.observed_pods import ObservedPods, with_pods_in_the_way
 from controllers.gangs.planning.singles import Singles
 from controllers.gangs.planning.state_before import StateBefore
 from controllers.gangs.promised.account import asks_with, subtract
@@ -68,6 +69,7 @@ class Decider:
         self._lessons, self._evidence, self._singles = lessons, evidence, singles
         self._pauses = mirror.pauses
         self._gated, self._searching = gated, searching
+        self._observed = ObservedPods(searching.modes)
 
     async def decide(self, key: GroupKey, *, barred: str = "") -> Decided | NotDecided:
         """The decision for one gang, or for a pod that preempts alone.
@@ -88,7 +90,9 @@ class Decider:
             asks = NOBODY if barred else asks_with(priority, self._roster.members(key))
             snapshot = subtract(snapshot, self._reservations, key, asks)
         snapshot = self._lessons.apply(snapshot, key)
-        question = _Question(key, snapshot, mirrored, barred, among, self._searching.drive)
+        spared = snapshot if observes else self._observed.spare(snapshot)
+        unspared = snapshot if spared is not snapshot and not barred else None
+        question = _Question(key, spared, mirrored, barred, among, self._searching.drive, unspared)
         with PLANNING_SECONDS.time():
             decided = await self._searching.thread.run(partial(_decide, question))
         if isinstance(decided, DecisionError):
@@ -150,17 +154,29 @@ class _Question:
     """The nodes for a pod that preempts alone."""
     drive: bool
     """See `Searching`."""
+    unspared: Snapshot | None
+    """What a plan would be made from if pods of observed namespaces could be evicted. None: there are none."""
 
 
 def _decide(asked: _Question, limits: Limits) -> Decision | DecisionError:
     """On the search's thread. A fault of ours holds one gang back, and never the others."""
+    decision, other = _search(asked, asked.snapshot, limits), asked.unspared
+    if other is None or isinstance(decision, DecisionError) or decision.spec.outcome != "Unschedulable":
+        return decision
+    instead = _search(asked, other, limits)
+    if not isinstance(instead, DecisionError):
+        with_pods_in_the_way(decision.spec, instead.spec, asked.snapshot, other)
+    return decision
+
+
+def _search(asked: _Question, snapshot: Snapshot, limits: Limits) -> Decision | DecisionError:
     namespace, name = asked.key
     try:
         if (pod := lone_pod(asked.key)) is not None:
-            if pod.uid not in asked.snapshot.pod_rows:
+            if pod.uid not in snapshot.pod_rows:
                 return DecisionError(spoken(asked.key), "", "it is gone")
             return pod_decision(
-                asked.snapshot,
+                snapshot,
                 pod.namespace,
                 pod.name,
                 limits=limits,
@@ -169,7 +185,7 @@ def _decide(asked: _Question, limits: Limits) -> Decision | DecisionError:
                 among=asked.among,
             )
         return group_decision(
-            asked.snapshot,
+            snapshot,
             namespace,
             name,
             limits=limits,

@@ -54,6 +54,19 @@ class LonePreemptors:
             return False
         return self.singles.wish(key, candidates)
 
+    def heard(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
+        """A scheduler evicts for the pod by one of these candidates, and nobody holds it up.
+
+        If a group that is evicted whole is in the way of a single pod, Enforce would make a plan for it.
+        """
+        key = self._roster.gang_of(pod)
+        is_member = key is not None and self._roster.minimum(key) is not None
+        victims = (uid for uids in candidates.values() for uid in uids)
+        if is_member or all(self._roster.all_mode_group(uid) is None for uid in victims):
+            return
+        if self.wish(pod, candidates):
+            self._gangs.touch(key_of_pod(pod))
+
     def pod_changed(self, uid: str, pod: Pod | None) -> None:
         """There is a newer state of a pod; None when it is gone, or has ended."""
         alone = self._alone(pod) if pod is not None else self._gangs.alone(uid)

@@ -77,6 +77,8 @@ class PartialGangs:
 
     def _is_due(self, gang: Gang, now: float) -> bool:
         since = gang.life.partial_since
+        if self._gangs.modes.observes(gang.key[0]):
+            return False
         waited = since is not None and now >= since + self._patience
         return waited and now >= self._looks.get(gang.key, (0, 0.0))[1]
 

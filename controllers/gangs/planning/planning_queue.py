@@ -50,6 +50,8 @@ class Candidate:
     """A plan for it has come to nothing before."""
     gathering: bool = False
     """Until it is due, it waits for members and not for room."""
+    observed: bool = False
+    """What is decided for it is not done."""
 
     @property
     def key(self) -> GroupKey:
@@ -61,8 +63,11 @@ class Candidate:
         """The buckets in which it waits."""
         if self.gathering:
             return []
-        free = Need(self.demand, NOBODY)
-        return [free] if self.below == NOBODY else [free, Need(self.demand, self.below)]
+        return [self.need(NOBODY)] if self.below == NOBODY else [self.need(NOBODY), self.need(self.below)]
+
+    def need(self, below: int) -> Need:
+        """The bucket in which it waits for room that is there once everybody below this priority is gone."""
+        return Need(self.demand, below, self.observed)
 
 
 class Need(NamedTuple):
@@ -71,6 +76,8 @@ class Need(NamedTuple):
     demand: Demand
     below: int
     """They wait for room that is there once everybody below this priority is gone."""
+    observed: bool
+    """Whether what is decided for them is not done. Those that are enforced have other possible victims."""
 
 
 class Turn(NamedTuple):
@@ -260,10 +267,10 @@ class PlanningQueue:
             return
         self._afar.looked(turn.key, candidate.demand)
         seen.free = max(seen.free, turn.moment)
-        needs = [Need(candidate.demand, NOBODY)]
+        needs = [candidate.need(NOBODY)]
         if turn.may_evict:
             seen.evicting = max(seen.evicting, turn.moment)
-            needs.append(Need(candidate.demand, candidate.below))
+            needs.append(candidate.need(candidate.below))
         for need in needs if shared else ():
             if (bucket := self._buckets.get(need)) is not None:
                 bucket.told = max(bucket.told, turn.moment)

@@ -148,8 +148,8 @@ class GroupStatusWriter:
             count.members, count.minimum, count.bound, count.gated, self._gated.has(key), plan=numbers
         )
         said = say(gang.life, seen, now, self._clock.wall())
-        if self._gangs.modes.observes(key[0]):
-            said = as_observed(said)
+        if why := self._gangs.modes.why_observed(key[0]):
+            said = as_observed(said, why)
         if said.until is not None:
             self._queue.add_after(key, said.until - now)
         known, state = self._known.setdefault(key, _Known()), _state(group, seen, said)

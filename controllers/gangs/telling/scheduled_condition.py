@@ -99,11 +99,11 @@ def say(life: Life, seen: Numbers, now: float, wall: float) -> Said:
     return Said("False", "Queued", f"{_exist(seen)}; the group waits for its turn to be planned")
 
 
-def as_observed(said: Said) -> Said:
-    """The same, where nothing is done for the gang."""
+def as_observed(said: Said, why: str) -> Said:
+    """The same, where nothing is done for the gang. `why`: that is so."""
     if said.status == "True":
         return said
-    message = f"planning.mode is Observe, so nothing is done for it: {said.message}"
+    message = f"{why}, so nothing is done for it: {said.message}"
     return replace(said, reason=OBSERVING, message=message)
 
 

@@ -147,7 +147,7 @@ class Gates:
     async def _look(self, group: GroupKey) -> list[str]:
         """Remove the gates that are due. Returns the errors."""
         pods = self._gated.of(group)
-        if self._mode != "Off" and not self._trusted():
+        if not self._pods.may_write(group[0]) or (self._mode != "Off" and not self._trusted()):
             return []
         match removal(self._mode, self._seen(group), self._life_of(group)):
             case Removal.NOW:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from api.clock import Clock
 from api.core import Pod
 from controllers.gangs.keys import GroupKey
+from controllers.gangs.lifecycle.modes import Modes
 from controllers.gangs.mirror.gated_pods import GatedPods
 from controllers.gangs.mirror.pending import PendingPods
 from controllers.gangs.mirror.roster import Roster
@@ -19,8 +20,9 @@ __all__ = ["Waiters"]
 class Waiters:
     """Those that wait at all, that are parked, that have our gate, and that a new term must hear of."""
 
-    def __init__(self, roster: Roster, clock: Clock) -> None:
-        self.waiting, self.gated = WaitingPods(clock), GatedPods(clock)
+    def __init__(self, roster: Roster, clock: Clock, modes: Modes) -> None:
+        self.waiting = WaitingPods(clock, lambda namespace: not modes.observes(namespace))
+        self.gated = GatedPods(clock)
         self.parked, self.pending = ParkedPods(self.waiting), PendingPods(roster)
 
     def __iter__(self) -> Iterator[tuple[str, Pod]]:

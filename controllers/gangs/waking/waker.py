@@ -245,8 +245,9 @@ class Waker:
     async def _send(self, wakes: Iterable[Wake], missed: Callable[[Wake], object]) -> None:
         """Write every pod its condition; a serial makes each one a change, for only a change wakes.
 
-        `missed` is called for those that may succeed later.
+        `missed` is called for those that may succeed later. Pods of observed namespaces are left to the scheduler.
         """
+        wakes = [wake for wake in wakes if self._pods.may_write(wake.namespace)]
         self._serial += 1
         serial, slots = self._serial, asyncio.Semaphore(AT_ONCE)
 

@@ -72,6 +72,10 @@ class PodWriter:
         """`event`: see `kube.recorder.EventRecorder`. It tells users the result of a write."""
         self._sender, self._clock, self._modes, self.event = sender, clock, modes, event
 
+    def may_write(self, namespace: str) -> bool:
+        """Whether pods of this namespace may be written to. Whoever has the choice asks before."""
+        return self._modes.of(namespace) == "Enforce"
+
     async def patch_pod_status(
         self,
         namespace: str,
@@ -248,8 +252,8 @@ class PodWriter:
         wanted: Callable[[], bool] = _always,
     ) -> bytes:
         """The last barrier. The caller should have known that the namespace is not enforced."""
-        mode = self._modes.of(namespace)
-        if mode != "Enforce":
+        if not self.may_write(namespace):
+            mode = self._modes.of(namespace)
             POD_WRITES_REFUSED.inc()
             log.error(
                 "a write to a pod is refused, and nobody should have asked for it",

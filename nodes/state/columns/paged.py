@@ -44,6 +44,11 @@ class Pages(Sequence[T], Generic[T]):
             return [*self][index]
         return self._pages[index >> BITS][index & INSIDE]
 
+    @property
+    def pages(self) -> Sequence[list[T]]:
+        """The pages of a list that is shared. Nobody changes them, so the same page has the same items."""
+        return self._pages
+
     def extended(self, items: Iterable[T]) -> Pages[T]:
         """The list with more items at the end."""
         last = [*(self._pages[-1] if self._pages else ()), *items]
