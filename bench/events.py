@@ -101,7 +101,9 @@ class World:
     def __init__(self, executor: ThreadPoolExecutor, groups: int) -> None:
         client = cast(ApiClient, StubApiServer())
         views = Views(client, clock=SYSTEM_CLOCK)
-        self._controller = GangController(PlanningConfiguration(), client, views, executor, SYSTEM_CLOCK)
+        self._controller = GangController(
+            PlanningConfiguration(mode="Enforce"), client, views, executor, SYSTEM_CLOCK
+        )
         self._leading = self._controller.begin(Term(1, SYSTEM_CLOCK))
         self._views = {view.kind: view for view in views}
         self._version = 0

@@ -41,7 +41,11 @@ NODE_CPUS: Final = COHORTS * QUEUES * QUOTA // NODES
 STALL_SECONDS: Final = 120.0
 LOOK_SECONDS: Final = 0.25
 KUEUE: Final = "kueue.x-k8s.io/v1beta2"
-SETTINGS: Final[dict[str, Any]] = {"extender": None, "quota": {"mode": "Enforce"}}
+SETTINGS: Final[dict[str, Any]] = {
+    "extender": None,
+    "planning": {"mode": "Off"},
+    "quota": {"mode": "Enforce"},
+}
 PROCESSES: Final = ("kube-apiserver", "etcd", "kube-controller-manager", "kube-scheduler")
 
 

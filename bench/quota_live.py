@@ -25,7 +25,11 @@ from hack.load.shape import KUEUE
 __all__ = ["run"]
 
 SIZE: Final = int(os.environ.get("SIZE") or KUEUE.size)
-SETTINGS: Final[dict[str, Any]] = {"extender": None, "quota": {"mode": "Enforce"}}
+SETTINGS: Final[dict[str, Any]] = {
+    "extender": None,
+    "planning": {"mode": "Off"},
+    "quota": {"mode": "Enforce"},
+}
 SERVERS: Final = ("kube-apiserver", "etcd")
 RATIO: Final = 1.4
 """The aim for the wall time, in wall times of the bare writes."""

@@ -37,7 +37,7 @@ AIM: Final = 1024
 OPTIONS: Final = Options(
     api_only=True,
     manifests=QUOTA_FOLDERS,
-    reprieve_settings={"extender": None, "quota": {"mode": "Enforce"}},
+    reprieve_settings={"extender": None, "planning": {"mode": "Off"}, "quota": {"mode": "Enforce"}},
 )
 ADMITTED: Final = "kueue_admitted_workloads_total"
 

@@ -92,7 +92,7 @@ class Options:
     start_reprieve: bool = True
     """If `reprieve` is True: start it during `up`."""
     reprieve_settings: Mapping[str, object] | None = None
-    """Merged into reprieve's Configuration, section by section."""
+    """Merged into reprieve's Configuration, section by section. Without a `planning.mode` in it, reprieve enforces."""
     reprieve_environment: Mapping[str, str] | None = None
     """Environment variables for the process of reprieve, such as failpoints."""
     reprieve_command: Sequence[str] = ()

@@ -130,6 +130,7 @@ def _write_replica(layout: Layout, name: str, authority: Path, server: Pair) -> 
         },
         "ops": {"bindAddress": HOST, "port": layout.port[f"{name}-ops"]},
         "leaderElection": ALONE if layout.options.replicas == 1 else SOON,
+        "planning": {"mode": "Enforce"},
     }
     ours = _merged(_load(BASE / "configuration.yaml"), local)
     _dump(layout.directory / f"{name}.yaml", _merged(ours, layout.options.reprieve_settings or {}))

@@ -31,7 +31,7 @@ async def process(
     """A gang controller that follows the API server, and leads if the test lets it."""
     async with connected(plane.kubeconfig) as client:
         views = Views(client)
-        planning = PlanningConfiguration(confirmation="Off")
+        planning = PlanningConfiguration(mode="Enforce", confirmation="Off")
         controller = GangController(planning, client, views, executor, SYSTEM_CLOCK)
         tasks = [asyncio.create_task(views.run())]
         if leads:

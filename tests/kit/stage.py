@@ -155,7 +155,7 @@ class Mirrored:
         by_owner: ByOwner = "Victims",
     ) -> None:
         self.api, self._by_owner = api, by_owner
-        self._executor, self._configuration = executor, configuration or PlanningConfiguration()
+        self._executor, self._configuration = executor, configuration or PlanningConfiguration(mode="Enforce")
         self._silent = 0.0
         client = cast(ApiClient, api)
         views = Views(client, clock=api.clock)
@@ -373,9 +373,12 @@ async def staged(
     configuration: PlanningConfiguration | None = None,
     by_owner: ByOwner = "Victims",
 ) -> AsyncIterator[Stage]:
-    """A stage with these objects on it. `gates` is the whole configuration, if there is no other one."""
+    """A stage with these objects on it. reprieve enforces; `gates` is the rest of the configuration, if there
+    is no other one."""
     with ThreadPoolExecutor(1) as executor:
-        stage = Stage(executor, Api(), configuration or PlanningConfiguration(gates=gates), by_owner)
+        stage = Stage(
+            executor, Api(), configuration or PlanningConfiguration(mode="Enforce", gates=gates), by_owner
+        )
         stage.add(*objects)
         yield stage
         await stage.close()

@@ -161,7 +161,7 @@ async def live(mode: NativeGroups, seed: int) -> None:
     random = Random(seed)
     world = World(random)
     group, nodes = native_object(minimum=2), [node(name) for name in NODES]
-    configuration = PlanningConfiguration(native_groups=mode)
+    configuration = PlanningConfiguration(mode="Enforce", native_groups=mode)
     async with staged(*nodes, group, *world.pods(), configuration=configuration) as stage:
         stage.agrees = False
         await stage.settle(4)

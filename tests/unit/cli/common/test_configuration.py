@@ -337,7 +337,7 @@ def test_to_observe_needs_no_listener() -> None:
 def test_the_shipped_configurations_enforce_or_run_no_nodes_plane() -> None:
     base, webhooks = (load(MANIFESTS / "base" / name).configuration for name in SHIPPED)
     assert (base.planning.mode, base.extender is None) == ("Enforce", False)
-    assert (webhooks.planning.mode, webhooks.extender) == ("Enforce", None)
+    assert (webhooks.planning.mode, webhooks.extender) == ("Off", None)
     for path in MANIFESTS.glob("components/*/*configuration.yaml"):
         assert "mode" not in (yaml.safe_load(path.read_text()).get("planning") or {}), path
 

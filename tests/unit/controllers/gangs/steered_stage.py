@@ -85,7 +85,7 @@ def replace_status(each: Pod, **status: Any) -> Pod:
 async def steering(*others: Any, gates: GatesMode = "Gathering") -> AsyncIterator[Stage]:
     """Two full nodes, and a gang that needs both. Its plan is steered."""
     objects = [node("n0"), node("n1"), victim(0), victim(1)]
-    configuration = PlanningConfiguration(native_groups="Steer", gates=gates)
+    configuration = PlanningConfiguration(mode="Enforce", native_groups="Steer", gates=gates)
     async with staged(*objects, configuration=configuration) as stage:
         await stage.settle()
         stage.filter(pod("other", priority=1), "n0")

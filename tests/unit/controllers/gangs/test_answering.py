@@ -17,7 +17,7 @@ from tests.kit.objects import BIG, gang, member, node, pod, priority_class
 from tests.kit.stage import Stage, staged
 
 EVENTS = "/apis/events.k8s.io/v1/events"
-OFF: Final = PlanningConfiguration(native_groups="Off")
+OFF: Final = PlanningConfiguration(mode="Enforce", native_groups="Off")
 """Nobody but kube-scheduler plans for its own gangs."""
 
 

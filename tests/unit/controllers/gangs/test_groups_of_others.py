@@ -169,7 +169,7 @@ async def test_a_new_pod_waits_until_it_is_certain_that_its_kind_is_not_served()
 @pytest.mark.parametrize("why", ["forbidden", "old", "native"])
 async def test_others_are_not_waited_for(why: str) -> None:
     """Nobody gets a right at the moment at which a pod comes. With Off, Kubernetes plans for native gangs itself."""
-    off = PlanningConfiguration(native_groups="Off")
+    off = PlanningConfiguration(mode="Enforce", native_groups="Off")
     async with staged(*cluster(), configuration=off) as stage:
         await stage.settle()
         stage.refuse(CoschedulingPodGroup, 403 if why == "forbidden" else 404)
@@ -243,7 +243,7 @@ async def test_nobody_goes_for_pods_of_several_priorities() -> None:
 
 async def test_bound_members_of_a_gang_in_pieces_stay() -> None:
     """What its own controller says of it is not ours, so nobody knows whether it ran whole."""
-    configuration = PlanningConfiguration(partial_gang_seconds=10)
+    configuration = PlanningConfiguration(mode="Enforce", partial_gang_seconds=10)
     bound = member("m0", priority=100, requests=BIG, node="n0", controller="mpi")
     objects = [node("n0"), mpi(), bound, waiting("m1", controller="mpi")]
     async with staged(*objects, configuration=configuration) as stage:

@@ -28,8 +28,8 @@ __all__ = ["impatient"]
 
 BIG = {"cpu": "4"}
 KEY = ("default", "podgroups.scheduling.k8s.io:gang")
-DRIVE = PlanningConfiguration(native_groups="Drive")
-OFF = PlanningConfiguration(native_groups="Off")
+DRIVE = PlanningConfiguration(mode="Enforce", native_groups="Drive")
+OFF = PlanningConfiguration(mode="Enforce", native_groups="Off")
 
 
 def group(
@@ -478,7 +478,7 @@ async def test_gates_go_from_all_members_once_enough_exist() -> None:
 
 @pytest.mark.parametrize("fits", [True, False])
 async def test_until_planned_gates_stay_on_a_gang_that_fits_nowhere(fits: bool) -> None:
-    until_planned = PlanningConfiguration(native_groups="Drive", gates="UntilPlanned")
+    until_planned = PlanningConfiguration(mode="Enforce", native_groups="Drive", gates="UntilPlanned")
     async with staged(*cluster(2 if fits else 1), group(), configuration=until_planned) as stage:
         await begun(stage)
         stage.add(gated("m0"), gated("m1"))
@@ -489,7 +489,7 @@ async def test_until_planned_gates_stay_on_a_gang_that_fits_nowhere(fits: bool) 
 
 async def test_until_planned_a_scheduler_that_has_not_called_yet_gets_the_members() -> None:
     """Nothing is planned for them before it calls, and it calls for nobody else."""
-    until_planned = PlanningConfiguration(native_groups="Drive", gates="UntilPlanned")
+    until_planned = PlanningConfiguration(mode="Enforce", native_groups="Drive", gates="UntilPlanned")
     async with staged(*cluster(), group(), gated("m0"), configuration=until_planned) as stage:
         await stage.settle()
         assert stage.api.ungated == []

@@ -219,7 +219,9 @@ async def test_an_observed_plan_is_never_carried_out_by_another_mode() -> None:
         (name,) = former.api.plans
         for status in ({}, {"phase": "Planned"}, {"phase": "Evicting"}):
             former.api.plans[name]["status"] = status
-            stage = Stage(former._executor, former.api, PlanningConfiguration(confirmation="Require"))
+            stage = Stage(
+                former._executor, former.api, PlanningConfiguration(mode="Enforce", confirmation="Require")
+            )
             stage.agrees = False
             stage.add(*[each for each in one_to_evict() if not isinstance(each, PodGroup)])
             await stage.settle()

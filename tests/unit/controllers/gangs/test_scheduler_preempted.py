@@ -49,7 +49,9 @@ def low(number: int, *, leaves: bool = False) -> Pod:
 async def killed(mode: NativeGroups, members: int = 2) -> AsyncIterator[Stage]:
     """Four full nodes and a gang that needs two. A process has stored the plan, which evicts v0 and v1, and is gone."""
     objects = [*NODES, *map(low, range(4)), GROUP, *map(member, range(members))]
-    async with staged(*objects, configuration=PlanningConfiguration(native_groups=mode)) as stage:
+    async with staged(
+        *objects, configuration=PlanningConfiguration(mode="Enforce", native_groups=mode)
+    ) as stage:
         stage.agrees = False
         await stage.settle()
         stage.filter(pod("other", priority=1), "n0")

@@ -27,7 +27,7 @@ from tests.unit.controllers.gangs.eviction_stage import (
     unit,
 )
 
-RESPECT = PlanningConfiguration(disruption_budgets="Respect")
+RESPECT = PlanningConfiguration(mode="Enforce", disruption_budgets="Respect")
 APP = {"app": "web"}
 
 

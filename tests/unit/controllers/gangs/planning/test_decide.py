@@ -44,7 +44,7 @@ async def test_kube_scheduler_does_not_know_of_promised_room() -> None:
     """Two of four CPUs are free, and promised to a gang of ours, for which a pod goes. The scheduler would evict
     nobody for the native gang, and take them."""
     ours = [gang("waits", minimum=1), pod("w", group="waits", requests={"cpu": "3"}, priority=100)]
-    natives = PlanningConfiguration(native_groups="Drive")
+    natives = PlanningConfiguration(mode="Enforce", native_groups="Drive")
     running = (small("a"), small("b", minute=1))
     async with staged(node("n0"), *ours, *running, configuration=natives) as stage:
         await stage.settle()
