@@ -16,6 +16,7 @@ __all__ = [
     "PLANNING_MODE",
     "PROCESS",
     "QUOTA_MODE",
+    "RIGHTS_MISSING",
     "SCHEDULERS",
     "VERSION",
 ]
@@ -31,7 +32,9 @@ VERSION: Final = "reprieve.dev/version"
 GATES: Final = "reprieve.dev/feature-gates"
 """Annotation: its feature gates, as kube-scheduler's option writes them (A=true,B=false)."""
 PLANNING_MODE: Final = "reprieve.dev/planning-mode"
-"""Annotation: its `planning.mode`; Off if it runs no nodes plane."""
+"""Annotation: its `planning.mode`; Off if it runs no nodes plane, and Observe if it lacks the rights to enforce."""
+RIGHTS_MISSING: Final = "reprieve.dev/rights-missing"
+"""Annotation: the rights that its term lacks to enforce, with commas between. With these it observes. Empty if none."""
 QUOTA_MODE: Final = "reprieve.dev/quota-mode"
 """Annotation: its `quota.mode`."""
 NATIVE_GROUPS: Final = "reprieve.dev/native-groups"

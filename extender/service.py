@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final, Protocol
 
@@ -74,6 +74,18 @@ class _Listening:
             yield
 
 
+class _AsTheTermGoes:
+    """The verbs, and the echo while this process leads without the rights to enforce."""
+
+    def __init__(self, verbs: Answers, echo: Answers, lacks: Callable[[], bool]) -> None:
+        """`lacks`: whether it lacks them now."""
+        self._verbs, self._echo, self._lacks = verbs, echo, lacks
+
+    def answer(self, verb: Verb, body: bytes) -> bytes:
+        """See `extender.server.Answers`."""
+        return (self._echo if self._lacks() else self._verbs).answer(verb, body)
+
+
 class EchoService(_Listening):
     """Gives every call back to kube-scheduler as it came, from the start and whoever leads."""
 
@@ -117,7 +129,10 @@ class ExtenderService(_Listening):
         super().__init__(configuration, clock)
         self._controller, self._election = controller, election
         self._answering = Answering(controller, self._is_in_touch)
-        self.verbs = Verbs(self._answering, (callers or Callers(clock)).saw)
+        saw = (callers or Callers(clock)).saw
+        self.verbs = Verbs(self._answering, saw)
+        echo = Echo(saw, controller.preempt_heard)
+        self.answers: Final = _AsTheTermGoes(self.verbs, echo, lambda: bool(controller.permits.lacking))
         self._peers: Peers | None = None
         if election is not None:
             tls = self._tls
@@ -141,10 +156,10 @@ class ExtenderService(_Listening):
     async def listening(self) -> AsyncIterator[None]:
         """The verbs are answered while the context lasts."""
         if self._peers is None:
-            async with self._serving(self.verbs):
+            async with self._serving(self.answers):
                 yield
             return
-        async with self._peers.connected(), self._serving(self.verbs, DRAIN_SECONDS, self):
+        async with self._peers.connected(), self._serving(self.answers, DRAIN_SECONDS, self):
             yield
 
     def _renew_connections(self) -> None:

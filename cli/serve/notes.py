@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
@@ -15,6 +15,7 @@ from api.published import (
     PAUSES,
     PLANNING_MODE,
     QUOTA_MODE,
+    RIGHTS_MISSING,
     SCHEDULERS,
     VERSION,
 )
@@ -38,8 +39,16 @@ Notes = Callable[[], Mapping[str, str]]
 """Returns the annotations as they are then."""
 
 
-def notes(configuration: Configuration, callers: Callers | None, pauses: Pauses | None) -> Notes:
-    """`callers`: None for a process without an extender. `pauses`: None for one that evicts nobody."""
+def notes(
+    configuration: Configuration,
+    callers: Callers | None,
+    pauses: Pauses | None,
+    lacking: Callable[[], Sequence[str]] = tuple,
+) -> Notes:
+    """`callers`: None for a process without an extender. `pauses`: None for one that evicts nobody.
+
+    `lacking`: the rights that the term lacks to enforce.
+    """
     fixed = {
         VERSION: _version(),
         GATES: ",".join(
@@ -56,7 +65,9 @@ def notes(configuration: Configuration, callers: Callers | None, pauses: Pauses 
     def now() -> Mapping[str, str]:
         called = {SCHEDULERS: callers.text()} if callers is not None else {}
         paused = {PAUSES: pauses_text(pauses.holding())} if pauses is not None else {}
-        return {**fixed, **called, **paused}
+        missing = lacking()
+        mode = {PLANNING_MODE: "Observe"} if missing else {}
+        return {**fixed, **called, **paused, **mode, RIGHTS_MISSING: ", ".join(missing)}
 
     return now
 

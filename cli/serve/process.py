@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from typing import Final, Self
@@ -69,8 +70,9 @@ async def run(configuration: Configuration) -> bool:
         pauses = Pauses(views) if may_evict(configuration) else None
         if pauses is not None:
             pauses.export()
-        lock = _lock(configuration, client, identity, clock, notes(configuration, callers, pauses))
         services = _Services(configuration, client, views, clock, stack)
+        said = notes(configuration, callers, pauses, services.lacking)
+        lock = _lock(configuration, client, identity, clock, said)
         services.add_nodes_plane(lock, callers)
         if configuration.webhooks is not None:
             services.add_webhooks(configuration.webhooks)
@@ -99,6 +101,7 @@ class _Services:
         self.controllers: list[Controller] = []
         self._queued = QueuedGroups()
         self._stops = OwnerStops()
+        self._gangs: GangController | None = None
         self._placements: Placements | None = None
         """The nodes plane. None without one: then no PodGroup waits in a queue."""
 
@@ -118,8 +121,12 @@ class _Services:
             hears = observer.preempt_heard if observer is not None else None
             self.parts.append(EchoService(extender, self._clock, callers, hears))
 
+    def lacking(self) -> Sequence[str]:
+        """The rights that the term lacks to enforce."""
+        return self._gangs.permits.lacking if self._gangs is not None else ()
+
     def _gang_controller(self) -> GangController:
-        return GangController(
+        self._gangs = GangController(
             self._configuration.planning,
             self._client,
             self._views,
@@ -128,6 +135,7 @@ class _Services:
             QuotaPlane(self._queued, self._stops),
             self._configuration.groups,
         )
+        return self._gangs
 
     def add_webhooks(self, settings: WebhooksConfiguration) -> None:
         """The admission webhooks, and the controller that checks what is stored."""

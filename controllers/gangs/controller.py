@@ -18,6 +18,7 @@ from controllers.gangs.leading import Leading
 from controllers.gangs.lifecycle.life import GroupKey
 from controllers.gangs.lifecycle.modes import Mode
 from controllers.gangs.observing import Observing
+from controllers.gangs.permits import Permits
 from controllers.gangs.pod_events import PodEvents
 from controllers.gangs.promised.workload_places import WorkloadPlaces
 from controllers.gangs.waking.waking import Waking
@@ -56,6 +57,7 @@ class GangController:
         """
         self._configuration, self._client, self._clock = configuration, client, clock
         self.known: Final = Known(configuration, groups or GroupsConfiguration(), views, clock)
+        self.permits: Final = Permits(client, self.known.modes)
         self.quota: Final = quota or QuotaPlane()
         self._search = SearchThread(configuration.limits(), executor)
         mirror, promises = self.known.mirror, self.known.promises
@@ -95,14 +97,21 @@ class GangController:
         return self.known.mirror.checks()
 
     async def lead(self, term: Term) -> None:
-        """See `runtime.terms.controller.Controller`."""
+        """See `runtime.terms.controller.Controller`. Returns when rights are granted that were missing."""
+        try:
+            await self.permits.ask()
+            await self._lead(term)
+        finally:
+            self.permits.end()
+
+    async def _lead(self, term: Term) -> None:
         begin = self.begin if self.known.modes.enforces else self.observe
         leading, since = begin(term), max(term.began, self._ended)
         try:
             await self.known.mirror.wait_synced()
             await catch_up(self._client, self.known.mirror.views, since, self._clock)
             await self.take_over(leading)
-            await leading.run()
+            await self.permits.act(leading.run())
         finally:
             await self.step_down(leading)
 

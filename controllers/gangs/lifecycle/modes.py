@@ -32,6 +32,7 @@ class Modes:
     def __init__(self, mode: Mode = "Enforce", enforced: LabelSelector = EVERYWHERE) -> None:
         """`enforced` must be valid (`api.selectors.check_selector`). It counts with Enforce only."""
         self._mode: Mode = mode
+        self._wanted: Final = mode
         self._enforced = enforced
         self._known: dict[str, bool] = {}
         """By namespace: whether the selector selects it."""
@@ -56,12 +57,22 @@ class Modes:
         if not self.observes(namespace):
             return ""
         if self._mode == "Observe":
-            return "planning.mode is Observe"
+            lacks = "reprieve lacks rights to enforce, so it observes"
+            return lacks if self.wants_to_enforce else "planning.mode is Observe"
         return f"planning.enforcedNamespaceSelector does not select namespace {namespace}"
 
     def knows(self, namespace: str) -> bool:
         """Whether the mode of this namespace is certain: it does not depend on labels that are not known yet."""
         return not self.narrowed or namespace in self._known
+
+    @property
+    def wants_to_enforce(self) -> bool:
+        """Whether the Configuration says Enforce. `permit` says whether that can be done."""
+        return self._wanted == "Enforce"
+
+    def permit(self, may_act: bool) -> None:
+        """Whether this process has the rights to enforce. Without them it observes in place of that."""
+        self._mode = self._wanted if may_act or not self.wants_to_enforce else "Observe"
 
     @property
     def enforces(self) -> bool:

@@ -7,7 +7,16 @@ import pytest
 from api.core import Namespace
 from api.meta import ObjectMeta
 from api.pauses import PAUSED, PAUSED_UNTIL
-from api.published import BY_OWNER, GATES, NAMESPACE, PAUSES, PLANNING_MODE, QUOTA_MODE, SCHEDULERS
+from api.published import (
+    BY_OWNER,
+    GATES,
+    NAMESPACE,
+    PAUSES,
+    PLANNING_MODE,
+    QUOTA_MODE,
+    RIGHTS_MISSING,
+    SCHEDULERS,
+)
 from cli.common.configuration import Configuration
 from cli.serve.notes import may_evict, notes, said_of
 from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration
@@ -49,6 +58,14 @@ def test_a_process_without_an_extender_says_nothing_of_schedulers() -> None:
 def test_a_process_that_evicts_nobody_knows_of_no_pauses(file: Configuration, expected: bool) -> None:
     """That of the webhooks may not read Namespaces."""
     assert may_evict(file) == expected
+
+
+def test_the_notes_say_that_a_term_lacks_rights_and_so_observes() -> None:
+    missing = list[str]()
+    said = notes(Configuration(planning=PlanningConfiguration(mode="Enforce")), None, None, lambda: missing)
+    assert (said()[PLANNING_MODE], said()[RIGHTS_MISSING]) == ("Enforce", "")
+    missing += ["delete pods", "patch pods"]
+    assert (said()[PLANNING_MODE], said()[RIGHTS_MISSING]) == ("Observe", "delete pods, patch pods")
 
 
 def test_without_pauses_the_notes_name_none() -> None:

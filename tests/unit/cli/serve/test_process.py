@@ -105,6 +105,24 @@ async def test_a_process_that_does_not_enforce_gives_back_the_bytes_in_every_sta
         await asyncio.to_thread(gives_back, part)
 
 
+async def test_without_the_rights_to_enforce_it_gives_back_the_bytes_too() -> None:
+    """A term finds out that it lacks them. Before and after that, members wait for what is decided."""
+    call = b'{"Pod":%s,"NodeNames":["n0"]}' % msgspec.json.encode(member())
+    async with AsyncExitStack() as stack:
+        made, _ = services("Enforce", Api(), stack)
+        (part,) = made.parts
+        assert isinstance(part, ExtenderService)
+        (gangs,) = made.controllers
+        assert isinstance(gangs, GangController)
+        held = part.answers.answer("filter", call)
+        gangs.permits._found(("patch pods",))
+        assert list(made.lacking()) == ["patch pods"]
+        assert b'"NodeNames":["n0"],"FailedNodes":{}' in part.answers.answer("filter", call)
+        gangs.permits.end()
+        assert part.answers.answer("filter", call) == held
+        assert b'"NodeNames":["n0"]' not in held
+
+
 def gives_back(part: EchoService) -> None:
     @given(CALLS, NAMES)
     def names_and_candidates(of: Any, names: list[str] | None) -> None:
