@@ -1,4 +1,4 @@
-"""Namespaces of which some are enforced, and others observed."""
+"""Some namespaces are enforced, and the others are observed."""
 
 from __future__ import annotations
 

@@ -30,6 +30,8 @@ class StillWorld:
     """It does not decide because another process may lead."""
     plans: bool = False
     """Plans are made for pods that preempt alone."""
+    observed: bool = False
+    """Every pod is left to its scheduler."""
     told: list[str] = field(default_factory=list)
     passed: list[list[str]] = field(default_factory=list)
     """Each time that a pod was let through, the nodes; none: any node."""
@@ -44,6 +46,15 @@ class StillWorld:
 
     def is_awaited(self, uid: str, *, at_least: int | None = None) -> bool:
         return self.reservations.awaits(uid, at_least=at_least)
+
+    def observes(self, pod: Pod) -> bool:
+        return self.observed
+
+    def heard(self, pod: Pod, candidates: Mapping[str, Collection[str]] | None) -> None:
+        self.told.append(f"heard {pod.metadata.name} {candidates}")
+
+    def taken(self, pod: Pod, names: Iterable[str]) -> list[str]:
+        return self.barred(pod, names)
 
     def verdict(self, pod: Pod) -> Hold | Offer | AnyOf | InPass | Within | FreeRoom | None:
         return self.answer

@@ -9,7 +9,7 @@ from api.core import Namespace
 from api.meta import LabelSelector
 from api.selectors import selects
 
-__all__ = ["EVERYWHERE", "Mode", "ModeChange", "Modes"]
+__all__ = ["Mode", "ModeChange", "Modes"]
 
 Mode = Literal["Off", "Observe", "Enforce"]
 """Off: nothing is decided, and the verbs give back what they get. Observe: what would be done is decided and written
