@@ -8,6 +8,7 @@ from api.owner_annotations import BY_OWNER_ANNOTATION
 
 __all__ = [
     "BY_OWNER",
+    "ENFORCED",
     "GATES",
     "MAX_BACKOFF",
     "NAMESPACE",
@@ -35,6 +36,8 @@ PLANNING_MODE: Final = "reprieve.dev/planning-mode"
 """Annotation: its `planning.mode`; Off if it runs no nodes plane, and Observe if it lacks the rights to enforce."""
 RIGHTS_MISSING: Final = "reprieve.dev/rights-missing"
 """Annotation: the rights that its term lacks to enforce, with commas between. With these it observes. Empty if none."""
+ENFORCED: Final = "reprieve.dev/enforced-namespaces"
+"""Annotation: its `planning.enforcedNamespaceSelector`, as JSON. Empty if all namespaces have the same mode."""
 QUOTA_MODE: Final = "reprieve.dev/quota-mode"
 """Annotation: its `quota.mode`."""
 NATIVE_GROUPS: Final = "reprieve.dev/native-groups"

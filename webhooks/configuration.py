@@ -104,9 +104,11 @@ def settings_of(
 
     A process that only observes would not remove it again.
     """
+    selector = planning.enforced_namespace_selector
     gates_members = planning.gates != "Off" and planning.mode != "Observe"
     return Settings(
         gates_members=gates_members,
+        enforced=None if selector.is_empty else selector.selector,
         gates_native=gates_members and planning.native_groups != "Off",
         gate_openers={gate: tuple(users) for gate, users in configuration.gate_openers.items()},
         system_namespaces=tuple(configuration.system_namespaces),

@@ -55,7 +55,11 @@ class WebhookService:
             if files is not None
             else _managed(configuration.certificates.managed, client, self._live, clock)
         )
-        self._facts = WatchedFacts(views, queues=configuration.queues)
+        self._facts = WatchedFacts(
+            views,
+            queues=configuration.queues,
+            namespaces=not planning.enforced_namespace_selector.is_empty,
+        )
         settings = settings_of(configuration, jobs, planning)
         self._reviewer = Reviewer(self._facts, settings, max_depth=configuration.max_depth, clock=clock)
         self.rechecker = rechecker(

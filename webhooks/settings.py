@@ -33,6 +33,8 @@ class Settings:
     """Namespaces besides kube-system whose PodGroups may have a `system-` PriorityClass."""
     gates_members: bool = True
     """Pods of PodGroups get the scheduling gate `reprieve.dev/gang`. False with `planning.gates: Off`."""
+    enforced: LabelSelector | None = None
+    """Only pods in namespaces with these labels get that gate. None: in all namespaces."""
     gates_native: bool = False
     """So do pods of PodGroups of kube-scheduler's own kind. True if `planning.nativeGroups` is not Off either."""
     queues: QueueSettings | None = None

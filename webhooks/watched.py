@@ -31,9 +31,9 @@ __all__ = ["WatchedFacts"]
 class WatchedFacts:
     """`Facts` of a cluster. Nothing is known of a resource until it has been listed."""
 
-    def __init__(self, views: Views, *, queues: bool = False) -> None:
+    def __init__(self, views: Views, *, queues: bool = False, namespaces: bool = False) -> None:
         """`queues`: whether queues, their checks and namespaces are watched, too. Without that they are never
-        known."""
+        known. `namespaces`: whether namespaces are, although nobody waits for them."""
         self._classes: Objects[PriorityClass] = Objects()
         self._groups: Objects[PodGroup] = Objects()
         self._classes_view = views.watch(PRIORITY_CLASSES, self._classes)
@@ -44,7 +44,9 @@ class WatchedFacts:
         self._queues: Objects[LocalQueue] = Objects()
         self._namespaces: Objects[Namespace] = Objects()
         self._queues_view = views.watch(LOCAL_QUEUES, self._queues) if queues else None
-        self._namespaces_view = views.watch(NAMESPACES, self._namespaces) if queues else None
+        watches_namespaces = queues or namespaces
+        self._namespaces_view = views.watch(NAMESPACES, self._namespaces) if watches_namespaces else None
+        self._waits_for_namespaces = queues
         self._cluster_queues: Objects[ClusterQueue] = Objects()
         self._checks: Objects[AdmissionCheck] = Objects()
         self._cluster_queues_view = views.watch(CLUSTER_QUEUES, self._cluster_queues) if queues else None
@@ -63,7 +65,7 @@ class WatchedFacts:
             self._classes_view,
             self._groups_view,
             self._queues_view,
-            self._namespaces_view,
+            self._namespaces_view if self._waits_for_namespaces else None,
             self._cluster_queues_view,
             self._checks_view,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from answers.doctor import clusters, gangs, installation, native, schedulers
+from answers.doctor import clusters, gangs, installation, namespaces, native, schedulers
 from answers.doctor.findings import Finding, Findings
 from answers.doctor.seen import Seen
 
@@ -15,6 +15,8 @@ CHECKS: Final[tuple[Callable[[Seen, float], list[Finding]], ...]] = (
     installation.definitions,
     installation.process,
     installation.pauses,
+    namespaces.enforced,
+    namespaces.gated,
     schedulers.calls,
     schedulers.settings,
     schedulers.versions,

@@ -86,6 +86,15 @@ FAULTS: Final[dict[str, Fault]] = {
     ),
     "RightsMissing": Fault("Error", "Apply manifests/base/rbac.yaml."),
     "WebhookDown": Fault("Error", "Look at the pods behind that Service and at their logs."),
+    "NothingEnforced": Fault(
+        "Warning",
+        "Label the namespaces that reprieve may act in, or correct planning.enforcedNamespaceSelector.",
+    ),
+    "WebhookSelectsOthers": Fault(
+        "Warning",
+        "Give the webhook's namespaceSelector the requirements of planning.enforcedNamespaceSelector, as docs/modes.md "
+        "says.",
+    ),
     "PlansOld": Fault("Warning", "Look at the logs of the leader: it does not end these plans."),
     "PlansExpired": Fault(
         "Warning", "Look at the messages of these plans, and at those of the pods they are for."

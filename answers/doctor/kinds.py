@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from api.core import Container, Pod, PodSpec
-from api.meta import Condition, ObjectMeta, Struct
+from api.meta import Condition, LabelSelector, ObjectMeta, Struct
 
 __all__ = [
     "Binding",
@@ -66,6 +66,7 @@ class Webhook(Struct):
 
     name: str
     client_config: ClientConfig
+    namespace_selector: LabelSelector | None = None
 
 
 class Webhooks(Struct, kw_only=True):

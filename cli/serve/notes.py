@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
+import msgspec
+
 from api.pauses import pauses_text
 from api.published import (
     BY_OWNER,
+    ENFORCED,
     GATES,
     MAX_BACKOFF,
     NATIVE_GROUPS,
@@ -55,6 +58,7 @@ def notes(
             f"{name}={str(value).lower()}" for name, value in sorted(configuration.feature_gates.items())
         ),
         PLANNING_MODE: _planning_mode(configuration),
+        ENFORCED: _enforced(configuration),
         QUOTA_MODE: configuration.quota.mode,
         BY_OWNER: configuration.groups.by_owner,
         NATIVE_GROUPS: configuration.planning.native_groups,
@@ -75,7 +79,12 @@ def notes(
 def said_of(configuration: Configuration) -> Mapping[str, str]:
     """What the first line of the log says: the modes, and what that of the nodes plane means."""
     mode = _planning_mode(configuration)
-    return {"planning": mode, "quota": configuration.quota.mode, "means": MEANS[mode]}
+    said = {"planning": mode, "quota": configuration.quota.mode, "means": MEANS[mode]}
+    if enforced := _enforced(configuration):
+        said |= {"means": f"{MEANS[mode]}, in selected namespaces only", "namespaces": enforced}
+    elif not configuration.planning.enforced_namespace_selector.is_empty:
+        said["namespaces"] = f"planning.enforcedNamespaceSelector has no effect with planning.mode {mode}"
+    return said
 
 
 def may_evict(configuration: Configuration) -> bool:
@@ -87,6 +96,14 @@ def _planning_mode(configuration: Configuration) -> Mode:
     """Off for a process that nobody can call, and that does not observe either."""
     mode = configuration.planning.mode
     return "Off" if mode == "Enforce" and configuration.extender is None else mode
+
+
+def _enforced(configuration: Configuration) -> str:
+    """Which namespaces are enforced, if others are observed."""
+    selector = configuration.planning.enforced_namespace_selector
+    if _planning_mode(configuration) != "Enforce" or selector.is_empty:
+        return ""
+    return msgspec.json.encode(selector).decode()
 
 
 def _max_backoff(configuration: Configuration) -> float | None:

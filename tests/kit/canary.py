@@ -17,9 +17,8 @@ ENFORCED: Final = {"reprieve": "enforce"}
 
 def canary(**settings: Any) -> PlanningConfiguration:
     """A Configuration that enforces only namespaces with these labels. `settings`: more of `planning`."""
-    return PlanningConfiguration(
-        enforced_namespace_selector=NamespaceSelector(match_labels=ENFORCED), **settings
-    )
+    selector = NamespaceSelector(match_labels=ENFORCED)
+    return PlanningConfiguration(mode="Enforce", enforced_namespace_selector=selector, **settings)
 
 
 def space(name: str, *, enforced: bool) -> Namespace:

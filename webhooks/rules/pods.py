@@ -8,6 +8,7 @@ from api.core import PriorityClass
 from api.disruption import COST_ANNOTATION
 from api.groups import POD_GROUP_LABEL, SCHEDULING_GATE, PodGroup
 from api.integration import ADMISSION_GATE, POD_GROUP_FRAMEWORK, QUEUE_NAME_LABEL, WORKLOAD_ANNOTATION
+from api.selectors import selects
 from schema.verdict import Verdict
 from webhooks.facts import UNKNOWN, Answer, Facts
 from webhooks.rules.disruption import annotation_faults
@@ -40,13 +41,25 @@ def default(request: Request) -> Object:
 
 def _may_be_of_a_gang(request: Request) -> bool:
     """A group that does not exist yet may be created just after its pods."""
-    if not request.settings.gates_members:
+    if not request.settings.gates_members or not _is_enforced(request):
         return False
     if native := _native_name(request):
         return request.settings.gates_native and _may_be_a_native_gang(request, native)
     name = _group_name(request)
     group = _group(request, name) if name else None
     return bool(name) and (group is None or group is UNKNOWN or group.spec.scheduling_policy.gang is not None)
+
+
+def _is_enforced(request: Request) -> bool:
+    """Whether somebody will remove the gate: nobody does that in a namespace that is observed.
+
+    A namespace whose labels are not known counts as observed. Without the gate, filter holds the members.
+    """
+    selector = request.settings.enforced
+    if selector is None:
+        return True
+    labels = request.facts.namespace_labels(_namespace(request))
+    return labels is not None and labels is not UNKNOWN and selects(selector, labels)
 
 
 def _may_be_a_native_gang(request: Request, name: str) -> bool:

@@ -60,10 +60,10 @@ def reviewer(facts: Facts = CLASSES, max_depth: int = 100) -> Reviewer:
     return Reviewer(facts, Settings(), max_depth=max_depth, clock=ManualClock())
 
 
-def followed(*, queues: bool = False) -> tuple[WatchedFacts, Views]:
+def followed(*, queues: bool = False, namespaces: bool = False) -> tuple[WatchedFacts, Views]:
     """Facts, and the views that they come from: of what the rules ask for, and nothing else."""
     views = unconnected()
-    return WatchedFacts(views, queues=queues), views
+    return WatchedFacts(views, queues=queues, namespaces=namespaces), views
 
 
 def learn(views: Views, *objects: Watched) -> None:

@@ -122,3 +122,16 @@ async def test_queues_and_namespaces_are_known_only_where_they_are_watched() -> 
     learn(views, QUEUE, Namespace(metadata=ObjectMeta(name="team", labels={"a": "b"})))
     assert facts.local_queue("team", "default") == QUEUE
     assert facts.namespace_labels("team") == {"a": "b"}
+
+
+async def test_nobody_waits_for_namespaces_that_only_the_selector_needs() -> None:
+    """A role that does not allow to read them must not keep PodGroups from being written."""
+    facts, views = followed(namespaces=True)
+    *needed, namespaces = views
+    for each in needed:
+        each.replaced(set(), "1")
+    assert facts.fault() is None
+    assert facts.namespace_labels("team") is UNKNOWN
+    namespaces.replaced(set(), "1")
+    learn(views, Namespace(metadata=ObjectMeta(name="team", labels={"a": "b"})))
+    assert facts.namespace_labels("team") == {"a": "b"}

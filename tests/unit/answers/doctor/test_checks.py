@@ -160,6 +160,10 @@ NOT_READY: Change = lambda objects: only(objects, "EndpointSlice")["endpoints"][
 NOT_SERVED: Change = lambda objects: only(objects, "CustomResourceDefinition", "podgroups")[  # noqa: E731
     "spec"
 ]["versions"][0].update(served=False)
+CANARY: Change = both(
+    annotation("reprieve.dev/planning-mode", "Enforce"),
+    annotation("reprieve.dev/enforced-namespaces", '{"matchLabels":{"canary":"yes"}}'),
+)
 MADE: dict[str, list[Change]] = {
     "DefinitionMissing": [remove("CustomResourceDefinition", "podgroups")],
     "DefinitionNotServed": [NOT_SERVED],
@@ -189,6 +193,8 @@ MADE: dict[str, list[Change]] = {
         lambda objects: objects.remove(next(each for each in objects if each["kind"] == "ClusterRole")),
     ],
     "WebhookDown": [remove("EndpointSlice"), NOT_READY],
+    "NothingEnforced": [CANARY, both(CANARY, add(namespace("team")))],
+    "WebhookSelectsOthers": [CANARY],
     "PlansOld": [add(plan("Evicting", 3600))],
     "PlansExpired": [add(plan("Expired", 60))],
     "JobsFailForGood": [add(*array())],

@@ -214,11 +214,12 @@ def test_plain_http_on_loopback(address: str) -> None:
             "webhooks.certificates.managed.hosts: expected",
         ),
         (
-            QUOTA + "planning: {enforcedNamespaceSelector: {matchLabels: {a: b}}}",
+            QUOTA + "planning: {mode: Enforce, enforcedNamespaceSelector: {matchLabels: {a: b}}}",
             "planning.enforcedNamespaceSelector: must be empty if quota.mode is Enforce",
         ),
         (
-            QUOTA + "planning: {enforcedNamespaceSelector: {matchLabels: {a: b}}}\nmultikueue: {}",
+            QUOTA
+            + "planning: {mode: Enforce, enforcedNamespaceSelector: {matchLabels: {a: b}}}\nmultikueue: {}",
             "planning.enforcedNamespaceSelector: must be empty on a manager of several clusters",
         ),
         (

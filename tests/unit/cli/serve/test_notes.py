@@ -9,6 +9,7 @@ from api.meta import ObjectMeta
 from api.pauses import PAUSED, PAUSED_UNTIL
 from api.published import (
     BY_OWNER,
+    ENFORCED,
     GATES,
     NAMESPACE,
     PAUSES,
@@ -24,6 +25,7 @@ from controllers.gangs.lifecycle.modes import Mode
 from controllers.quota.configuration import QuotaConfiguration
 from extender.callers import Callers
 from runtime.mirror.pauses import Pauses
+from serving.namespaces import NamespaceSelector
 from tests.kit.clock import ManualClock
 from tests.kit.views import unconnected
 
@@ -109,3 +111,21 @@ def test_the_lease_and_the_first_line_of_the_log_say_how_far_the_nodes_plane_goe
     line = said_of(configuration)
     assert (line["planning"], line["quota"]) == (said, "Off")
     assert line["means"]
+
+
+def test_the_lease_and_the_log_say_which_namespaces_are_enforced() -> None:
+    selector = NamespaceSelector(match_labels={"canary": "yes"})
+    enforce = Configuration(
+        planning=PlanningConfiguration(mode="Enforce", enforced_namespace_selector=selector)
+    )
+    said = notes(enforce, None, None)()[ENFORCED]
+    assert json.loads(said)["matchLabels"] == {"canary": "yes"}
+    assert said_of(enforce)["namespaces"] == said
+    everywhere = Configuration(planning=PlanningConfiguration(mode="Enforce"))
+    assert notes(everywhere, None, None)()[ENFORCED] == ""
+    assert "namespaces" not in said_of(everywhere)
+    observe = Configuration(
+        planning=PlanningConfiguration(mode="Observe", enforced_namespace_selector=selector)
+    )
+    assert notes(observe, None, None)()[ENFORCED] == ""
+    assert said_of(observe)["namespaces"].endswith("has no effect with planning.mode Observe")

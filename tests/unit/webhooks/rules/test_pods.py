@@ -10,6 +10,7 @@ import pytest
 from api.foreign_groups import NativePodGroup
 from api.groups import POD_GROUP_LABEL, SCHEDULING_GATE, PodGroup
 from api.integration import ADMISSION_GATE, QUEUE_NAME_LABEL, WORKLOAD_ANNOTATION
+from api.meta import LabelSelector
 from api.validation import convert
 from tests.kit.manifests import pod_group
 from webhooks.facts import NO_FACTS, Facts, KnownFacts
@@ -173,3 +174,20 @@ def test_the_pods_of_a_job_that_was_started_have_its_quota() -> None:
     ):
         new["metadata"]["ownerReferences"] = [owner]
         assert ADMISSION in defaulted(new, QUEUED, settings=IN_QUEUES)["spec"]["schedulingGates"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "gated"),
+    [
+        (KnownFacts(namespaces={"default": {"canary": "yes"}}), True),
+        (KnownFacts(namespaces={"default": {"canary": "no"}}), False),
+        (KnownFacts(), False),
+        (NO_FACTS, False),
+    ],
+)
+@pytest.mark.parametrize("new", [pod(), pod(None, schedulingGroup={"podGroupName": "g"})])
+def test_no_gate_is_added_where_nobody_would_remove_it(facts: Facts, gated: bool, new: Object) -> None:
+    """A namespace whose labels are not known counts as observed."""
+    canary = Settings(enforced=LabelSelector({"canary": "yes"}), gates_native=True)
+    gates = defaulted(new, facts, settings=canary)["spec"].get("schedulingGates", [])
+    assert gates == ([OURS] if gated else [])
