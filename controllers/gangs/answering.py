@@ -10,16 +10,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
-from msgspec import UNSET
 
 from api.core import Pod
 from controllers.gangs.controller import GangController
 from controllers.gangs.filter_answers import AnyOf, BoundPod, FreeRoom, Hold, InPass, Offer, Within
-from controllers.gangs.keys import lone_pod
-from controllers.gangs.lifecycle.life import ActivePlan, GroupKey, PlannedPod, hold_text
+from controllers.gangs.lifecycle.life import GroupKey, hold_text
 from controllers.gangs.lifecycle.observations import NotOffered, Observation, Offered, PreemptCalled
 from controllers.gangs.metrics import PARKED
-from controllers.gangs.mirror.pausing import why_paused
+from controllers.gangs.plan_answers import PlanAnswers
 from controllers.gangs.promised.account import pod_asks_with
 from controllers.gangs.promised.free_room import FreeRoom as Finder
 from controllers.gangs.promised.spared import native_group
@@ -51,8 +49,6 @@ VICTIM_LEAVES: Final = "a victim leaves for a pod group"
 UNKNOWN_VICTIM: Final = "a victim is not known there"
 PASSING: Final = frozenset({ROOM_IS_RESERVED, VICTIM_LEAVES})
 """Reasons against a node that pass when a plan ends."""
-FIRST_TURN: Final = 2
-"""After this number of reminders, another member may find the domain. The first one is hardly being bound then."""
 
 
 class Answering:
@@ -64,6 +60,7 @@ class Answering:
         self._mirror, self._roster = controller.known.mirror, controller.known.mirror.roster
         self._promises, self._waiters = controller.known.promises, controller.known.waiters
         self._free = Finder(self._roster, self._promises)
+        self._plans = PlanAnswers(self._roster, self._mirror.pauses)
 
     # ---- who answers
 
@@ -108,7 +105,7 @@ class Answering:
             deciding.called(pod)
         plan = deciding.lone.plan_of(pod) if deciding is not None else None
         if plan is not None:
-            return self._by_plan(plan, pod)
+            return self._plans.by_plan(plan, pod)
         if why := self._controller.quota.why_waits(pod):
             return Hold(f"{HOLD_MARK}{why}")
         native = self._roster.native_beside(pod)
@@ -127,7 +124,7 @@ class Answering:
             return None
         life = deciding.gangs.gather(key).life
         if life.plan is not None:
-            return self._as_in_pass(key, life.plan, self._by_plan(life.plan, pod))
+            return self._plans.in_passes(key, life.plan, self._plans.by_plan(life.plan, pod))
         if self._roster.count(key).runs:
             deciding.passing.forget(key)
             return self._beside_the_gang(key)
@@ -157,27 +154,6 @@ class Answering:
         what = "the owner of pod group" if is_owned(key[1]) else "the object of pod group"
         return Hold(f"{HOLD_MARK}{what} {key[0]}/{short_name(key[1])} is not known yet")
 
-    def _by_plan(self, plan: ActivePlan, pod: Pod) -> Hold | Offer | AnyOf:
-        """What to do with a pod of a gang that has this plan."""
-        uid = pod.metadata.uid
-        member = plan.members.get(uid)
-        if plan.is_steered:
-            offers = plan.is_open and (plan.evicted or not why_paused(self._mirror.pauses, plan.spec))
-            return Offer(member.node) if offers and member else Hold(hold_text(plan.group, plan.phase))
-        if plan.phase != "Ready" or not self._passes(plan, uid, member):
-            return Hold(hold_text(plan.group, "Gathering" if plan.releases else plan.phase))
-        return Offer(member.node) if member and not member.any_node else self._by_scheduler(plan, uid)
-
-    def _as_in_pass(
-        self, key: GroupKey, plan: ActivePlan, given: Hold | Offer | AnyOf
-    ) -> Hold | Offer | AnyOf | InPass:
-        """The same, if kube-scheduler tries the gang in passes. `given`: what the plan alone gives the pod."""
-        if plan.spec.evicted_by is UNSET or isinstance(given, AnyOf):
-            return given
-        if isinstance(given, Hold):
-            return InPass(key, plan, given, None)
-        return InPass(key, plan, Hold(hold_text(key, plan.phase)), given.node)
-
     def in_pass(self, pod: Pod, tried: InPass, nodes: list[str]) -> Hold | Offer:
         """What a pod gets in the pass that goes on. `nodes`: the names in the call."""
         deciding = self._controller.deciding
@@ -197,43 +173,6 @@ class Answering:
             return True
         return not self._simulates(tried.group) and self._free.is_free(
             pod, self._roster.asks_for(pod), tried.node
-        )
-
-    def _passes(self, plan: ActivePlan, uid: str, member: PlannedPod | None) -> bool:
-        """Whether the pod may be bound now by a plan that is Ready. `member`: as it is planned, if it is."""
-        return plan.has_turn(member) if member is not None else self._may_take_part(plan, uid)
-
-    def _may_take_part(self, plan: ActivePlan, uid: str) -> bool:
-        """Whether this pod beyond minCount may be bound before the gang runs.
-
-        That is so if it is like a planned member whose devices are not modelled. That one may find none, and no room is
-        claimed for either of them.
-        """
-        own, of = self._roster.class_key(uid), self._roster.class_key
-        return any(each.any_node and of(each.uid) == own for each in self._in_turn(plan))
-
-    def _in_turn(self, plan: ActivePlan) -> list[PlannedPod]:
-        """The members that wait, without those of later waves."""
-        return [each for each in self._roster.waiting(plan).values() if plan.has_turn(each)]
-
-    def _by_scheduler(self, plan: ActivePlan, uid: str) -> Hold | AnyOf:
-        """What to do with a pod of the plan whose devices are not modelled (docs/decisions/0093).
-
-        The first member of a gang with a topology key finds the domain for all. It is one that uses devices. If it is
-        not bound for long, others like it get their turn, one after each reminder.
-        """
-        key, domains = plan.spec.domain.topology_key if plan.spec.domain else None, self._roster.domains
-        if key is None or lone_pod(plan.group) is not None:
-            return AnyOf(None)
-        bound = domains.nodes(plan.group)
-        if bound is not None:
-            return AnyOf(bound)
-        classes = [(each.uid, self._roster.class_key(each.uid)) for each in self._in_turn(plan)]
-        alike = [each for each, its_class in classes if its_class == classes[0][1]]
-        if not alike or uid != alike[max(0, plan.wakes - FIRST_TURN) % len(alike)]:
-            return Hold(hold_text(plan.group, plan.phase))
-        return AnyOf(
-            domains.outside(key, {each.value for each in plan.spec.domains if each.outcome != "Fits"})
         )
 
     def _beside_the_gang(self, key: GroupKey) -> Within | FreeRoom | None:
