@@ -10,6 +10,7 @@ __all__ = [
     "BY_OWNER",
     "ENFORCED",
     "GATES",
+    "HOLDS",
     "MAX_BACKOFF",
     "NAMESPACE",
     "NATIVE_GROUPS",
@@ -44,6 +45,9 @@ NATIVE_GROUPS: Final = "reprieve.dev/native-groups"
 """Annotation: its `planning.nativeGroups`."""
 PAUSES: Final = "reprieve.dev/pauses"
 """Annotation: the pauses that hold. A JSON list, as `api.pauses.pauses_text` writes it."""
+HOLDS: Final = "reprieve.dev/holds"
+"""Annotation: what a former Enforce has left and nobody has withdrawn yet. A JSON object (`api.holds.Holds`); empty if
+nothing is held."""
 MAX_BACKOFF: Final = "reprieve.dev/pod-max-backoff-seconds"
 """Annotation: podMaxBackoffSeconds of the scheduler, by its `planning.schedulerConfiguration`."""
 BY_OWNER: Final = BY_OWNER_ANNOTATION

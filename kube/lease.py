@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import msgspec
@@ -26,6 +27,7 @@ ADDRESS: Final = "reprieve.dev/address"
 NOBODY: Final = "nobody"
 """The holder of a Lease that was created because there was none."""
 API_VERSION: Final = "coordination.k8s.io/v1"
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class Record(NamedTuple):
     """The resourceVersion: a write carries it."""
     uid: str = ""
     """Of the object."""
+    notes: Mapping[str, str] = NOTHING
+    """All annotations: what the holder says of itself."""
 
     @property
     def content(self) -> tuple[str, float, str, int]:
@@ -244,4 +248,5 @@ def _record(body: bytes) -> Record:
         (meta.annotations or {}).get(ADDRESS, ""),
         meta.resource_version,
         meta.uid,
+        meta.annotations or NOTHING,
     )

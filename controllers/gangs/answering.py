@@ -365,11 +365,7 @@ class Answering:
 
         Raises msgspec.DecodeError.
         """
-        turned_down, leading = msgspec.json.decode(notice, type=TurnedDown), self._controller.leading
-        if leading is not None:
-            leading.unanswered.miss()
-            leading.waking.told(turned_down)
-        return leading is not None
+        return self._controller.told(msgspec.json.decode(notice, type=TurnedDown))
 
     def _is_member(self, pod: Pod) -> bool:
         """Whether the pod belongs to a gang that we plan for."""

@@ -21,6 +21,8 @@ from controllers.gangs.observing import Observing
 from controllers.gangs.permits import Permits
 from controllers.gangs.pod_events import PodEvents
 from controllers.gangs.promised.workload_places import WorkloadPlaces
+from controllers.gangs.undoing.holding import Holding
+from controllers.gangs.waking.parked import TurnedDown
 from controllers.gangs.waking.waking import Waking
 from kube.client import ApiClient
 from nodes.state.snapshot import Snapshot
@@ -70,6 +72,8 @@ class GangController:
             self._nudge,
             lambda: mirror.watched.synced,
         )
+        self.holding = Holding()
+        """What the Lease says is still held. The process gives one that knows the Lease."""
         self._begun: Leading | Observing | None = None
         """What hears of pods in this term. It acts once it has taken over."""
         self._pod_events = PodEvents(self.known.hearers())
@@ -123,8 +127,7 @@ class GangController:
 
     def observe(self, term: Term) -> Observing:
         """The same for a term in which nothing is enforced."""
-        queued = self.quota.groups
-        begun = Observing(self.known, self._configuration, self._client, self._search, queued, term)
+        begun = Observing(self.known, self._configuration, self._client, self._search, self.quota, term)
         self._begin(begun)
         return begun
 
@@ -134,12 +137,17 @@ class GangController:
 
     async def take_over(self, leading: Leading | Observing) -> None:
         """Go on from what a former process or term left. The mirror must be synced."""
-        leading.take_over(self.known.misread)
+        if isinstance(leading, Observing):
+            leading.take_over(self.known.misread, was_enforced=bool(self.holding.now))
+            self.holding.follow(leading.undoing.left.holds)
+        else:
+            leading.take_over(self.known.misread)
         self.places.taken_over()
 
     async def step_down(self, leading: Leading | Observing) -> None:
         """Nothing acts any longer, and other processes may."""
         self._begun = None
+        self.holding.forget()
         self._pod_events.end()
         for hook in self._stepped_down:
             hook()
@@ -169,6 +177,11 @@ class GangController:
         return self._begun if self._begun is not None and self._begun.acts else None
 
     @property
+    def acts(self) -> bool:
+        """Whether this process leads, be it only to observe."""
+        return self._acting is not None
+
+    @property
     def deciding(self) -> Leading | None:
         """The same, if the mirror may be trusted as well: without that, nobody is evicted, and pods of gangs wait."""
         return self.leading if self.known.mirror.is_trusted() else None
@@ -189,6 +202,16 @@ class GangController:
         acting = self._acting
         if acting is not None and self.known.mirror.is_trusted():
             acting.preempt_heard(pod, candidates)
+
+    def told(self, turned_down: TurnedDown) -> bool:
+        """Another process names pods that it has turned down. Returns whether this one leads and brings them back."""
+        acting = self._acting
+        if isinstance(acting, Leading):
+            acting.unanswered.miss()
+            acting.waking.told(turned_down)
+        elif acting is not None:
+            acting.undoing.told(turned_down)
+        return acting is not None
 
     def _prepared(self, snapshot: Snapshot, namespace: str) -> Snapshot | None:
         deciding = self.deciding

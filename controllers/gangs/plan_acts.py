@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Set
+from collections.abc import Callable, Collection, Iterable, Set
 from typing import Final
 
 import structlog
@@ -22,7 +22,7 @@ from controllers.gangs.writing.writes import Key, Writes
 from runtime.failpoints import failpoint
 from runtime.plans.plan_objects import PlanNotStoredError
 
-__all__ = ["PlanActs", "Records"]
+__all__ = ["Keeps", "PlanActs", "Records"]
 
 log = structlog.get_logger(__name__)
 
@@ -30,10 +30,27 @@ HOUSEKEEPING: Final[Key] = ("", "housekeeping")
 """Work of our own, which is not about one object. No namespace has an empty name."""
 
 
+Keeps = Callable[[], Iterable[PlanKey]]
+"""Returns the plans that have ended, and of which something is still to be withdrawn or finished."""
+
+
+def _none() -> Iterable[PlanKey]:
+    return ()
+
+
 class Records:
     """Stores decisions for which nothing is done, and keeps stored plans in order."""
 
-    def __init__(self, store: PlanStore, housekeeping: Housekeeping, gangs: Gangs, writes: Writes) -> None:
+    def __init__(
+        self,
+        store: PlanStore,
+        housekeeping: Housekeeping,
+        gangs: Gangs,
+        writes: Writes,
+        keeps: Keeps = _none,
+    ) -> None:
+        """`keeps`: their finalizers stay for now."""
+        self._keeps, self._kept = keeps, frozenset[PlanKey]()
         self._store, self._housekeeping = store, housekeeping
         self._gangs, self._writes = gangs, writes
 
@@ -52,6 +69,9 @@ class Records:
 
     def tick(self, *, trusted: bool) -> bool:
         """Put stored plans in order. A round that is still being written is not begun again."""
+        before, self._kept = self._kept, frozenset(self._keeps())
+        if before - self._kept:
+            self._housekeeping.look_again()
         if trusted and self._housekeeping.next_sweep() <= 0.0 and self._writes.is_idle(HOUSEKEEPING):
             self._writes.put(HOUSEKEEPING, self._sweep)
         return False
@@ -64,7 +84,7 @@ class Records:
 
     def _at_work(self) -> Set[PlanKey]:
         """Plans whose evictions go on."""
-        return frozenset()
+        return self._kept
 
 
 class PlanActs(Records):

@@ -47,6 +47,7 @@ ORDER: Final = (
     Place("gated"),
     # What acts, or will act.
     Place("evidence"),
+    Place("undoing", "gated", "it looks at the pod as all of what every process knows shows it"),
     Place("strays", "marked", "it looks at the pod's mark as it is from this event on"),
     Place("broken units", "scheduler marks", "it looks at the scheduler's mark as it is from this event on"),
     Place("lone preemptors"),

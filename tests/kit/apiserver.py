@@ -22,6 +22,7 @@ PATH: Final = re.compile(
     r"(/api/v1|/apis/[^/]+/[^/]+)(?:/namespaces/[^/]+)?(/[^/]+)(?:/([^/]+))?(?:/status)?"
 )
 """(group and version, plural, name) of the path of an object, of a collection or of a status."""
+REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 DRY_RUN: Final = "dryRun"
 EVICTION: Final = "/eviction"
 """Of a pod. No budget is looked at."""
@@ -56,6 +57,8 @@ class Api:
         self.refuse: Callable[[str, str], ApiError | None] = lambda _method, _path: None
         """Asked with method and path before every request: the error to answer with. `DELETE dry run` is a method.
         So is `EVICT`, of the pod at the path."""
+        self.may: Callable[[str], bool] = lambda _what: True
+        """Whether we have a right: `patch pods/status`."""
         self._served: dict[str, dict[str, Object]] = {}
         self._version = 0
         self._rest: dict[str, list[Object]] = {}
@@ -95,6 +98,10 @@ class Api:
         is_dry_run = DRY_RUN in (query or {}) or DRY_RUN in value
         if error := self.refuse(f"{asked} dry run" if is_dry_run else asked, path):
             raise error
+        if path == REVIEWS:
+            asked_for = value["spec"]["resourceAttributes"]
+            resource = "/".join(filter(None, (asked_for["resource"], asked_for["subresource"])))
+            return orjson.dumps({"status": {"allowed": self.may(f"{asked_for['verb']} {resource}")}})
         collection, name = _split(path)
         if method == "POST":
             answer = self._create(path, value, keeps=not is_dry_run)

@@ -20,7 +20,7 @@ class ObservedStage(Mirrored):
     """One process of reprieve that leads in a cluster where nothing is enforced."""
 
     def __init__(self, executor: ThreadPoolExecutor, api: Api, **settings: Any) -> None:
-        super().__init__(executor, api, PlanningConfiguration(mode="Observe", **settings))
+        super().__init__(executor, api, PlanningConfiguration(**{"mode": "Observe", **settings}))
         self.leading: Observing = self.controller.observe(Term(api.terms, api.clock, holder="stage"))
         self._begun()
 
@@ -31,10 +31,14 @@ class ObservedStage(Mirrored):
             self.list_plans()
             await self.controller.take_over(self.leading)
         for _ in range(steps):
-            await self.leading.planner.step()
+            if self.leading.decides:
+                await self.leading.planner.step()
+            else:
+                self.leading.end_plans()
             status = self.leading.telling.status
             while (group := status._queue.take()) is not None:
                 status._look(group)
+            await self.leading.undoing.step()
             for _ in range(12):
                 await asyncio.sleep(0)
 

@@ -10,11 +10,13 @@ from controllers.gangs.evicting.marking import Marking
 from controllers.gangs.evicting.strays import Strays
 from controllers.gangs.gangs import Gangs
 from controllers.gangs.known import Known
-from controllers.gangs.plan_acts import PlanActs, Records
+from controllers.gangs.lifecycle.endings import MODE_CHANGED
+from controllers.gangs.lifecycle.life import Ending
+from controllers.gangs.plan_acts import Keeps, PlanActs, Records
 from controllers.gangs.planning.verdicts import Verdicts
 from controllers.gangs.resuming import Resuming
 from controllers.gangs.telling.events import Reporter
-from controllers.gangs.writing.housekeeping import Housekeeping
+from controllers.gangs.writing.housekeeping import ABANDONED, Housekeeping
 from controllers.gangs.writing.plan_store import PlanStore
 from controllers.gangs.writing.pod_writer import PodWriter
 from controllers.gangs.writing.writes import Writes
@@ -71,14 +73,20 @@ def plan_acts(
     return PlanActs(store, housekeeping, evictions, known.promises.reservations, gangs, writes)
 
 
-def records(known: Known, store: PlanStore, gangs: Gangs, writes: Writes, retention: Retention) -> Records:
-    """What stores decisions that nobody carries out."""
-    return Records(store, _housekeeping(known, store, writes, retention), gangs, writes)
+def records(
+    known: Known, store: PlanStore, gangs: Gangs, writes: Writes, retention: Retention, keeps: Keeps
+) -> Records:
+    """What stores decisions that nobody carries out. `keeps`: see `Records`."""
+    housekeeping = _housekeeping(known, store, writes, retention, abandoned=MODE_CHANGED)
+    return Records(store, housekeeping, gangs, writes, keeps)
 
 
-def _housekeeping(known: Known, store: PlanStore, writes: Writes, retention: Retention) -> Housekeeping:
+def _housekeeping(
+    known: Known, store: PlanStore, writes: Writes, retention: Retention, abandoned: Ending = ABANDONED
+) -> Housekeeping:
     uid_of = known.mirror.roster.preemptor_uid
-    return Housekeeping(known.promises.stored, store, writes, retention, known.clock, uid_of=uid_of)
+    stored, clock = known.promises.stored, known.clock
+    return Housekeeping(stored, store, writes, retention, clock, uid_of=uid_of, abandoned=abandoned)
 
 
 def resuming(

@@ -23,6 +23,7 @@ __all__ = [
     "AT_ONCE",
     "CONTINUED",
     "LONGER",
+    "MODE_CHANGED",
     "NOT_STORED",
     "QUOTA_WITHDRAWN",
     "RELEASED_INSTEAD",
@@ -36,6 +37,7 @@ RELEASED_INSTEAD: Final = Ending(
     "Aborted", "PartialGang", "the bound members of the gang are released instead"
 )
 QUOTA_WITHDRAWN: Final = Ending("Aborted", "QuotaWithdrawn", "the gang has lost its quota")
+MODE_CHANGED: Final = Ending("Aborted", "ModeChanged", "planning.mode is no longer Enforce")
 NOT_STORED: Final = Ending("Aborted", "NotStored", "its progress cannot be written")
 
 CONTRADICTED: Final = frozenset({"Contradicted", "TurnedDown"})

@@ -34,8 +34,9 @@ FINALIZER: Final = "reprieve.dev/active-plan"
 
 IN_VAIN: Final = "InVain"
 """The condition of an ended plan that evicted: whether that was in vain. Missing until it is known."""
-FORGIVEN: Final = frozenset({"Overrun", "Paused", "PodDeleted", "PodGroupDeleted"})
-"""Endings after which it was not: the room was handed over, nobody wants it any longer, or a pause came between."""
+FORGIVEN: Final = frozenset({"ModeChanged", "Overrun", "Paused", "PodDeleted", "PodGroupDeleted"})
+"""Endings after which it was not: the room was handed over, nobody wants it any longer, or a pause or another mode came
+between."""
 
 Owner = tuple[str, str, str]
 """The kind of a preemptor, and the two parts of its key. Two pods of one name are two owners."""
@@ -76,8 +77,8 @@ class StoredPlan:
     """When it was Bound last; 0 if it was not."""
     in_vain: InVain | None
     spec: PreemptionPlanSpec | None
-    """The decision, if the plan is one to act on: it has not ended, or its evictions have to be cleared up, or
-    nobody knows yet whether it evicted in vain."""
+    """The decision, if the plan is one to act on: it has not ended, or has to be cleared up, or nobody knows yet
+    whether it evicted in vain."""
     releases: bool = False
     """Its victims are the bound members of its own gang."""
     unwritten: Record | None = None
@@ -137,6 +138,11 @@ class StoredPlan:
     def to_finish(self) -> PreemptionPlanSpec | None:
         """The decision, if the plan has ended in its evictions: begun units may not be finished, marks may be left."""
         return self.spec if self.phase not in ACTIVE and self.evicted and self.finalized else None
+
+    @property
+    def to_undo(self) -> PreemptionPlanSpec | None:
+        """The decision, if something of it may be left where nothing is enforced any longer."""
+        return self.spec if self.active is not None or self.finalized else None
 
     @property
     def to_judge(self) -> PreemptionPlanSpec | None:

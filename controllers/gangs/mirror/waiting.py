@@ -6,7 +6,7 @@ A projection of watched pods, kept in every process. It holds a few words of eac
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
 from typing import Final, Literal, NamedTuple
 
 from api.clock import Clock
@@ -14,6 +14,7 @@ from api.core import Pod
 from api.meta import Condition
 from api.times import rfc3339
 from controllers.gangs.scheduler.messages import refusal
+from controllers.gangs.scheduler.rejections import is_ours
 from nodes.filters.profile import DEFAULT_SCHEDULER
 
 __all__ = ["PULSE_NODE", "WaitingPod", "WaitingPods", "held_condition", "waits_for_ports"]
@@ -57,6 +58,8 @@ class WaitingPod(NamedTuple):
     """It waits for host ports: only a pulse on itself brings it back."""
     held: str = ""
     """What its status says of us: the message of the condition HELD; empty unless that is True."""
+    is_refused: bool = False
+    """Our filter has turned it down in its last attempt, and a condition would bring it back."""
 
 
 class WaitingPods:
@@ -117,6 +120,10 @@ class WaitingPods:
         """The pods that have a nomination."""
         return [self._pods[uid] for uid in self._nominated]
 
+    def __iter__(self) -> Iterator[WaitingPod]:
+        """In the order in which they came, or changed last."""
+        return iter(list(self._pods.values()))
+
     def carrier(self, scheduler: str, at_least: int, but: Container[str] = ()) -> WaitingPod | None:
         """A pod without a nomination whose own priority is the lowest that is not below `at_least`.
 
@@ -166,6 +173,7 @@ def _waiting(pod: Pod) -> WaitingPod:
         is_turned_down=refused is not None,
         for_ports=refused is not None and waits_for_ports(refused),
         held=sys.intern(held) if held else "",
+        is_refused=refused is not None and is_ours(refused) and spec.scheduling_group is None,
     )
 
 

@@ -19,7 +19,7 @@ from controllers.gangs.writing.writes import Writes
 from runtime.plans.plan_objects import PlanNotStoredError
 from runtime.plans.plan_retention import Retention, surplus
 
-__all__ = ["Chores", "Housekeeping", "chores"]
+__all__ = ["ABANDONED", "Chores", "Housekeeping", "chores"]
 
 log = structlog.get_logger(__name__)
 
@@ -96,11 +96,13 @@ class Housekeeping:
         clock: Clock,
         *,
         uid_of: Callable[[GroupKey], str | None],
+        abandoned: Ending = ABANDONED,
     ) -> None:
         """`writes`: of the gangs. What a gang still writes itself is left alone.
 
-        `uid_of`: the UID of a preemptor that exists.
+        `uid_of`: the UID of a preemptor that exists. `abandoned`: how active plans end that nobody carries out.
         """
+        self._abandoned = abandoned
         self._stored, self._store, self._writes, self._uid_of = stored, store, writes, uid_of
         self._retention, self._clock = retention, clock
         self._owed: dict[PlanKey, Ending] = {}
@@ -121,6 +123,10 @@ class Housekeeping:
         if not for_good:
             self._owed[key] = ending
 
+    def look_again(self) -> None:
+        """Something is due that no change of a plan shows."""
+        self._seen = -1
+
     def next_sweep(self) -> float:
         """Seconds until plans have to be looked at, whether or not anything happens."""
         if self._owed or self._stored.changes != self._seen:
@@ -135,7 +141,7 @@ class Housekeeping:
         known, now = carried_out | self._ending, self._clock.wall()
         due = chores(self._stored, known, now, self._retention, evicting, lasts=self._lasts)
         for plan in due.abandoned[:AT_ONCE]:
-            ending = self._owed.get(plan.key, ABANDONED)
+            ending = self._owed.get(plan.key, self._abandoned)
             await self._try(plan.key, self._store.end(plan.key, ending, evicting=evicting))
         self._owed = {key: ending for key, ending in self._owed.items() if self._is_active(key)}
         for plan in due.unfinished[:AT_ONCE]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from http import HTTPStatus
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 import structlog
@@ -27,7 +27,7 @@ from kube.sender import Sender, WithdrawnError
 from runtime.plans.plan_writer import decoded
 from runtime.work.pod_gates import gate_removal
 
-__all__ = ["Deletion", "Marked", "PodWriter"]
+__all__ = ["Deletion", "Exempt", "Marked", "PodWriter", "Write"]
 
 log = structlog.get_logger(__name__)
 
@@ -36,6 +36,37 @@ DRY_RUN: Final = {"dryRun": "All"}
 
 def _always() -> bool:
     return True
+
+
+class Write(StrEnum):
+    """What a write does to a pod."""
+
+    CONDITION = "pod status"
+    """It says why the pod waits, or that it waits no longer."""
+    NOMINATE = "pod nomination"
+    """It nominates the pod to a node."""
+    WITHDRAW = "pod nomination withdrawal"
+    """It withdraws that."""
+    MARK = "pod mark"
+    """It gives the pod the condition DisruptionTarget."""
+    UNMARK = "pod mark withdrawal"
+    """It takes that off the pod."""
+    UNGATE = "pod gate"
+    """It removes our scheduling gate."""
+    END = "pod deletion"
+    """It asks for the deletion of the pod."""
+
+
+class Exempt(Protocol):
+    """What may be written to pods of a namespace that is not enforced: what ends what Enforce began there."""
+
+    def lets(self, uid: str, write: Write) -> bool:
+        """Whether this may be written to the pod."""
+
+
+class _Nobody:
+    def lets(self, uid: str, write: Write) -> bool:
+        return False
 
 
 class Deletion(StrEnum):
@@ -50,6 +81,16 @@ class Deletion(StrEnum):
     """A PodDisruptionBudget does not allow it now. Only of evictions that respect budgets."""
     PAUSED = "paused"
     """It was not sent: evictions are paused."""
+
+
+class _Pod(NamedTuple):
+    namespace: str
+    name: str
+    uid: str
+
+    @property
+    def path(self) -> str:
+        return f"/api/v1/namespaces/{self.namespace}/pods/{self.name}"
 
 
 class Marked(NamedTuple):
@@ -68,9 +109,17 @@ class PodWriter:
     conflicts at once, are raised as ApiError. So is what we refuse ourselves.
     """
 
-    def __init__(self, sender: Sender, clock: Clock, modes: Modes, event: Callable[..., None]) -> None:
-        """`event`: see `kube.recorder.EventRecorder`. It tells users the result of a write."""
+    def __init__(
+        self,
+        sender: Sender,
+        clock: Clock,
+        modes: Modes,
+        event: Callable[..., None],
+        exempt: Exempt | None = None,
+    ) -> None:
+        """`event`: see `kube.recorder.EventRecorder`. It tells users the result of a write. `exempt`: None: nobody."""
         self._sender, self._clock, self._modes, self.event = sender, clock, modes, event
+        self._exempt = exempt or _Nobody()
 
     def may_write(self, namespace: str) -> bool:
         """Whether pods of this namespace may be written to. Whoever has the choice asks before."""
@@ -95,23 +144,24 @@ class PodWriter:
             status["conditions"] = list(conditions)
         if nominated_node_name is not None:
             status["nominatedNodeName"] = nominated_node_name
-        return await self._patch_pod_status(namespace, name, uid, status, dry_run=dry_run) is not None
+        what = Write.NOMINATE if nominated_node_name else Write.CONDITION
+        pod = _Pod(namespace, name, uid)
+        return await self._patch_pod_status(what, pod, status, dry_run=dry_run) is not None
 
     async def _patch_pod_status(
-        self, namespace: str, name: str, uid: str, status: Mapping[str, Any], *, dry_run: bool = False
+        self, what: Write, pod: _Pod, status: Mapping[str, Any], *, dry_run: bool = False
     ) -> bytes | None:
-        path = f"/api/v1/namespaces/{namespace}/pods/{name}/status"
-        body = msgspec.json.encode({"metadata": {"uid": uid}, "status": status})
-        return await self._patch_pod(namespace, "pod status", path, body, dry_run=dry_run)
+        body = msgspec.json.encode({"metadata": {"uid": pod.uid}, "status": status})
+        return await self._patch_pod(what, pod, f"{pod.path}/status", body, dry_run=dry_run)
 
     async def _patch_pod(
-        self, namespace: str, what: str, path: str, body: bytes, *, dry_run: bool = False
+        self, what: Write, pod: _Pod, path: str, body: bytes, *, dry_run: bool = False
     ) -> bytes | None:
         """The pod as it is then. None if it is not there, or has another UID than the body says."""
         query = DRY_RUN if dry_run else None
         try:
             return await self._send(
-                namespace, what, "PATCH", path, body=body, query=query, content_type=STRATEGIC_MERGE_PATCH
+                what, pod, "PATCH", path, body, query=query, content_type=STRATEGIC_MERGE_PATCH
             )
         except ApiError as error:
             if _is_other_object(error):
@@ -124,7 +174,7 @@ class PodWriter:
         """Nominate the pod in just this version (409 otherwise); false if it is not there, or is bound."""
         metadata = {"uid": uid, "resourceVersion": resource_version}
         body = msgspec.json.encode({"metadata": metadata, "status": {"nominatedNodeName": node}})
-        return await self._patch_nomination(namespace, name, body, MERGE_PATCH)
+        return await self._patch_nomination(Write.NOMINATE, _Pod(namespace, name, uid), body, MERGE_PATCH)
 
     async def withdraw_nomination(self, namespace: str, name: str, uid: str, *, node: str) -> bool:
         """Withdraw the pod's nomination, if it is just this one; false if it is not, or the pod is not there."""
@@ -134,12 +184,12 @@ class PodWriter:
             {"op": "test", "path": nomination, "value": node},
             {"op": "remove", "path": nomination},
         ]
-        return await self._patch_nomination(namespace, name, msgspec.json.encode(patch), JSON_PATCH)
+        body = msgspec.json.encode(patch)
+        return await self._patch_nomination(Write.WITHDRAW, _Pod(namespace, name, uid), body, JSON_PATCH)
 
-    async def _patch_nomination(self, namespace: str, name: str, body: bytes, content_type: str) -> bool:
-        path = f"/api/v1/namespaces/{namespace}/pods/{name}/status"
+    async def _patch_nomination(self, what: Write, pod: _Pod, body: bytes, content_type: str) -> bool:
         try:
-            await self._send(namespace, "pod nomination", "PATCH", path, body, content_type=content_type)
+            await self._send(what, pod, "PATCH", f"{pod.path}/status", body, content_type=content_type)
         except ApiError as error:
             if error.status in (404, 422):
                 return False
@@ -161,7 +211,8 @@ class PodWriter:
             last_transition_time=rfc3339(self._clock.wall()),
         )
         status = {"conditions": [condition]}
-        body = await self._patch_pod_status(namespace, name, uid, status, dry_run=dry_run)
+        pod = _Pod(namespace, name, uid)
+        body = await self._patch_pod_status(Write.MARK, pod, status, dry_run=dry_run)
         if body is None:
             return None
         meta = decoded(body, OnlyMetadata).metadata
@@ -170,16 +221,16 @@ class PodWriter:
     async def unmark_disruption_target(self, namespace: str, name: str, uid: str) -> bool:
         """Remove that condition; false if the pod is not there."""
         status = {"conditions": [{"type": DISRUPTION_TARGET, "$patch": "delete"}]}
-        return await self._patch_pod_status(namespace, name, uid, status) is not None
+        pod = _Pod(namespace, name, uid)
+        return await self._patch_pod_status(Write.UNMARK, pod, status) is not None
 
     async def remove_gate(self, namespace: str, name: str, uid: str) -> bool:
         """Remove our scheduling gate, if the pod has it; false if the pod is not there. Gates of others stay.
 
         The API server finds the gate by its name, so it does not matter who else changes the list at the same time.
         """
-        body = msgspec.json.encode(gate_removal(uid, SCHEDULING_GATE))
-        path = f"/api/v1/namespaces/{namespace}/pods/{name}"
-        return await self._patch_pod(namespace, "pod gate", path, body) is not None
+        body, pod = msgspec.json.encode(gate_removal(uid, SCHEDULING_GATE)), _Pod(namespace, name, uid)
+        return await self._patch_pod(Write.UNGATE, pod, pod.path, body) is not None
 
     async def delete_pod(
         self,
@@ -196,9 +247,8 @@ class PodWriter:
         `version`: only in this resourceVersion. `dry_run`: the API server says what would come of it, and deletes
         nothing. `wanted` is asked right before each attempt: false while evictions are paused.
         """
-        path = f"/api/v1/namespaces/{namespace}/pods/{name}"
-        options = _delete_options(uid, version, dry_run=dry_run)
-        return await self._end_pod(namespace, "DELETE", path, options, wanted)
+        options, pod = _delete_options(uid, version, dry_run=dry_run), _Pod(namespace, name, uid)
+        return await self._end_pod(pod, "DELETE", pod.path, options, wanted)
 
     async def evict_pod(
         self,
@@ -211,22 +261,20 @@ class PodWriter:
         wanted: Callable[[], bool] = _always,
     ) -> Deletion:
         """The same by an Eviction: the API server counts the pod against its PodDisruptionBudget, or refuses."""
-        path = f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
+        pod = _Pod(namespace, name, uid)
         eviction = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
             "metadata": {"namespace": namespace, "name": name},
             "deleteOptions": _delete_options(uid, version, dry_run=dry_run),
         }
-        return await self._end_pod(namespace, "POST", path, eviction, wanted)
+        return await self._end_pod(pod, "POST", f"{pod.path}/eviction", eviction, wanted)
 
     async def _end_pod(
-        self, namespace: str, method: str, path: str, body: Mapping[str, Any], wanted: Callable[[], bool]
+        self, pod: _Pod, method: str, path: str, body: Mapping[str, Any], wanted: Callable[[], bool]
     ) -> Deletion:
         try:
-            await self._send(
-                namespace, "pod deletion", method, path, msgspec.json.encode(body), wanted=wanted
-            )
+            await self._send(Write.END, pod, method, path, msgspec.json.encode(body), wanted=wanted)
         except WithdrawnError:
             return Deletion.PAUSED
         except ApiError as error:
@@ -241,8 +289,8 @@ class PodWriter:
 
     async def _send(
         self,
-        namespace: str,
-        what: str,
+        what: Write,
+        pod: _Pod,
         method: str,
         path: str,
         body: bytes,
@@ -252,7 +300,8 @@ class PodWriter:
         wanted: Callable[[], bool] = _always,
     ) -> bytes:
         """The last barrier. The caller should have known that the namespace is not enforced."""
-        if not self.may_write(namespace):
+        namespace = pod.namespace
+        if not self.may_write(namespace) and not self._exempt.lets(pod.uid, what):
             mode = self._modes.of(namespace)
             POD_WRITES_REFUSED.inc()
             log.error(

@@ -66,9 +66,8 @@ def _spec(
 ) -> PreemptionPlanSpec | None:
     meta, spec = plan.metadata, plan.spec
     is_active = (status.phase or "Planned") in ACTIVE
-    has_evicted = any(each.type == "Evicting" for each in status.conditions or ())
-    to_finish = has_evicted and FINALIZER in (meta.finalizers or ())
-    if not (is_active or to_finish or is_open(status)):
+    may_hold = FINALIZER in (meta.finalizers or ())
+    if not (is_active or may_hold or is_open(status)):
         return None
     if spec.preemptor.namespace != meta.namespace:
         log.warning("a plan names a preemptor of another namespace", namespace=meta.namespace, plan=meta.name)

@@ -84,10 +84,21 @@ async def a_preempted_pod_that_goes_is_remembered(stage: Stage) -> bool:
     return bool(observing.leading.before._gone)
 
 
+async def a_gate_that_a_former_mode_adds_is_removed(stage: Stage) -> bool:
+    observing = ObservedStage(stage._executor, stage.api)
+    observing.add(node("n0"))
+    await observing.settle()
+    observing.add(member(schedulingGates=GATES))
+    await observing.leading.undoing.step()
+    await observing.close()
+    return stage.api.ungated == ["m0"]
+
+
 REASONS: Final[Mapping[str, Callable[[Stage], Awaitable[bool]]]] = {
     "claims": who_has_asked_takes_nothing,
     "scheduler marks": a_preempted_pod_that_goes_is_remembered,
     "broken units": a_unit_that_the_scheduler_breaks_is_looked_at,
+    "undoing": a_gate_that_a_former_mode_adds_is_removed,
     "strays": a_stray_mark_is_withdrawn,
     "gates": a_group_with_a_gated_pod_is_looked_at,
     "gates removed": the_gang_hears_that_its_last_gate_is_removed,

@@ -1,0 +1,40 @@
+"""What the Lease says is still held, whoever leads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from api.holds import UNKNOWN, Holds, holds_of
+from api.published import HOLDS, PLANNING_MODE
+
+__all__ = ["Holding", "may_hold"]
+
+
+def may_hold(notes: Mapping[str, str]) -> Holds:
+    """What may be held, by the annotations of a Lease. Versions without a mode enforce."""
+    return UNKNOWN if notes.get(PLANNING_MODE, "Enforce") == "Enforce" else holds_of(notes.get(HOLDS, ""))
+
+
+class Holding:
+    """Kept by a process for its Lease. Before a term has made its list, it repeats what the former leader said."""
+
+    def __init__(self, former: Callable[[], Mapping[str, str] | None] = lambda: None) -> None:
+        """`former`: the annotations of the Lease as it was seen last; None if there is no Lease."""
+        self._former = former
+        self._list: Callable[[], Holds] | None = None
+
+    def follow(self, listed: Callable[[], Holds]) -> None:
+        """A term has made its list. `listed` says what is left."""
+        self._list = listed
+
+    def forget(self) -> None:
+        """The term is over."""
+        self._list = None
+
+    @property
+    def now(self) -> Holds:
+        """What is held, as far as this process knows."""
+        if self._list is not None:
+            return self._list()
+        notes = self._former()
+        return may_hold(notes) if notes is not None else Holds()
