@@ -13,6 +13,7 @@ from api.published import (
     BY_OWNER,
     ENFORCED,
     GATES,
+    HOLDS,
     MAX_BACKOFF,
     NATIVE_GROUPS,
     PAUSES,
@@ -24,6 +25,7 @@ from api.published import (
 )
 from api.validation import FieldError
 from cli.common.configuration import Configuration
+from controllers.gangs.controller import Holding
 from controllers.gangs.lifecycle.modes import Mode
 from controllers.gangs.scheduler.file import load
 from extender.callers import Callers
@@ -47,10 +49,11 @@ def notes(
     callers: Callers | None,
     pauses: Pauses | None,
     lacking: Callable[[], Sequence[str]] = tuple,
+    holding: Holding | None = None,
 ) -> Notes:
     """`callers`: None for a process without an extender. `pauses`: None for one that evicts nobody.
 
-    `lacking`: the rights that the term lacks to enforce.
+    `lacking`: the rights that the term lacks to enforce. `holding`: what it says is held; None: nothing is.
     """
     fixed = {
         VERSION: _version(),
@@ -71,7 +74,8 @@ def notes(
         paused = {PAUSES: pauses_text(pauses.holding())} if pauses is not None else {}
         missing = lacking()
         mode = {PLANNING_MODE: "Observe"} if missing else {}
-        return {**fixed, **called, **paused, **mode, RIGHTS_MISSING: ", ".join(missing)}
+        held = {HOLDS: holding.now.text() if holding is not None else "", RIGHTS_MISSING: ", ".join(missing)}
+        return {**fixed, **called, **paused, **mode, **held}
 
     return now
 

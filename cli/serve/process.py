@@ -6,12 +6,14 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from typing import Final, Self
+from typing import Final
 
 import structlog
 
 from api.clock import SYSTEM_CLOCK, Clock
 from cli.common.configuration import Configuration
+from cli.serve.election import Election
+from cli.serve.leaving import Leaving
 from cli.serve.notes import Notes, may_evict, notes, said_of
 from controllers.checks.controller import CheckController
 from controllers.gangs.controller import GangController
@@ -70,10 +72,11 @@ async def run(configuration: Configuration) -> bool:
         pauses = Pauses(views) if may_evict(configuration) else None
         if pauses is not None:
             pauses.export()
+        leaving = Leaving(configuration)
         services = _Services(configuration, client, views, clock, stack)
-        said = notes(configuration, callers, pauses, services.lacking)
-        lock = _lock(configuration, client, identity, clock, said)
-        services.add_nodes_plane(lock, callers)
+        said = notes(configuration, callers, pauses, services.lacking, leaving.holding)
+        lock = leaving.lock = _lock(configuration, client, identity, clock, said)
+        services.add_nodes_plane(lock, callers, leaving, releases=await leaving.is_needed())
         if configuration.webhooks is not None:
             services.add_webhooks(configuration.webhooks)
         if configuration.quota.mode != "Off":
@@ -105,27 +108,40 @@ class _Services:
         self._placements: Placements | None = None
         """The nodes plane. None without one: then no PodGroup waits in a queue."""
 
-    def add_nodes_plane(self, lock: LeaseLock | None, callers: Callers | None) -> None:
-        """The gang controller, and the extender. To observe, no scheduler has to call us; to enforce, it does."""
+    def add_nodes_plane(
+        self,
+        lock: LeaseLock | None,
+        callers: Callers | None,
+        leaving: Leaving | None = None,
+        *,
+        releases: bool = False,
+    ) -> None:
+        """The gang controller, and the extender. To observe, no scheduler has to call us; to enforce, it does.
+
+        `releases`: something of a former Enforce may be held, so a process with Off has the controller, too.
+        """
         extender, mode = self._configuration.extender, self._configuration.planning.mode
+        election, leaving = Election.of(lock), leaving or Leaving(self._configuration)
         if mode == "Enforce" and extender is not None:
-            gangs = self._gang_controller()
+            gangs = self._gang_controller(leaving)
             self._placements = gangs.places
             self.controllers.append(gangs)
-            self.parts.append(ExtenderService(extender, gangs, self._clock, _Election.of(lock), callers))
+            self.parts.append(ExtenderService(extender, gangs, self._clock, election, callers))
             return
-        observer = self._gang_controller() if mode == "Observe" else None
+        observer = self._gang_controller(leaving) if mode == "Observe" or releases else None
         if observer is not None:
             self.controllers.append(observer)
+        elif mode == "Off" and lock is not None:
+            self.controllers.append(leaving)
+            self.parts.append(leaving)
         if extender is not None:
-            hears = observer.preempt_heard if observer is not None else None
-            self.parts.append(EchoService(extender, self._clock, callers, hears))
+            self.parts.append(EchoService(extender, self._clock, callers, observer, election))
 
     def lacking(self) -> Sequence[str]:
         """The rights that the term lacks to enforce."""
         return self._gangs.permits.lacking if self._gangs is not None else ()
 
-    def _gang_controller(self) -> GangController:
+    def _gang_controller(self, leaving: Leaving) -> GangController:
         self._gangs = GangController(
             self._configuration.planning,
             self._client,
@@ -135,6 +151,7 @@ class _Services:
             QuotaPlane(self._queued, self._stops),
             self._configuration.groups,
         )
+        self._gangs.holding = leaving.holding
         return self._gangs
 
     def add_webhooks(self, settings: WebhooksConfiguration) -> None:
@@ -201,23 +218,3 @@ def _lock(
         address,
         notes=said,
     )
-
-
-class _Election:
-    """What the extender asks about the Lease (see `extender.service.Election`)."""
-
-    def __init__(self, lock: LeaseLock) -> None:
-        self._lock = lock
-
-    @classmethod
-    def of(cls, lock: LeaseLock | None) -> Self | None:
-        return cls(lock) if lock is not None else None
-
-    @property
-    def leader(self) -> str:
-        holder = self._lock.holder
-        return holder.address if holder is not None else ""
-
-    @property
-    def in_touch(self) -> bool:
-        return self._lock.in_touch

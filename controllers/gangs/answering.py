@@ -30,6 +30,7 @@ __all__ = [
     "RESERVED",
     "ROOM_IS_RESERVED",
     "SPARED",
+    "STARTING",
     "UNKNOWN_VICTIM",
     "VICTIM_LEAVES",
     "Answering",
@@ -54,9 +55,12 @@ PASSING: Final = frozenset({ROOM_IS_RESERVED, VICTIM_LEAVES})
 class Answering:
     """`extender.verbs.Face` over the gang controller. It runs on the event loop, between the planner's steps."""
 
-    def __init__(self, controller: GangController, in_touch: Callable[[], bool]) -> None:
-        """`in_touch`: see `extender.service.Election`."""
-        self._controller, self._in_touch = controller, in_touch
+    def __init__(
+        self, controller: GangController, in_touch: Callable[[], bool], *, stands_in: bool = False
+    ) -> None:
+        """`in_touch`: see `extender.service.Election`. `stands_in`: our own mode is not Enforce, and the answers are
+        those of a standby of a leader that enforces. Which namespaces that are is not known: it may be all."""
+        self._controller, self._in_touch, self._stands_in = controller, in_touch, stands_in
         self._mirror, self._roster = controller.known.mirror, controller.known.mirror.roster
         self._promises, self._waiters = controller.known.promises, controller.known.waiters
         self._free = Finder(self._roster, self._promises)
@@ -85,7 +89,7 @@ class Answering:
         Until namespaces have been listed, a pod of one that is not known gets what an enforced one gets.
         """
         modes, namespace = self._controller.known.modes, pod.metadata.namespace
-        if not modes.observes(namespace):
+        if self._stands_in or not modes.observes(namespace):
             return False
         return modes.knows(namespace) or self._mirror.watched.namespaces.synced
 

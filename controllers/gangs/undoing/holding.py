@@ -18,9 +18,12 @@ def may_hold(notes: Mapping[str, str]) -> Holds:
 class Holding:
     """Kept by a process for its Lease. Before a term has made its list, it repeats what the former leader said."""
 
-    def __init__(self, former: Callable[[], Mapping[str, str] | None] = lambda: None) -> None:
-        """`former`: the annotations of the Lease as it was seen last; None if there is no Lease."""
-        self._former = former
+    def __init__(
+        self, former: Callable[[], Mapping[str, str] | None] = lambda: None, *, enforces: bool = False
+    ) -> None:
+        """`former`: the annotations of the Lease as it was seen last; None if there is no Lease. `enforces`: what the
+        process would hold is no leftover."""
+        self._former, self._enforces = former, enforces
         self._list: Callable[[], Holds] | None = None
 
     def follow(self, listed: Callable[[], Holds]) -> None:
@@ -36,5 +39,5 @@ class Holding:
         """What is held, as far as this process knows."""
         if self._list is not None:
             return self._list()
-        notes = self._former()
+        notes = self._former() if not self._enforces else None
         return may_hold(notes) if notes is not None else Holds()

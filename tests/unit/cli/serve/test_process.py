@@ -129,9 +129,9 @@ def gives_back(part: EchoService) -> None:
         whose = msgspec.json.encode(of)
         offered = orjson.dumps(names, option=orjson.OPT_INDENT_2)
         victims = orjson.dumps(names and {name: {"Pods": [{"UID": name}]} for name in names})
-        filtered = part._echo.answer("filter", b'{"Pod":%s,"NodeNames":%s}' % (whose, offered))
+        filtered = part.answer("filter", b'{"Pod":%s,"NodeNames":%s}' % (whose, offered))
         assert b'"NodeNames":' + offered + b',"FailedNodes":{}' in filtered
-        preempted = part._echo.answer("preempt", b'{"NodeNameToMetaVictims":%s,"Pod":%s}' % (victims, whose))
+        preempted = part.answer("preempt", b'{"NodeNameToMetaVictims":%s,"Pod":%s}' % (victims, whose))
         assert preempted == b'{"NodeNameToMetaVictims":' + victims + b"}"
 
     names_and_candidates()
