@@ -100,7 +100,7 @@ class Api:
             raise error
         if path == REVIEWS:
             asked_for = value["spec"]["resourceAttributes"]
-            resource = "/".join(filter(None, (asked_for["resource"], asked_for["subresource"])))
+            resource = "/".join(filter(None, (asked_for["resource"], asked_for.get("subresource"))))
             return orjson.dumps({"status": {"allowed": self.may(f"{asked_for['verb']} {resource}")}})
         collection, name = _split(path)
         if method == "POST":
