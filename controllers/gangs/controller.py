@@ -139,9 +139,9 @@ class GangController:
         """Go on from what a former process or term left. The mirror must be synced."""
         if isinstance(leading, Observing):
             leading.take_over(self.known.misread, was_enforced=bool(self.holding.now))
-            self.holding.follow(leading.undoing.left.holds)
         else:
             leading.take_over(self.known.misread)
+        self.holding.follow(leading.undoing.left.holds)
         self.places.taken_over()
 
     async def step_down(self, leading: Leading | Observing) -> None:

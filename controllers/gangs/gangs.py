@@ -12,10 +12,17 @@ from controllers.gangs.keys import lone_pod
 from controllers.gangs.lifecycle.effects import Effect
 from controllers.gangs.lifecycle.life import GangPhase, GroupKey, Life
 from controllers.gangs.lifecycle.modes import Modes
-from controllers.gangs.lifecycle.observations import EnforcementBegan, GroupGone, MembersSeen, Observation
+from controllers.gangs.lifecycle.observations import (
+    EnforcementBegan,
+    EnforcementEnded,
+    GroupGone,
+    MembersSeen,
+    Observation,
+)
 from controllers.gangs.lifecycle.reducer import reduce
 from controllers.gangs.lifecycle.settings import Settings
 from controllers.gangs.metrics import PHASE_SECONDS
+from controllers.gangs.mirror.pausing import namespaces
 from controllers.gangs.mirror.roster import Roster
 from nodes.groups.forms import comes_from_elsewhere
 from nodes.groups.keys import is_foreign
@@ -189,6 +196,14 @@ class Gangs:
         for gang in [gang for key, gang in self._gangs.items() if key[0] == namespace]:
             self.observe(gang, EnforcementBegan())
             self.touch(gang.key)
+
+    def end_enforcement(self, enforces: Callable[[str], bool]) -> None:
+        """Plans end that are for a namespace that is not enforced, or have a victim in one."""
+        for gang in list(self._gangs.values()):
+            plan = gang.life.plan
+            if plan is not None and not all(map(enforces, {plan.namespace, *namespaces(plan.spec)})):
+                self.observe(gang, EnforcementEnded())
+                self.touch(gang.key)
 
     def presented(self, key: GroupKey) -> None:
         """A scheduler works on a member: what it showed may confirm the gang's plan."""

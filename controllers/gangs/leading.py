@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from api.core import Pod
 from controllers.gangs.assembly import evicting, planning, telling, waking
+from controllers.gangs.assembly.undoing import undoing
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.evicting.marking import Marking
 from controllers.gangs.gangs import Gangs
@@ -31,6 +32,7 @@ from controllers.gangs.planning.unanswered import Unanswered
 from controllers.gangs.pod_events import Hear
 from controllers.gangs.scheduler.callers import Callers
 from controllers.gangs.timekeeping import Timekeeper
+from controllers.gangs.undoing.undoing import Tools
 from controllers.gangs.waking.unknown_pods import UnknownPods
 from controllers.gangs.writing.plan_store import PlanStore
 from controllers.gangs.writing.pod_writer import PodWriter
@@ -66,7 +68,8 @@ class Leading:
         writer = self.writer = Writer(
             client, clock, sender=sender, group_written=groups.apply, modes=known.modes
         )
-        pods = self.pods = PodWriter(sender, clock, known.modes, writer.event)
+        self.undoing = undoing(known, client, lambda _: self._tools())
+        pods = self.pods = PodWriter(sender, clock, known.modes, writer.event, self.undoing.left)
         self.callers = Callers()
         gangs = self.gangs = Gangs(
             roster, settings, clock, self._nudged.set, self.callers.has_called, known.modes
@@ -92,8 +95,10 @@ class Leading:
         self.gates = waking.gates(known, configuration.gates, pods, gangs)
 
         store = PlanStore(writer, known.promises.stored, known.plans.apply, clock)
-        marking = Marking(pods, roster, known.marked, Signature.of(term))
+        marking = self._marking = Marking(pods, roster, known.marked, Signature.of(term))
         self.evictions = evicting.evictions(known, pods, store, reporter, gangs, marking, quota.stops)
+        units, evictor = self.undoing.left.units, self.evictions.evictor
+        units.is_victim, units.has_asked = self.evictions.is_victim, evictor.has_asked
         self.strays = evicting.strays(known, marking, self.evictions)
         self.broken = evicting.broken_units(known, self.evictions, reporter)
         retention = configuration.retention()
@@ -113,6 +118,10 @@ class Leading:
         searching = Searching(search, configuration.drives(), known.modes, self.before)
         self.turns = self._turns(searching)
         self.planner = self._planner(pieces)
+
+    def _tools(self) -> Tools:
+        """What writes to pods of namespaces that are not enforced any longer."""
+        return Tools(self.pods, self._marking, self.evictions, is_shared=True)
 
     def _turns(self, searching: Searching) -> Turns:
         known, lessons, singles = self._known, self.lessons, self.lone.singles
@@ -162,6 +171,7 @@ class Leading:
                 tasks.create_task(self.gates.run(), name="gates")
                 tasks.create_task(self.telling.run(), name="group status")
                 tasks.create_task(self.strays.run(), name="strays")
+                tasks.create_task(self.undoing.run(), name="undoing")
                 tasks.create_task(self.unanswered.run(), name="unanswered calls")
 
     @property
@@ -175,6 +185,8 @@ class Leading:
         `faults`: annotations that cannot be read. They are reported to users again.
         """
         self._resuming.resume()
+        self.gangs.end_enforcement(self._enforces)
+        self.undoing.begin(was_enforced=False)
         self.passing.take_over(self._known.promises.stored)
         self.unanswered.take_over()
         self.strays.begin()
@@ -199,6 +211,7 @@ class Leading:
             "arrivals": self.arrivals.pod_changed,
             "state before": self.before.pod_changed,
             "evidence": self.evidence.pod_changed,
+            "undoing": lambda uid, _: self.undoing.pod_changed(uid),
             "strays": lambda uid, _: self.strays.pod_changed(uid),
             "broken units": lambda uid, _: self.broken.pod_changed(uid),
             "lone preemptors": self.lone.pod_changed,
@@ -231,7 +244,13 @@ class Leading:
         """The mode of the namespace is another one now."""
         if mode == "Enforce":
             self._begin_to_enforce(namespace)
+        else:
+            self.gangs.end_enforcement(self._enforces)
+        self.undoing.begin(was_enforced=mode != "Enforce")
         self.gangs.nudge()
+
+    def _enforces(self, namespace: str) -> bool:
+        return self._known.modes.of(namespace) == "Enforce"
 
     def _begin_to_enforce(self, namespace: str) -> None:
         """Everything of the namespace is decided anew, and its pods may make room for others.

@@ -77,7 +77,7 @@ class Observing:
         term: Term,
     ) -> None:
         self._known, self._quota, self._term, self._has_taken_over = known, quota, term, False
-        self.decides = configuration.mode == "Observe"
+        self.decides = configuration.mode != "Off"
         """Whether anything is decided. If not, only what a former mode has left is withdrawn."""
         roster, clock, modes = known.mirror.roster, known.clock, known.modes
         groups, sender = known.mirror.watched.groups, Sender(client, fence=term)

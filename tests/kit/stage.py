@@ -292,6 +292,7 @@ class Stage(Mirrored):
             self._write_group_status()
             await self.leading.waking.asking.step()
             await self.leading.strays.step()
+            await self.leading.undoing.step()
             if self.agrees:
                 self._agree()
             for _ in range(12):

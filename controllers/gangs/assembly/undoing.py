@@ -18,6 +18,10 @@ def undoing(known: Known, client: ApiClient, make: Callable[[Leftovers], Tools])
     """It concerns the namespaces that are not enforced. `make`: see `Undoing`."""
     waiters, roster, clock = known.waiters, known.mirror.roster, known.clock
     shown = Shown(waiters.waiting, waiters.gated, known.marked, known.promises.stored, roster)
-    left = Leftovers(shown, lambda namespace: known.modes.of(namespace) != "Enforce", clock)
-    pulsing = Pulsing(waiters.parked, waiters.waiting, left.carry, clock)
+
+    def concerns(namespace: str) -> bool:
+        return known.modes.of(namespace) != "Enforce"
+
+    left = Leftovers(shown, concerns, clock)
+    pulsing = Pulsing(waiters.parked, waiters.waiting, concerns, left.carry, clock)
     return Undoing(left, lambda: make(left), pulsing, Rights(client, clock), clock)

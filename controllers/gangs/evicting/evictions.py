@@ -33,6 +33,7 @@ __all__ = ["Evictions"]
 
 log = structlog.get_logger(__name__)
 
+NOT_ENFORCED: Final = "its namespace is not enforced any longer"
 RETRY_SECONDS: Final = 1.0
 PATIENT_SECONDS: Final = 60.0
 """The longest time between two attempts to write a condition."""
@@ -286,8 +287,10 @@ class _Permission:
         return difference(plan, self._all.roster)
 
     def why_stays(self, pod: VictimPod) -> str:
-        """Priority decides, in whatever state the plan is."""
+        """Priority and the mode of its namespace decide, in whatever state the plan is."""
         why = protected(self._plan, pod, self._all.roster)
+        if not why and not self._all.evictor.may_end(pod):
+            return NOT_ENFORCED
         if why and self._gang is not None and self._is_current():
             self._all.gangs.observe(self._gang, Compared(why))
         return why

@@ -140,6 +140,14 @@ class Evictor:
         asked = pod.uid in self._asked or not pod.name
         return not asked and self._roster.evictable(pod.uid) is not None
 
+    def has_asked(self, uid: str) -> bool:
+        """Whether the API server has accepted the deletion of the pod, and the mirror need not show it yet."""
+        return uid in self._asked
+
+    def may_end(self, pod: VictimPod) -> bool:
+        """Whether the pod's namespace is enforced, or the pod belongs to a unit that has begun."""
+        return self._pods.may_end(pod.namespace, pod.uid)
+
     def may_be_marked(self, pod: VictimPod) -> bool:
         """Whether the victim may have our mark, of this term or of an earlier one."""
         return self._marking.has(pod.uid)

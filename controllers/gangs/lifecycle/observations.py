@@ -362,6 +362,11 @@ class EnforcementBegan:
 
 
 @dataclass(frozen=True, slots=True)
+class EnforcementEnded:
+    """The gang's namespace, or one of its plan's victims, is not enforced any longer: the plan ends."""
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """A fault of ours: the gang is passed over for a while."""
 
@@ -386,6 +391,7 @@ Observation = (
     | PassBegan
     | PauseEnded
     | EnforcementBegan
+    | EnforcementEnded
     | NeverNamed
     | PreemptCalled
     | Rehearsed

@@ -30,6 +30,7 @@ from controllers.gangs.lifecycle.effects import (
     record_of,
 )
 from controllers.gangs.lifecycle.endings import (
+    MODE_CHANGED,
     QUOTA_WITHDRAWN,
     RELEASED_INSTEAD,
     ending_of,
@@ -49,6 +50,7 @@ from controllers.gangs.lifecycle.observations import (
     Compared,
     Decided,
     EnforcementBegan,
+    EnforcementEnded,
     Failed,
     GatesRemoved,
     GroupGone,
@@ -221,6 +223,8 @@ def _of_plan(life: Life, plan: ActivePlan, observation: Observation, now: float,
     match observation:
         case GroupGone():
             return ended(life, plan, gone(plan), now, settings)
+        case EnforcementEnded():
+            return ended(life, plan, MODE_CHANGED, now, settings)
         case PlanSeen():
             return _plan_seen(life, plan, observation, now, settings)
         case Stored(phase) if phase == plan.writing:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Literal
 
 from controllers.gangs.lifecycle.effects import Advance, CannotSchedule, Effect, End, GiveBack
-from controllers.gangs.lifecycle.endings import AT_ONCE, CONTINUED, LONGER, NOT_STORED, SAID
+from controllers.gangs.lifecycle.endings import AT_ONCE, CONTINUED, LONGER, MODE_CHANGED, NOT_STORED, SAID
 from controllers.gangs.lifecycle.gathering import at_rest
 from controllers.gangs.lifecycle.judging import after_bound, after_end, setback
 from controllers.gangs.lifecycle.life import ActivePlan, Ending, Life
@@ -84,6 +84,8 @@ def _goes_on(life: Life, plan: ActivePlan, ending: Ending, now: float, settings:
         return at_rest(replace(life, phase="Bound", has_run=True, partial_since=None)), ()
     if plan.releases:
         return replace(life, phase="Gathering", partial_since=None), ()
+    if ending is MODE_CHANGED:
+        return replace(life, phase="Gathering", reason="", message="", due=now), ()
     if ending.reason == PAUSED:
         return replace(life, phase="Gathering", reason=PAUSED, message=ending.message, due=now), ()
     if ending.reason in SAID:

@@ -124,15 +124,23 @@ class WaitingPods:
         """In the order in which they came, or changed last."""
         return iter(list(self._pods.values()))
 
-    def carrier(self, scheduler: str, at_least: int, but: Container[str] = ()) -> WaitingPod | None:
+    def carrier(
+        self,
+        scheduler: str,
+        at_least: int,
+        but: Container[str] = (),
+        among: Callable[[str], bool] | None = None,
+    ) -> WaitingPod | None:
         """A pod without a nomination whose own priority is the lowest that is not below `at_least`.
 
-        `but`: UIDs that are left out. Of equal priorities, first choices come first. None if there is no such pod.
+        `but`: UIDs that are left out. `among`: the namespaces whose pods may carry it; None: those that may be written
+        to. Of equal priorities, first choices come first. None if there is no such pod.
         """
+        among = among or self._may_write
         of_scheduler = self._carriers.get(scheduler, {})
         for key in sorted(key for key in of_scheduler if key[0] >= at_least):
             for uid in of_scheduler[key]:
-                if uid not in but and self._may_write(self._pods[uid].namespace):
+                if uid not in but and among(self._pods[uid].namespace):
                     return self._pods[uid]
         return None
 
@@ -141,12 +149,13 @@ class WaitingPods:
         left = (self._pods[uid] for uid, since in self._pulsed.items() if since <= until)
         return next((pod for pod in left if self._may_write(pod.namespace)), None)
 
-    def turned_down(self) -> dict[str, int]:
+    def turned_down(self, among: Callable[[str], bool] | None = None) -> dict[str, int]:
         """By scheduler, the highest own priority of the pods that it has found no node for, and that may be brought
-        back."""
+        back. `among`: as in `carrier`."""
+        among = among or self._may_write
         highest: dict[str, int] = {}
         for pod in self._pods.values():
-            if pod.is_turned_down and self._may_write(pod.namespace):
+            if pod.is_turned_down and among(pod.namespace):
                 highest[pod.scheduler] = max(pod.priority, highest.get(pod.scheduler, pod.priority))
         return highest
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from api.clock import Clock
-from controllers.gangs.waking.parked import ParkedPods, TurnedDown
-from controllers.gangs.waking.pulses import Carriers, PulseBudget, PulseQueue, carry_out
+from controllers.gangs.mirror.waiting import WaitingPod, WaitingPods
+from controllers.gangs.waking.parked import ParkedPods, TurnedDown, crowd
+from controllers.gangs.waking.pulses import PulseBudget, PulseQueue, carry_out
 from controllers.gangs.writing.pod_writer import PodWriter
 
 __all__ = ["Pulsing"]
@@ -16,10 +17,17 @@ class Pulsing:
     """One pulse for each scheduler, when the list is made, and for the pods that other replicas name. See `Asking`."""
 
     def __init__(
-        self, parked: ParkedPods, waiting: Carriers, carries: Callable[[str], None], clock: Clock
+        self,
+        parked: ParkedPods,
+        waiting: WaitingPods,
+        concerns: Callable[[str], bool],
+        carries: Callable[[str], None],
+        clock: Clock,
     ) -> None:
-        """`carries` is called with the pod (UID) that carries a pulse, and with "" when it is over."""
-        self._parked, self._waiting, self._carries, self._clock = parked, waiting, carries, clock
+        """`concerns`: whether the namespace is not enforced. `carries` is called with the pod (UID) that carries a
+        pulse, and with "" when it is over."""
+        self._parked, self._waiting, self._concerns = parked, waiting, concerns
+        self._carries, self._clock = carries, clock
         self._queue = PulseQueue(PulseBudget())
 
     def __bool__(self) -> bool:
@@ -27,10 +35,9 @@ class Pulsing:
         return len(self._queue) > 0
 
     def bring_back_all(self) -> None:
-        """Everybody whom a scheduler has found no node for."""
-        now = self._clock.monotonic()
-        for wish in self._parked.take_all():
-            self._queue.want(wish, now)
+        """Everybody whom a scheduler has found no node for. A pod that waits for host ports comes back by itself."""
+        for scheduler, priority in self._waiting.turned_down(self._concerns).items():
+            self._queue.want(crowd(scheduler, priority), self._clock.monotonic())
 
     def told(self, turned_down: TurnedDown) -> None:
         """Another process has turned down these pods."""
@@ -39,7 +46,7 @@ class Pulsing:
 
     async def step(self, pods: PodWriter) -> None:
         """At most one pulse."""
-        pulse = self._queue.next(self._clock.monotonic(), self._waiting)
+        pulse = self._queue.next(self._clock.monotonic(), self)
         if pulse is not None:
             self._carries(pulse.carrier.uid)
             try:
@@ -48,3 +55,18 @@ class Pulsing:
                 self._carries("")
             self._queue.done(pulse, result, self._clock.monotonic())
         self._queue.give_up(self._clock.monotonic())
+
+    # ---- see `controllers.gangs.waking.pulses.Carriers`
+
+    def find(self, uid: str) -> WaitingPod | None:
+        """The waiting pod of this UID."""
+        pod = self._waiting.find(uid)
+        return pod if pod is not None and self._concerns(pod.namespace) else None
+
+    def carrier(self, scheduler: str, at_least: int, but: Container[str] = ()) -> WaitingPod | None:
+        """A pod of a namespace that is not enforced."""
+        return self._waiting.carrier(scheduler, at_least, but, self._concerns)
+
+    def left_behind(self, until: float) -> WaitingPod | None:
+        """Nominations that a pulse has left behind are on the list."""
+        return None

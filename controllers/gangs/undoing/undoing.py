@@ -38,6 +38,8 @@ class Tools(NamedTuple):
     pods: PodWriter
     marking: Marking
     evictions: Evictions
+    is_shared: bool = False
+    """They serve a term that enforces other namespaces, and stay."""
 
 
 class Undoing:
@@ -75,10 +77,8 @@ class Undoing:
     @property
     def is_needed(self) -> bool:
         """Whether something is to be done, or is being done."""
-        at_work = self.tools is not None and self.tools.evictions.at_work
-        return bool(
-            self.left.due_in() <= 0.0 or at_work or self._pulsing or any(True for _ in self.left.units)
-        )
+        has_units = self.left.units.is_busy or any(True for _ in self.left.units)
+        return self.left.due_in() <= 0.0 or has_units or bool(self._pulsing)
 
     # ---- doing it
 
@@ -136,9 +136,9 @@ class Undoing:
 
     async def close(self) -> None:
         """Stop, wherever that is."""
-        if self.tools is not None:
-            await self.tools.evictions.close()
-            self.tools = None
+        tools, self.tools = self.tools, None
+        if tools is not None and not tools.is_shared:
+            await tools.evictions.close()
 
     async def _undo(self, tools: Tools, left: Left) -> bool | None:
         """Whether the API server has accepted all; None if it did not answer.

@@ -35,6 +35,10 @@ class Units:
         """By plan: the pods (UIDs) of its units that are being finished."""
         self._victims: dict[PlanKey, frozenset[str]] = {}
         """By the same plans: all their victims. The marks of those that stay are withdrawn meanwhile."""
+        self.is_victim: Callable[[str], bool] = lambda _uid: False
+        """Whether a plan at work evicts the pod (UID): of a term that enforces other namespaces."""
+        self.has_asked: Callable[[str], bool] = lambda _uid: False
+        """Whether the deletion of the pod has been accepted in that term. The mirror shows it a moment later."""
         self._given_up: set[tuple[PlanKey, str]] = set()
         """By plan: units (UIDs) that could not be finished."""
 
@@ -43,6 +47,11 @@ class Units:
         for stored in list(self._stored):
             if stored.key not in self._finishing and self.of(stored):
                 yield self._plan(stored)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether units are being finished."""
+        return bool(self._finishing)
 
     @property
     def count(self) -> int:
@@ -59,12 +68,15 @@ class Units:
         return [each for each in victims if self._is_in_pieces(stored.key, each)]
 
     def _is_in_pieces(self, key: PlanKey, victim: Victim) -> bool:
-        left = [pod for pod in victim.pods if pod.name and self._roster.evictable(pod.uid) is not None]
+        left = [pod for pod in victim.pods if pod.name and self._remains(pod.uid)]
         if not 0 < len(left) < len(victim.pods) or (key, victim.uid) in self._given_up:
             return False
         if not all(self._concerns(pod.namespace) for pod in left):
             return False
         return key in self._finishing or all(self._marked.find(pod.uid) is not None for pod in left)
+
+    def _remains(self, uid: str) -> bool:
+        return self._roster.evictable(uid) is not None and not self.has_asked(uid)
 
     def _plan(self, stored: StoredPlan) -> ActivePlan:
         spec = stored.to_undo
@@ -90,12 +102,15 @@ class Units:
         self._victims[key] = plan.victims
 
     def finishes(self, uid: str) -> bool:
-        """Whether the pod is of a unit that is being finished."""
-        return any(uid in pods for pods in self._finishing.values())
+        """Whether the pod is of a unit in pieces, which is to be finished."""
+        if any(uid in pods for pods in self._finishing.values()):
+            return True
+        units = (unit for stored in self._stored for unit in self.of(stored))
+        return any(pod.uid == uid for unit in units for pod in unit.pods)
 
     def has_victim(self, uid: str) -> bool:
-        """Whether a plan evicts the pod of which units are being finished."""
-        return any(uid in pods for pods in self._victims.values())
+        """Whether a plan evicts the pod of which units are being finished, or marks withdrawn."""
+        return self.is_victim(uid) or any(uid in pods for pods in self._victims.values())
 
     def settle(self, at_work: Collection[PlanKey]) -> set[str]:
         """Forget the plans that nobody works on any longer: what is left of their units stays.

@@ -125,6 +125,10 @@ class PodWriter:
         """Whether pods of this namespace may be written to. Whoever has the choice asks before."""
         return self._modes.of(namespace) == "Enforce"
 
+    def may_end(self, namespace: str, uid: str) -> bool:
+        """Whether the deletion of the pod may be asked for."""
+        return self.may_write(namespace) or self._exempt.lets(uid, Write.END)
+
     async def patch_pod_status(
         self,
         namespace: str,

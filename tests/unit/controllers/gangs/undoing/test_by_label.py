@@ -1,0 +1,106 @@
+"""A namespace goes from Enforce to Observe in the middle of a term that enforces others."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from tests.kit.canary import canary, space
+from tests.kit.leftovers import left
+from tests.kit.objects import node, pod
+from tests.kit.stage import Stage, staged
+from tests.unit.controllers.gangs.eviction_stage import away, hero, impatient, refuse, singles, unit
+from tests.unit.controllers.gangs.test_canary import IN, gang_in, refused_writes, victim_in
+from tests.unit.controllers.gangs.test_resuming import CASES, HALF, PODS
+
+__all__ = ["impatient"]
+
+pytestmark = pytest.mark.usefixtures("impatient")
+
+ENFORCED, OBSERVED = space("default", enforced=True), space("default", enforced=False)
+HALF_GONE = next(case.values for case in CASES if case.id == HALF)
+
+
+async def rest(stage: Stage) -> None:
+    """A few seconds in which victims end."""
+    for _ in range(4):
+        await stage.settle(3)
+        gone = [
+            name for name, body in stage.api.of(PODS).items() if body["metadata"].get("deletionTimestamp")
+        ]
+        stage.delete(*(pod(name) for name in {*gone, *stage.api.deleted}))
+        stage.clock += 1.0
+
+
+@pytest.mark.parametrize(("objects", "reach"), CASES)
+async def test_nothing_is_left_of_any_phase(
+    objects: list[Any], reach: Callable[[Stage], Awaitable[None]]
+) -> None:
+    refused = refused_writes()
+    async with staged(ENFORCED, *objects, configuration=canary()) as stage:
+        stage.clock += 10.0
+        await reach(stage)
+        stage.api.refuse = lambda _method, _path: None
+        deleted = [*stage.api.deleted]
+        stage.add(OBSERVED)
+        await stage.settle(1)
+        assert stage.reserved == 0, "its room is free at once"
+        await rest(stage)
+        assert left(stage.api) == []
+        if (objects, reach) != HALF_GONE:
+            assert stage.api.deleted == deleted
+        assert not stage.controller.holding.now
+        plans = [plan for plan in stage.api.plans.values() if "mode" not in plan["spec"]]
+        assert {plan["status"]["conditions"][-1]["reason"] for plan in plans} == {"ModeChanged"}
+    assert refused_writes() == refused, "nobody asks for what the barrier refuses"
+
+
+async def test_a_begun_unit_is_finished() -> None:
+    objects = [*unit(3), *hero(3)]
+    async with staged(ENFORCED, *objects, configuration=canary()) as stage:
+        stage.clock += 10.0
+        stage.api.refuse = lambda method, _path: away() if method == "DELETE" and stage.api.deleted else None
+        await stage.settle()
+        assert len(stage.api.deleted) == 1
+        stage.add(OBSERVED)
+        stage.api.refuse = lambda _method, _path: None
+        await rest(stage)
+        assert len(stage.api.deleted) == 3
+        assert left(stage.api) == []
+
+
+async def test_a_gang_that_is_enforced_does_without_victims_that_are_not() -> None:
+    """Its plan ends, and it gets another one."""
+    victims = [victim_in("default", 0), victim_in(IN, 1, requests={"cpu": "4"})]
+    where = [space(IN, enforced=True), ENFORCED, node("n0"), node("n1")]
+    async with staged(*where, *gang_in(IN, 1), victims[0], configuration=canary()) as stage:
+        stage.clock += 10.0
+        refuse(stage, "DELETE", away)
+        stage.add(pod("blocker", node="n1", requests={"cpu": "4"}, priority=1000))
+        await stage.settle()
+        assert stage.phases() == ["Evicting"]
+        stage.add(OBSERVED)
+        stage.api.refuse = lambda _method, _path: None
+        stage.delete(pod("blocker"))
+        await rest(stage)
+        assert stage.api.deleted == []
+        (first, *_) = stage.api.plans.values()
+        assert first["status"]["conditions"][-1]["reason"] == "ModeChanged"
+
+
+async def test_enforced_again_it_begins_anew() -> None:
+    objects = [*singles(2), *hero(2)]
+    async with staged(ENFORCED, *objects, configuration=canary()) as stage:
+        stage.clock += 10.0
+        refuse(stage, "DELETE", away)
+        await stage.settle()
+        stage.add(OBSERVED)
+        stage.api.refuse = lambda _method, _path: None
+        await rest(stage)
+        assert stage.api.deleted == []
+        stage.add(ENFORCED)
+        stage.clock += 70.0
+        await stage.settle(20)
+        assert len(stage.api.deleted) == 2
