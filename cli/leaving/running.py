@@ -31,10 +31,13 @@ def run(
     work: Callable[[ApiClient, Tell], Awaitable[Result]],
     summary: Callable[[Result], str],
     output: str | None,
+    *,
+    dry_run: bool = False,
 ) -> None:
     """Do the work on the cluster, print the result, and end with status 0, 1 or 2.
 
-    `output`: text (None), json or yaml. As text, each object is named as soon as it is free.
+    `output`: text (None), json or yaml. As text, each object is named as soon as it is free. `dry_run`: what is still
+    held is the answer, and no error.
     """
     try:
         files = checked(connection)
@@ -54,9 +57,11 @@ def run(
     except ApiError as error:
         complain(f"Error: {error}")
         context.exit(FAILED)
-    for problem in (*result.errors, *result.left):
+    for problem in (*result.errors, *(() if dry_run else result.left)):
         complain(f"Error: {problem}")
     if output in (None, "text"):
+        for held in result.left if dry_run else ():
+            say(held)
         say(summary(result))
     else:
         data = {"freed": result.freed, "errors": result.errors, "left": result.left}

@@ -13,7 +13,7 @@ from kube.errors import ApiError
 from kube.listing import read_page
 from kube.sender import Sender
 
-__all__ = ["Result", "Sweep", "all_of", "sweep_all"]
+__all__ = ["Result", "Sweep", "all_of", "held_by", "sweep_all"]
 
 AT_ONCE: Final = 16
 """Writes in flight."""
@@ -78,7 +78,14 @@ async def sweep_all(
     result, sender, kinds = Result(), Sender(client), list(sweeps)
     for each in kinds:
         await _sweep(client, sender, each, tell, namespace, result)
-    for each in kinds:
+    result.left = (await held_by(client, kinds, namespace)).left
+    return result
+
+
+async def held_by(client: ApiClient, sweeps: Iterable[Sweep[Any]], namespace: str | None = None) -> Result:
+    """What is held, of a namespace or of all. Nothing is changed. Raises ApiError."""
+    result = Result()
+    for each in sweeps:
         async for page in _held(client, each, namespace):
             result.left += [f"{_name(each, item.metadata)}: {each.left}" for item in page]
     return result

@@ -20,6 +20,7 @@ __all__ = [
     "Mark",
     "MarkedPods",
     "Signature",
+    "mark_of",
     "reason_of_release",
 ]
 
@@ -80,14 +81,17 @@ class MarkedPods:
 
     def pod_changed(self, uid: str, pod: Pod | None) -> None:
         """The tables have a new state of a pod; None when it is gone."""
-        signature = None
-        if pod is not None and not pod.metadata.deletion_timestamp and pod.status.conditions:
-            signature = next(filter(None, map(_signature, pod.status.conditions)), None)
+        signature = mark_of(pod) if pod is not None and not pod.metadata.deletion_timestamp else None
         if pod is not None and signature is not None:
             meta = pod.metadata
             self._marks[uid] = Mark(meta.namespace, meta.name, signature, meta.resource_version)
         else:
             self._marks.pop(uid, None)
+
+
+def mark_of(pod: Pod) -> Signature | None:
+    """The term whose mark the pod has; None if it has none of ours."""
+    return next(filter(None, map(_signature, pod.status.conditions or ())), None)
 
 
 def _signature(condition: Condition) -> Signature | None:

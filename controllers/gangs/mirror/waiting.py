@@ -17,7 +17,7 @@ from controllers.gangs.scheduler.messages import refusal
 from controllers.gangs.scheduler.rejections import is_ours
 from nodes.filters.profile import DEFAULT_SCHEDULER
 
-__all__ = ["PULSE_NODE", "WaitingPod", "WaitingPods", "held_condition", "waits_for_ports"]
+__all__ = ["PULSE_NODE", "WaitingPod", "WaitingPods", "held_condition", "waiting_pod", "waits_for_ports"]
 
 PULSE_NODE: Final = "pulse.reprieve.invalid"
 """The node that a pulse nominates a pod to. It takes no room, because there is no such node.
@@ -87,7 +87,7 @@ class WaitingPods:
             self._pulsed.pop(uid, None)
             self._nominated.pop(uid, None)
             return
-        waiting = self._pods[uid] = _waiting(pod)
+        waiting = self._pods[uid] = waiting_pod(pod)
         if waiting.nominated:
             self._nominated[uid] = None
         else:
@@ -166,7 +166,8 @@ def waits_for_ports(message: str) -> bool:
     return NO_PORTS in filters and not any(text in filters for text in NO_ROOM)
 
 
-def _waiting(pod: Pod) -> WaitingPod:
+def waiting_pod(pod: Pod) -> WaitingPod:
+    """What is kept of a pod that waits."""
     meta, spec, status = pod.metadata, pod.spec, pod.status
     held = next((c.message for c in status.conditions or () if (c.type, c.status) == (HELD, "True")), "")
     refused = refusal(pod)
