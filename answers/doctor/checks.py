@@ -15,6 +15,7 @@ CHECKS: Final[tuple[Callable[[Seen, float], list[Finding]], ...]] = (
     installation.definitions,
     installation.process,
     installation.pauses,
+    installation.holds,
     namespaces.enforced,
     namespaces.gated,
     schedulers.calls,

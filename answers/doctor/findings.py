@@ -70,6 +70,9 @@ FAULTS: Final[dict[str, Fault]] = {
         "Warning",
         "Write an RFC 3339 time to the annotation reprieve.dev/paused-until, or end the pause with reprieve resume.",
     ),
+    "HeldWithoutRights": Fault(
+        "Error", "Grant the rights until nothing is held any longer, or call reprieve release --held."
+    ),
     "SchedulerDoesNotCall": Fault(
         "Error", "Add both extender entries to the configuration of the scheduler."
     ),

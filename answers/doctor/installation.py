@@ -13,13 +13,23 @@ from answers.doctor.kinds import Binding, ClusterRole, Definition, Deployment, R
 from answers.doctor.rights import RIGHTS, Right
 from answers.doctor.seen import Seen
 from api.core import Namespace
+from api.holds import holds_of
 from api.lease import Lease
 from api.pauses import PAUSED_UNTIL, pause_of
-from api.published import BY_OWNER, GATES, NAMESPACE, PLANNING_MODE, PROCESS, QUOTA_MODE, VERSION
+from api.published import BY_OWNER, GATES, HOLDS, NAMESPACE, PLANNING_MODE, PROCESS, QUOTA_MODE, VERSION
 from api.times import parse_rfc3339
 from api.words import some
 
-__all__ = ["certificates", "definitions", "missing_rights", "pauses", "process", "rights", "webhooks"]
+__all__ = [
+    "certificates",
+    "definitions",
+    "holds",
+    "missing_rights",
+    "pauses",
+    "process",
+    "rights",
+    "webhooks",
+]
 
 DEFINITIONS: Final = (
     "clusterpreemptionplans.reprieve.dev",
@@ -96,6 +106,17 @@ def pauses(seen: Seen, now: float) -> list[Finding]:
     if more := others[MOST_PAUSES:]:
         said.append(note("pauses", f"{len(more)} more namespaces are paused"))
     return [*unreadable, *said] or [well("pauses", "evictions are not paused")]
+
+
+def holds(seen: Seen, now: float) -> list[Finding]:
+    """What a former Enforce has left, and whether the process may withdraw it."""
+    held = holds_of(seen.published().get(HOLDS, ""))
+    if not held:
+        return [well("holds", "nothing is left of a former Enforce")]
+    said = f"a former Enforce still holds: {held}"
+    if held.lacks_rights:
+        return [fault("holds", "HeldWithoutRights", f"{said}; the leader has no right to release it")]
+    return [note("holds", said)]
 
 
 def rights(seen: Seen, now: float) -> list[Finding]:

@@ -31,7 +31,7 @@ HOUSEKEEPING: Final[Key] = ("", "housekeeping")
 
 
 Keeps = Callable[[], Iterable[PlanKey]]
-"""Returns the plans that have ended, and of which something is still to be withdrawn or finished."""
+"""Returns the plans that have ended, and have left something to be withdrawn or finished."""
 
 
 def _none() -> Iterable[PlanKey]:

@@ -109,7 +109,7 @@ class Units:
         return any(pod.uid == uid for unit in units for pod in unit.pods)
 
     def has_victim(self, uid: str) -> bool:
-        """Whether a plan evicts the pod of which units are being finished, or marks withdrawn."""
+        """Whether it is a victim of a plan whose units are being finished, or whose marks are being withdrawn."""
         return self.is_victim(uid) or any(uid in pods for pods in self._victims.values())
 
     def settle(self, at_work: Collection[PlanKey]) -> set[str]:

@@ -176,6 +176,10 @@ MADE: dict[str, list[Change]] = {
         remove("Lease"),
     ],
     "PauseEndUnreadable": [add(namespace("reprieve-system", until="tomorrow"))],
+    "HeldWithoutRights": [
+        annotation("reprieve.dev/holds", '{"gates":2,"lacksRights":true}'),
+        annotation("reprieve.dev/holds", '{"unknown":true,"lacksRights":true}'),
+    ],
     "SchedulerDoesNotCall": [annotation("reprieve.dev/schedulers", text) for text in ("{}", "no JSON")],
     "NotEveryNodeIsOffered": [in_scheduler("ToScore: 100", "ToScore: 50")],
     "SchedulerConfigurationWrong": [in_scheduler("preemptVerb", "bindVerb")],
@@ -230,6 +234,18 @@ def test_each_fault_is_found(name: str) -> None:
         objects = healthy()
         change(objects)
         assert name in faults(objects)
+
+
+def test_what_is_held_is_said() -> None:
+    for text, says in (
+        ("", "nothing is left of a former Enforce"),
+        ('{"gates":2,"pods":1}', "a former Enforce still holds: 2 gates, 1 held pod"),
+        ("no JSON", "a former Enforce still holds: it is not known yet what"),
+    ):
+        objects = healthy()
+        annotation("reprieve.dev/holds", text)(objects)
+        assert [each.message for each in examined(objects) if each.check == "holds"] == [says]
+        assert faults(objects) == []
 
 
 def test_without_a_lease_a_scheduler_cannot_have_called() -> None:
