@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -14,10 +14,13 @@ from prometheus_client import REGISTRY
 from api.core import Pod
 from api.groups import DisruptionMode, PodGroup
 from api.plans import PreemptionPlan
+from controllers.gangs.keys import key_of_pod
+from controllers.gangs.scheduler.rejections import RESERVED
 from extender.wire import filter_decoder, preemption_decoder
 from tests.kit.canary import canary, space
 from tests.kit.objects import BIG, group, make, node, pod
 from tests.kit.stage import Stage, staged
+from tests.unit.controllers.gangs import pieces_stage
 
 IN, OUT = "team-in", "team-out"
 ENFORCED, OBSERVED = space(IN, enforced=True), space(OUT, enforced=False)
@@ -68,6 +71,14 @@ def refused_writes() -> float:
     return REGISTRY.get_sample_value("reprieve_pod_writes_refused_total") or 0.0
 
 
+@pytest.fixture(autouse=True)
+def barrier() -> Iterator[None]:
+    """The last barrier has nothing to refuse."""
+    before = refused_writes()
+    yield
+    assert refused_writes() == before
+
+
 def touched(stage: Stage, namespace: str) -> list[str]:
     """Writes to pods of the namespace."""
     return [each.path for each in stage.api.written if f"/namespaces/{namespace}/pods/" in each.path]
@@ -79,7 +90,6 @@ async def pass_time(stage: Stage, seconds: float) -> None:
 
 
 async def test_a_gang_of_an_observed_namespace_is_only_observed() -> None:
-    refused = refused_writes()
     async with stage_of(node("n0"), *gang_in(OUT), victim_in(IN)) as stage:
         await stage.settle()
         await pass_time(stage, 2.0)
@@ -95,7 +105,6 @@ async def test_a_gang_of_an_observed_namespace_is_only_observed() -> None:
             f"planning.enforcedNamespaceSelector does not select namespace {OUT}, so nothing is done for it: "
             "1 pod would be evicted for it"
         )
-    assert refused_writes() == refused
 
 
 async def test_a_gang_of_an_enforced_namespace_evicts() -> None:
@@ -240,28 +249,74 @@ async def test_nobody_of_an_observed_namespace_is_woken_pulsed_or_ungated() -> N
             "type": "PodScheduled",
             "status": "False",
             "reason": "Unschedulable",
-            "message": "0/1 nodes: reprieve: not ready, pod groups wait. preemption: 0/1",
+            "message": "0/1 nodes are available: 1 reprieve: not ready, pod groups wait. preemption: 0/1",
         }
     ]
     objects = gang_in(OUT, 2, conditions=held, schedulingGates=[{"name": "reprieve.dev/gang"}])
     single = pod("single", namespace=OUT, priority=1000, requests=BIG, conditions=held, nominated="n0")
-    refused = refused_writes()
     async with stage_of(node("n0"), *objects, single, *gang_in(IN, 2), victim_in(IN)) as stage:
         await stage.settle()
         for _ in range(4):
             await pass_time(stage, 30.0)
         assert touched(stage, OUT) == []
-    assert refused_writes() == refused
 
 
-async def test_a_gang_in_pieces_of_an_observed_namespace_stays() -> None:
-    objects = gang_in(OUT, 2)
-    objects[1] = pod(f"gang-{OUT}-0", namespace=OUT, group=f"gang-{OUT}", requests=BIG, node="n0")
-    async with stage_of(node("n0"), *objects) as stage:
+BOTH = pytest.mark.parametrize("enforced", [True, False])
+"""What a term does for an enforced namespace, and not for an observed one."""
+
+
+@BOTH
+async def test_a_gang_in_pieces_is_released_in_an_enforced_namespace_only(enforced: bool) -> None:
+    nodes = [node(f"n{number}", cpu="1") for number in range(3)]
+    async with staged(space("default", enforced=enforced), *nodes, configuration=canary()) as stage:
+        pieces_stage.says(stage, 150.0)
+        bound = [pieces_stage.member(stage, f"m{number}", f"n{number}") for number in range(3)]
+        stage.add(*bound, pieces_stage.member(stage, "m3"))
+        await pieces_stage.wait(stage)
+        assert pieces_stage.released(stage) == (["m0", "m1", "m2"] if enforced else [])
+        assert ("Releases" in {each.spec.outcome for each in plans(stage)}) == enforced
+
+
+def turned_down(message: str) -> list[dict[str, str]]:
+    return [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}]
+
+
+@BOTH
+async def test_who_was_kept_out_is_woken_in_an_enforced_namespace_only(enforced: bool) -> None:
+    """As far as a former process kept it out, which its status says."""
+    kept = pod(
+        "kept",
+        namespace=IN if enforced else OUT,
+        conditions=turned_down(f"0/1 nodes are available: 1 {RESERVED}."),
+    )
+    async with stage_of(node("n0"), kept) as stage:
         await stage.settle()
-        for _ in range(5):
-            await pass_time(stage, 60.0)
-        assert touched(stage, OUT) == []
+        await stage.written()
+        assert stage.api.woken == (["kept"] if enforced else [])
+
+
+@BOTH
+async def test_nominations_of_members_are_withdrawn_in_an_enforced_namespace_only(enforced: bool) -> None:
+    """Those of observed members are their scheduler's."""
+    objects = gang_in(IN if enforced else OUT, 2, nominated="n0")
+    async with stage_of(node("n0"), node("n1"), *objects, victim_in(IN, 0, priority=1000)) as stage:
+        await stage.settle()
+        await pass_time(stage, 2.0)
+        await stage.written()
+        assert {*stage.api.pulsed} == ({each.metadata.name for each in objects[1:]} if enforced else set())
+
+
+@BOTH
+async def test_a_single_pod_without_a_plan_is_brought_back_in_an_enforced_namespace_only(
+    enforced: bool,
+) -> None:
+    hero = pod("hero", namespace=IN if enforced else OUT, priority=PRIORITY)
+    async with stage_of(node("n0"), hero) as stage:
+        await stage.settle()
+        assert stage.leading.lone.singles.wish(key_of_pod(hero), ["n0"])
+        await pass_time(stage, 31.0)
+        await pass_time(stage, 2.0)
+        assert ("hero" in stage.api.pulsed) == enforced
 
 
 async def test_single_pods_of_an_observed_namespace_get_plans_and_go_on() -> None:

@@ -189,3 +189,27 @@ def test_at_the_beginning_of_a_term_whoever_was_turned_down_comes_back() -> None
         waiting("c", priority=1, message="0/1 nodes are available"),
     )
     assert ParkedPods(projection).take_all() == [crowd("default-scheduler", 2), crowd("mine", 4)]
+
+
+def test_a_pod_that_may_not_be_written_to_carries_no_pulse_and_wants_none() -> None:
+    clock, left_alone = ManualClock(), {"team"}
+    projection = WaitingPods(clock, lambda namespace: namespace not in left_alone)
+    for each in (
+        waiting("a", namespace="team", priority=5, message="no room"),
+        waiting("b", namespace="team", priority=5, nominated=PULSE_NODE),
+        waiting("c", priority=7),
+        waiting("d", priority=1, message="no room"),
+    ):
+        projection.pod_changed(each.metadata.uid, each)
+    clock.advance(60)
+    found = projection.carrier("default-scheduler", 2)
+    assert found is not None
+    assert found.name == "c"
+    assert projection.turned_down() == {"default-scheduler": 1}
+    assert projection.left_behind(clock.monotonic()) is None
+    left_alone.clear()
+    found = projection.carrier("default-scheduler", 2)
+    assert found is not None
+    assert found.name == "a"
+    assert projection.turned_down() == {"default-scheduler": 5}
+    assert projection.left_behind(clock.monotonic()) is not None

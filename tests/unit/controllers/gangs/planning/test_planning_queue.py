@@ -50,7 +50,7 @@ class World:
         self.put(name)
 
     def put(self, name: str, *, wait: float = 0.0, looked: bool = False, evicts: bool = True) -> None:
-        """The gang wants a plan. `wait`: the seconds after which it may evict."""
+        """The gang wants a plan. `wait`: the seconds after which it may evict. One with "observed" in its name is."""
         key = ("default", name)
         demand, priority = self.roster.demand(key), self.roster.group_priority(key)
         assert demand is not None
@@ -63,6 +63,7 @@ class World:
                 due=self.clock.monotonic() + wait,
                 looked=looked,
                 failed=looked,
+                observed="observed" in name,
             )
         )
 
@@ -207,17 +208,17 @@ def test_a_gang_that_may_evict_nobody_waits_for_free_room() -> None:
 # ---- one look for all with the same need
 
 
-def both_look_in_vain(*, shared: bool) -> World:
+def both_look_in_vain(*, shared: bool, first: str = "a") -> World:
     """Two gangs with the same need were looked at in vain, although there are slots for them."""
     world = World()
     world.node("n0")
-    for name in ("a", "b"):
+    for name in (first, "b"):
         world.gang(name)
     for _ in range(2):
         world.fails(shared=shared)
     assert world.next() == ""
     world.queue.freed(["n0"])
-    assert world.fails(shared=shared).key[1] == "a"
+    assert world.fails(shared=shared).key[1] == first
     return world
 
 
@@ -227,6 +228,11 @@ def test_one_look_answers_for_all_that_need_the_same() -> None:
 
 def test_a_look_that_holds_for_one_gang_alone_answers_for_no_other() -> None:
     assert both_look_in_vain(shared=False).next() == "b"
+
+
+def test_a_look_at_an_observed_gang_answers_for_no_enforced_one() -> None:
+    """They have other possible victims."""
+    assert both_look_in_vain(shared=True, first="a observed").next() == "b"
 
 
 # ---- shares of the time
