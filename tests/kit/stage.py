@@ -27,6 +27,7 @@ from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.lifecycle.settings import GatesMode
 from extender.configuration import ExtenderConfiguration
 from extender.service import ExtenderService
+from extender.verbs import Verbs
 from extender.wire import filter_decoder, preemption_decoder
 from kube.client import ApiClient
 from kube.errors import ApiError
@@ -251,7 +252,9 @@ class Stage(Mirrored):
         """The scheduler offers every member what its plan needs."""
         self.compares = True
         """Each look is compared with a new one. That takes half of the time."""
-        self.verbs = ExtenderService(ExtenderConfiguration(), self.controller, api.clock).verbs
+        verbs = ExtenderService(ExtenderConfiguration(), self.controller, api.clock).verbs
+        assert isinstance(verbs, Verbs)
+        self.verbs: Verbs = verbs
         self.leading: Leading = self.controller.begin(Term(api.terms, api.clock, holder="stage"))
         self.wait_for_attempts(0.0)
         self._begun()

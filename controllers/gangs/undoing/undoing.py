@@ -60,7 +60,7 @@ class Undoing:
     def begin(self, *, was_enforced: bool) -> None:
         """Make the list. `was_enforced`: preempt may have turned pods down, which nothing shows."""
         self.left.begin()
-        if was_enforced or self.is_needed:
+        if was_enforced or self.is_needed():
             self._pulsing.bring_back_all()
         self._woken.set()
 
@@ -74,7 +74,6 @@ class Undoing:
         self._pulsing.told(turned_down)
         self._woken.set()
 
-    @property
     def is_needed(self) -> bool:
         """Whether something is to be done, or is being done."""
         has_units = self.left.units.is_busy or any(True for _ in self.left.units)
@@ -90,7 +89,7 @@ class Undoing:
                 await self.step()
             except Exception:
                 log.exception("what a former mode left stays for now")
-            wait = TICK_SECONDS if self.is_needed else min(IDLE_SECONDS, self.left.due_in())
+            wait = TICK_SECONDS if self.is_needed() else min(IDLE_SECONDS, self.left.due_in())
             try:
                 async with asyncio.timeout(max(TICK_SECONDS / 10, wait)):
                     await self._woken.wait()
@@ -99,7 +98,7 @@ class Undoing:
 
     async def step(self) -> None:
         """Do what can be done now."""
-        if not self.is_needed:
+        if not self.is_needed():
             await self.close()
             return
         left = self.left
@@ -112,7 +111,7 @@ class Undoing:
                 self._finish(self.tools)
             await self._withdraw(self.tools)
             await self._pulsing.step(self.tools.pods)
-        if not self.is_needed:
+        if not self.is_needed():
             await self.close()
 
     def _finish(self, tools: Tools) -> None:

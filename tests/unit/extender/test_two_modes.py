@@ -146,6 +146,6 @@ async def test_an_observing_leader_brings_back_whom_a_standby_of_enforce_has_tur
         assert leader.service.told(notice)
         acting = leader.controller._acting
         assert acting is not None
-        await acting.undoing.step()  # type: ignore[union-attr]
+        await acting.undoing.step()
         assert leader.api.pulsed == ["p"]
         await asyncio.sleep(0)

@@ -40,7 +40,7 @@ def process(mode: Mode, *leases: dict[str, Any]) -> tuple[Leaving, Configuration
     extender = ExtenderConfiguration(plain_http=True, bind_address="127.0.0.1")
     configuration = Configuration(planning=PlanningConfiguration(mode=mode), extender=extender)
     leaving = Leaving(configuration)
-    said = notes(configuration, None, None, leaving.holding)
+    said = notes(configuration, None, None, holding=leaving.holding)
     client = cast(ApiClient, api)
     leaving.lock = LeaseLock(client, "ns", "reprieve", "me", LeaseTimes(), api.clock, notes=said)
     return leaving, configuration, api

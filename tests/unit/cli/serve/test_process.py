@@ -114,12 +114,12 @@ async def test_without_the_rights_to_enforce_it_gives_back_the_bytes_too() -> No
         assert isinstance(part, ExtenderService)
         (gangs,) = made.controllers
         assert isinstance(gangs, GangController)
-        held = part.answers.answer("filter", call)
+        held = part.answer("filter", call)
         gangs.permits._found(("patch pods",))
         assert list(made.lacking()) == ["patch pods"]
-        assert b'"NodeNames":["n0"],"FailedNodes":{}' in part.answers.answer("filter", call)
+        assert b'"NodeNames":["n0"],"FailedNodes":{}' in part.answer("filter", call)
         gangs.permits.end()
-        assert part.answers.answer("filter", call) == held
+        assert part.answer("filter", call) == held
         assert b'"NodeNames":["n0"]' not in held
 
 
