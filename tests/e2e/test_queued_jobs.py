@@ -132,8 +132,8 @@ def test_a_running_job_that_goes_to_another_queue_waits_there(box: JobSandbox) -
     box.queue("entered", 1)
     box.patch_job(job, {"metadata": {"labels": {QUEUE_NAME: "entered"}}})
     box.until_event(job, "Stopped", "its queue is entered now")
+    wait_for(lambda: admitted_by(box, box.workload_of(job)) == box.of("entered"))
     box.until_running(job, 1)
-    assert box.get(box.workload_of(job))["status"]["admission"]["clusterQueue"] == box.of("entered")
 
 
 def test_a_running_job_without_a_queue_is_stopped(box: JobSandbox) -> None:
@@ -151,6 +151,12 @@ def test_a_running_job_whose_workload_is_deleted_gets_another_one(box: JobSandbo
     box.until_event(job, "Stopped", "was deleted")
     wait_for(lambda: box.get(box.workload_of(job))["metadata"]["uid"] != uid)
     box.until_running(job, 1)
+
+
+def admitted_by(box: JobSandbox, workload: str) -> str | None:
+    """The ClusterQueue that has given quota to the Workload; None if none has."""
+    admission: dict[str, str] = box.get(workload).get("status", {}).get("admission") or {}
+    return admission.get("clusterQueue")
 
 
 def is_gone(box: JobSandbox, workload: str) -> bool:
