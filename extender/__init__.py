@@ -2,5 +2,6 @@
 
 A verb looks things up. Plans are made and pods are evicted in `controllers.gangs`.
 
-Tests: configuration and tls in test_peers.py; metrics and service in test_standby.py; wire in test_verbs.py.
+Tests: blind in test_two_modes.py; configuration and tls in test_peers.py; metrics and service in test_standby.py;
+wire in test_verbs.py.
 """

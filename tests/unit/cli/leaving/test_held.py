@@ -14,11 +14,11 @@ from click.testing import Result
 
 from api.times import rfc3339_micro
 from tests.kit.answering_all import answer_all
+from tests.kit.eviction_stage import hero, impatient, unit
 from tests.kit.leftovers import left
 from tests.kit.objects import pod
+from tests.kit.phases import CASES, Reach, some_gone
 from tests.kit.stage import Api, Stage
-from tests.unit.controllers.gangs.eviction_stage import hero, impatient, unit
-from tests.unit.controllers.gangs.test_resuming import CASES, Reach, some_gone
 
 __all__ = ["impatient"]
 

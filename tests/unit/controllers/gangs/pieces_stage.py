@@ -14,9 +14,9 @@ from api.meta import Condition
 from api.times import rfc3339
 from kube.conditions import field_manager
 from runtime.mirror.resources import GROUPS
+from tests.kit.eviction_stage import events
 from tests.kit.objects import GANG, gang, node, pod
 from tests.kit.stage import Stage, staged
-from tests.unit.controllers.gangs.eviction_stage import events
 
 __all__ = [
     "JOBS",

@@ -8,9 +8,9 @@ from typing import Any, Final
 import pytest
 
 from kube.errors import ApiError
+from tests.kit.eviction_stage import away, impatient, refuse
 from tests.kit.objects import gang, node, pod, priority_class
 from tests.kit.stage import Stage, staged
-from tests.unit.controllers.gangs.eviction_stage import away, impatient, refuse
 
 __all__ = ["impatient"]
 

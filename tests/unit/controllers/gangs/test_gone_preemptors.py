@@ -9,10 +9,7 @@ import pytest
 
 from api.core import Pod
 from controllers.gangs.mirror.roster import Roster
-from tests.kit.held import entries
-from tests.kit.objects import gang, make, member, node
-from tests.kit.stage import Api, Stage, staged
-from tests.unit.controllers.gangs.eviction_stage import (
+from tests.kit.eviction_stage import (
     away,
     finalized,
     hero,
@@ -20,6 +17,9 @@ from tests.unit.controllers.gangs.eviction_stage import (
     the_plan,
     unit,
 )
+from tests.kit.held import entries
+from tests.kit.objects import gang, make, member, node
+from tests.kit.stage import Api, Stage, staged
 
 __all__ = ["impatient"]
 

@@ -18,10 +18,10 @@ from controllers.gangs.lifecycle.life import ActivePlan, Life, PlannedPod
 from controllers.gangs.lifecycle.observations import Failed, Nominated, Stored
 from controllers.gangs.lifecycle.settings import SETTLED_SECONDS
 from kube.errors import ApiError
+from tests.kit.eviction_stage import impatient
 from tests.kit.native_gangs import native_pod
 from tests.kit.objects import make, node, pod
 from tests.kit.stage import Stage, staged
-from tests.unit.controllers.gangs.eviction_stage import impatient
 from tests.unit.controllers.gangs.lives import Gang, decided, in_phase, kinds
 
 __all__ = ["impatient"]

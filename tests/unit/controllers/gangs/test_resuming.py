@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import orjson
@@ -10,94 +9,19 @@ import pytest
 
 from api.core import Pod
 from runtime.plans import plan_objects
-from tests.kit.objects import make, pod
-from tests.kit.stage import Stage, staged
-from tests.unit.controllers.gangs.eviction_stage import (
-    BIG,
-    away,
+from tests.kit.eviction_stage import (
     hero,
     impatient,
-    refuse,
     singles,
     the_plan,
-    unit,
 )
+from tests.kit.objects import make, pod
+from tests.kit.phases import CASES, HALF, PODS, Reach, bound, planned
+from tests.kit.stage import Stage, staged
 
 __all__ = ["impatient"]
 
 pytestmark = pytest.mark.usefixtures("impatient")
-
-PODS = "/api/v1/pods"
-
-
-async def planned(stage: Stage) -> None:
-    """The scheduler has confirmed nothing yet."""
-    stage.agrees = False
-    await stage.settle()
-    assert stage.phases() == ["Planned"]
-
-
-async def without_status(stage: Stage) -> None:
-    """It died between the creation and the first write of the status."""
-    await planned(stage)
-    del the_plan(stage)["status"]
-
-
-async def evicting(stage: Stage) -> None:
-    """Nobody has gone yet."""
-    refuse(stage, "DELETE", away)
-    await stage.settle()
-    assert (stage.phases(), stage.api.deleted) == (["Evicting"], [])
-
-
-async def some_gone(stage: Stage) -> None:
-    """One victim has gone."""
-    stage.api.refuse = lambda method, _path: away() if method == "DELETE" and stage.api.deleted else None
-    await stage.settle()
-    assert (stage.phases(), len(stage.api.deleted)) == (["Evicting"], 1)
-
-
-async def terminating(stage: Stage) -> None:
-    """All victims terminate, and wait for a finalizer."""
-    for body in stage.api.of(PODS).values():
-        body["metadata"]["finalizers"] = ["example.com/wait"]
-    await stage.settle()
-    assert (stage.phases(), len(stage.api.deleted)) == (["Evicting"], 2)
-
-
-async def ready(stage: Stage) -> None:
-    """The room is free, and the members have their nominations."""
-    await stage.settle()
-    stage.delete(*(pod(name) for name in stage.api.deleted))
-    await stage.settle()
-    assert stage.phases() == ["Ready"]
-
-
-async def one_bound(stage: Stage) -> None:
-    """The scheduler has bound a member."""
-    await ready(stage)
-    stage.add(bound(stage, "m0"))
-
-
-HALF = "half a unit is gone"
-CASES = [
-    pytest.param([*singles(3), *hero(3)], planned, id="planned"),
-    pytest.param([*singles(3), *hero(3)], without_status, id="without a status"),
-    pytest.param([*singles(3)[::2], *hero(3)], ready, id="fits"),
-    pytest.param([*unit(2), *hero(2)], planned, id="a unit of two"),
-    pytest.param([*singles(3), *hero(3)], evicting, id="evicting"),
-    pytest.param([*singles(3), *hero(3)], some_gone, id="some are gone"),
-    pytest.param([*unit(2), *hero(2)], some_gone, id=HALF),
-    pytest.param([*singles(2), *hero(2)], terminating, id="terminating"),
-    pytest.param([*singles(2), *hero(2)], ready, id="ready"),
-    pytest.param([*singles(2), *hero(2)], one_bound, id="one is bound"),
-]
-Reach = Callable[[Stage], Awaitable[None]]
-
-
-def bound(stage: Stage, name: str) -> Pod:
-    """The member, bound where it is nominated."""
-    return pod(name, group="gang", requests=BIG, node=stage.api.nominated[name])
 
 
 def following(stage: Stage, objects: list[Any]) -> Stage:

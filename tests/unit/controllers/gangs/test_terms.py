@@ -11,9 +11,7 @@ from api.core import Pod
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.mirror.marked_pods import MarkedPods, Signature
 from kube.errors import ApiError
-from tests.kit.objects import gang, make, node, pod
-from tests.kit.stage import Stage, staged
-from tests.unit.controllers.gangs.eviction_stage import (
+from tests.kit.eviction_stage import (
     BIG,
     Requests,
     away,
@@ -25,6 +23,8 @@ from tests.unit.controllers.gangs.eviction_stage import (
     the_plan,
     unit,
 )
+from tests.kit.objects import gang, make, node, pod
+from tests.kit.stage import Stage, staged
 
 __all__ = ["impatient"]
 

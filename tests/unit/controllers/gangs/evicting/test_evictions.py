@@ -12,9 +12,7 @@ from api.core import Pod
 from controllers.gangs.evicting import evictor
 from controllers.gangs.lifecycle.observations import GroupGone
 from kube.errors import ApiError
-from tests.kit.objects import gang, make, node, pod
-from tests.kit.stage import Stage, staged
-from tests.unit.controllers.gangs.eviction_stage import (
+from tests.kit.eviction_stage import (
     away,
     denied,
     events,
@@ -27,6 +25,8 @@ from tests.unit.controllers.gangs.eviction_stage import (
     the_plan,
     unit,
 )
+from tests.kit.objects import gang, make, node, pod
+from tests.kit.stage import Stage, staged
 
 __all__ = ["impatient"]
 

@@ -16,9 +16,7 @@ from api.meta import ObjectMeta
 from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
 from kube.errors import ApiError
 from runtime.exchange.owner_stops import NotStoppedError, PodOwner
-from tests.kit.objects import gang, group, node, pod
-from tests.kit.stage import Stage, staged
-from tests.unit.controllers.gangs.eviction_stage import (
+from tests.kit.eviction_stage import (
     BIG,
     Requests,
     away,
@@ -32,6 +30,8 @@ from tests.unit.controllers.gangs.eviction_stage import (
     the_plan,
     unit,
 )
+from tests.kit.objects import gang, group, node, pod
+from tests.kit.stage import Stage, staged
 
 __all__ = ["impatient"]
 

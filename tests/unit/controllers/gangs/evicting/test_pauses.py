@@ -17,10 +17,7 @@ from api.published import NAMESPACE
 from api.times import rfc3339
 from kube.errors import ApiError
 from runtime.exchange.queued_groups import Stop
-from tests.kit.examples import examples
-from tests.kit.objects import gang, node, pod
-from tests.kit.stage import Stage, staged
-from tests.unit.controllers.gangs.eviction_stage import (
+from tests.kit.eviction_stage import (
     BIG,
     Requests,
     away,
@@ -32,6 +29,9 @@ from tests.unit.controllers.gangs.eviction_stage import (
     the_plan,
     unit,
 )
+from tests.kit.examples import examples
+from tests.kit.objects import gang, node, pod
+from tests.kit.stage import Stage, staged
 from tests.unit.controllers.gangs.pieces_stage import in_pieces, kept, released, wait
 from tests.unit.controllers.gangs.steered_stage import MEMBERS, hand_over, plan_of, steering, victim
 from tests.unit.controllers.gangs.steered_stage import marked as scheduler_marked

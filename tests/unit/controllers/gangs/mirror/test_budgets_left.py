@@ -13,9 +13,7 @@ from controllers.gangs.lifecycle.settings import REPLANS_AT_ONCE
 from controllers.gangs.mirror.budgets_left import exceeded
 from kube.errors import ApiError
 from tests.kit.apiserver import Written
-from tests.kit.objects import budget, gang, node, pod, tables
-from tests.kit.stage import Stage, staged
-from tests.unit.controllers.gangs.eviction_stage import (
+from tests.kit.eviction_stage import (
     BIG,
     Requests,
     denied,
@@ -26,6 +24,8 @@ from tests.unit.controllers.gangs.eviction_stage import (
     the_plan,
     unit,
 )
+from tests.kit.objects import budget, gang, node, pod, tables
+from tests.kit.stage import Stage, staged
 
 RESPECT = PlanningConfiguration(mode="Enforce", disruption_budgets="Respect")
 APP = {"app": "web"}

@@ -10,9 +10,9 @@ from api.groups import SCHEDULED
 from controllers.gangs.lifecycle.settings import RELEASE_SECONDS
 from kube.errors import ApiError
 from runtime.mirror.resources import PODS
+from tests.kit.eviction_stage import conditions, events, impatient
 from tests.kit.objects import budget, gang, node
 from tests.kit.stage import Stage
-from tests.unit.controllers.gangs.eviction_stage import conditions, events, impatient
 from tests.unit.controllers.gangs.pieces_stage import (
     JOBS,
     OURS,

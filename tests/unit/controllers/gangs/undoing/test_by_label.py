@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 
 from tests.kit.canary import canary, space
+from tests.kit.eviction_stage import away, hero, impatient, refuse, singles, unit
 from tests.kit.leftovers import left
-from tests.kit.objects import node, pod
+from tests.kit.objects import group, node, pod
+from tests.kit.phases import CASES, HALF_GONE, PODS, Reach
 from tests.kit.stage import Stage, staged
-from tests.unit.controllers.gangs.eviction_stage import away, hero, impatient, refuse, singles, unit
-from tests.unit.controllers.gangs.test_canary import IN, gang_in, refused_writes, victim_in
-from tests.unit.controllers.gangs.test_resuming import CASES, HALF, PODS
 
 __all__ = ["impatient"]
 
 pytestmark = pytest.mark.usefixtures("impatient")
 
 ENFORCED, OBSERVED = space("default", enforced=True), space("default", enforced=False)
-HALF_GONE = next(case.values for case in CASES if case.id == HALF)
+IN = "team-in"
+
+
+def refused_writes() -> float:
+    """Writes to pods that the last barrier has refused."""
+    return REGISTRY.get_sample_value("reprieve_pod_writes_refused_total") or 0.0
 
 
 async def rest(stage: Stage) -> None:
@@ -35,9 +39,7 @@ async def rest(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(("objects", "reach"), CASES)
-async def test_nothing_is_left_of_any_phase(
-    objects: list[Any], reach: Callable[[Stage], Awaitable[None]]
-) -> None:
+async def test_nothing_is_left_of_any_phase(objects: list[Any], reach: Reach) -> None:
     refused = refused_writes()
     async with staged(ENFORCED, *objects, configuration=canary()) as stage:
         stage.clock += 10.0
@@ -73,9 +75,11 @@ async def test_a_begun_unit_is_finished() -> None:
 
 async def test_a_gang_that_is_enforced_does_without_victims_that_are_not() -> None:
     """Its plan ends, and it gets another one."""
-    victims = [victim_in("default", 0), victim_in(IN, 1, requests={"cpu": "4"})]
+    victim = pod("victim", node="n0", requests={"cpu": "4"}, priority=1)
+    member = pod("m", namespace=IN, group="gang", requests={"cpu": "4"}, priority=100)
+    preemptor = [group("gang", namespace=IN, minimum=1, priority=100), member]
     where = [space(IN, enforced=True), ENFORCED, node("n0"), node("n1")]
-    async with staged(*where, *gang_in(IN, 1), victims[0], configuration=canary()) as stage:
+    async with staged(*where, *preemptor, victim, configuration=canary()) as stage:
         stage.clock += 10.0
         refuse(stage, "DELETE", away)
         stage.add(pod("blocker", node="n1", requests={"cpu": "4"}, priority=1000))

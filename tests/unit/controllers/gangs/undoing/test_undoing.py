@@ -8,18 +8,17 @@ import pytest
 
 from api.core import Pod
 from kube.errors import ApiError
+from tests.kit.eviction_stage import hero, impatient, singles, unit
 from tests.kit.leftovers import left
 from tests.kit.objects import gang, make, node, pod
 from tests.kit.observed import ObservedStage
+from tests.kit.phases import CASES, HALF_GONE, PODS, Reach, planned, ready, some_gone
 from tests.kit.stage import Stage, staged
-from tests.unit.controllers.gangs.eviction_stage import hero, impatient, singles, unit
-from tests.unit.controllers.gangs.test_resuming import CASES, HALF, PODS, Reach, planned, ready, some_gone
 
 __all__ = ["impatient"]
 
 pytestmark = pytest.mark.usefixtures("impatient")
 
-HALF_GONE = next(case.values for case in CASES if case.id == HALF)
 GATE = [{"name": "reprieve.dev/gang"}]
 
 
