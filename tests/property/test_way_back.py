@@ -31,9 +31,11 @@ REFUSED = [
 OBJECTS: list[Any] = [
     *unit(2),
     *(node(f"n{number}") for number in (2, 3)),
-    *(pod(f"v{number}", node=f"n{number}", requests=BIG, priority=1) for number in (2, 3)),
+    *(pod(f"v{number}", node=f"n{number}", requests=BIG, priority=2) for number in (2, 3)),
     gang("late", minimum=3),
 ]
+IN_THE_MIDDLE = ["hero", "away after one", "settle", "settle", "settle"]
+"""Half of the unit is gone: it has the lowest priority."""
 STEPS = st.lists(
     st.sampled_from(
         [
@@ -123,7 +125,7 @@ async def history(steps: list[str], deaths: list[int]) -> None:
         await stage.close()
 
 
-@given(STEPS, st.lists(st.integers(0, 2), max_size=2))
+@given(st.sampled_from([[], IN_THE_MIDDLE]), STEPS, st.lists(st.integers(0, 2), max_size=2))
 @settings(max_examples=12)
-def test_nothing_is_left_at_rest(steps: list[str], deaths: list[int]) -> None:
-    asyncio.run(history(steps, deaths))
+def test_nothing_is_left_at_rest(first: list[str], steps: list[str], deaths: list[int]) -> None:
+    asyncio.run(history([*first, *steps], deaths))
