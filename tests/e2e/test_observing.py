@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import yaml
 
 from hack.controlplane.client import Json
 from hack.controlplane.components import REPRIEVE_USER
@@ -150,3 +151,54 @@ def test_the_process_names_its_mode(plane: ControlPlane) -> None:
     lease = plane.client.get("coordination.k8s.io/v1", "Lease", "reprieve", "reprieve-system")
     assert lease["metadata"]["annotations"]["reprieve.dev/planning-mode"] == "Observe"
     assert "default-scheduler" in lease["metadata"]["annotations"]["reprieve.dev/schedulers"], "it calls us"
+
+
+# ---- a canary: the same plane, where one namespace after the other is enforced
+
+SELECTED = {"canary": "yes"}
+
+
+def enforce_selected(plane: ControlPlane) -> None:
+    """reprieve runs with `planning.mode: Enforce` for namespaces with the label, and observes the others."""
+    file = plane.layout.directory / "reprieve.yaml"
+    configuration = yaml.safe_load(file.read_text())
+    configuration["planning"] |= {
+        "mode": "Enforce",
+        "enforcedNamespaceSelector": {"matchLabels": SELECTED},
+        "confirmationSeconds": 1,
+    }
+    file.write_text(yaml.safe_dump(configuration))
+    plane.reprieve.stop()
+    plane.start_reprieve()
+
+
+def select(sandbox: Sandbox) -> None:
+    sandbox.client.patch("v1", "Namespace", sandbox.namespace, {"metadata": {"labels": SELECTED}})
+
+
+def test_a_canary_leaves_other_namespaces_alone_until_they_have_the_label(
+    plane: ControlPlane, sandboxes: SandboxFactory
+) -> None:
+    enforce_selected(plane)
+    ours, theirs = sandboxes(plane), sandboxes(plane)
+    select(ours)
+    first, second = ours.nodes(2, cpu="1")
+    ours.filler("low", first, 1)
+    theirs.filler("low", second, 1)
+    members = ours.gang("hero", 2, priority=100, cpu="1")
+    wait_for(lambda: "1 pod that would make room for it is in observed namespaces" in said_of(ours, "hero"))
+
+    theirs.nodes(1, cpu="1")
+    theirs.group("part", min_count=2, priority=100)
+    theirs.pod("part-0", priority=100, cpu="1", group="part")
+    theirs.wait_bound("part-0")  # reprieve would have held it
+    theirs.wait_reason("PodGroup", "part", "reprieve.dev/Scheduled", "Observing")
+    assert ours.bound().keys() == {"low-0"}
+    assert theirs.bound().keys() == {"low-0", "part-0"}
+
+    select(theirs)
+    ours.wait_bound(*members)
+    (plan,) = [each for each in ours.plans("hero") if each["spec"]["outcome"] == "Preempts"]
+    assert len(plan["spec"]["victims"]) == 2
+    assert condition(theirs.get_pod("part-0") or {}, "reprieve.dev/Held") is None
+    assert read_metrics(plane)["reprieve_pod_writes_refused_total"] == 0.0
