@@ -10,13 +10,17 @@ import msgspec
 
 from api.times import parse_rfc3339
 
-__all__ = ["PAUSED", "PAUSED_UNTIL", "Pause", "pause_of", "pauses_text"]
+__all__ = ["PAUSED", "PAUSED_UNTIL", "RESUMED", "Pause", "pause_of", "pauses_text", "resumed_at"]
 
 PAUSED: Final = "reprieve.dev/paused"
 """Annotation: why reprieve evicts nobody of the namespace, and nobody for it. On reprieve's own namespace: nobody at
 all."""
 PAUSED_UNTIL: Final = "reprieve.dev/paused-until"
 """Annotation: when that ends (RFC 3339). Without it, or if it cannot be read, the pause has no end."""
+
+RESUMED: Final = "reprieve.dev/resumed"
+"""Annotation of reprieve's own namespace: when somebody last resumed evictions (RFC 3339). Plans that evicted in vain
+before do not count any longer (`planning.limits.plansInVainPerHour`)."""
 
 MOST_PAUSES: Final = 50
 """On the Lease. All others are in the Namespaces."""
@@ -75,3 +79,11 @@ def pause_of(namespace: str, annotations: Mapping[str, str] | None) -> Pause | N
         return Pause(namespace, why, parse_rfc3339(text, PAUSED_UNTIL), text)
     except ValueError:
         return Pause(namespace, why, fault="is no time as in RFC 3339, such as 2026-11-26T18:30:00Z")
+
+
+def resumed_at(annotations: Mapping[str, str] | None) -> float:
+    """When evictions were last resumed, in seconds since the epoch. 0 without a time, or if it cannot be read."""
+    try:
+        return parse_rfc3339((annotations or {}).get(RESUMED, ""), RESUMED)
+    except ValueError:
+        return 0.0

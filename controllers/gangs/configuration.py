@@ -11,6 +11,7 @@ from api.backoff import Backoff
 from api.disruption import COST_MOST, BudgetPolicy, DaemonSetPods, ScoreTerm, check_terms
 from api.owner_annotations import ByOwner
 from api.validation import FieldError
+from controllers.gangs.lifecycle.limits import HOUR_SECONDS, EvictionLimits
 from controllers.gangs.lifecycle.modes import Mode, Modes
 from controllers.gangs.lifecycle.settings import (
     Confirmation,
@@ -32,6 +33,7 @@ from serving.sections import Count, FilePath, Seconds, Section
 
 __all__ = [
     "GroupsConfiguration",
+    "LimitsConfiguration",
     "PlanningConfiguration",
     "ScoreConfiguration",
     "check_planning",
@@ -73,6 +75,22 @@ class GroupsConfiguration(Section):
     by_owner: ByOwner = "Victims"
 
 
+class LimitsConfiguration(Section):
+    """Guard rails for evictions. docs/limits.md says what they do.
+
+    podsPerPlan: the maximum number of victims of one plan. A decision with more is Blocked.
+    podsPerHour: the maximum number of victims within an hour. A plan that would evict more waits.
+    podsPerNamespaceAndHour: the same for the victims of one namespace.
+    plansInVainPerHour: when this number of plans have evicted pods in vain within an hour, nobody is evicted for an
+    hour, or until `reprieve resume`.
+    """
+
+    pods_per_plan: Count | None = None
+    pods_per_hour: Count | None = None
+    pods_per_namespace_and_hour: Count | None = None
+    plans_in_vain_per_hour: Count | None = None
+
+
 class PlanningConfiguration(Section):
     """How far reprieve goes on the nodes plane, and what bounds planning.
 
@@ -82,6 +100,7 @@ class PlanningConfiguration(Section):
     enforcedNamespaceSelector: with mode Enforce, only namespaces that it selects are enforced. All others are observed.
     Their labels count as they are now. Empty: all namespaces are enforced. It has no effect with the other modes. The
     webhooks read it from their own Configuration file.
+    limits: how many pods may be evicted for one plan, and within an hour. Null: there are no limits.
     score: what counts besides the KEP's own score when plans are compared.
     disruptionBudgets: how far the PodDisruptionBudgets of victims count. Prefer: a plan that exceeds them less is
     better, and no plan is refused for them. Respect: no plan exceeds them. Ignore: they do not count. The annotation
@@ -126,6 +145,7 @@ class PlanningConfiguration(Section):
 
     mode: Mode = "Enforce"
     enforced_namespace_selector: NamespaceSelector = field(default_factory=NamespaceSelector)
+    limits: LimitsConfiguration | None = None
     score: ScoreConfiguration = field(default_factory=ScoreConfiguration)
     disruption_budgets: BudgetPolicy = "Prefer"
     looser_budget_namespaces: list[str] = field(default_factory=list)
@@ -180,12 +200,26 @@ class PlanningConfiguration(Section):
         return PiecesRule(self.partial_gangs, self.partial_gang_seconds)
 
     def retention(self) -> Retention:
-        """Which ended plans stay."""
+        """Which ended plans stay. Those of the last hour are what limits are counted by."""
+        least = HOUR_SECONDS if self.limits is not None else 0.0
         return Retention(
-            self.plan_retention_seconds, self.kept_plans_per_preemptor, self.observed_plans_at_most
+            max(self.plan_retention_seconds, least),
+            self.kept_plans_per_preemptor,
+            self.observed_plans_at_most,
         )
 
-    def limits(self) -> Limits:
+    def eviction_limits(self) -> EvictionLimits | None:
+        """How much may be evicted. None: everything that is decided."""
+        if self.limits is None:
+            return None
+        return EvictionLimits(
+            self.limits.pods_per_plan,
+            self.limits.pods_per_hour,
+            self.limits.pods_per_namespace_and_hour,
+            self.limits.plans_in_vain_per_hour,
+        )
+
+    def search_limits(self) -> Limits:
         """What bounds a search."""
         return Limits(self.search_budget, self.search_milliseconds * EFFORT_PER_MILLISECOND)
 

@@ -62,7 +62,7 @@ class GangController:
         self.known: Final = Known(configuration, groups or GroupsConfiguration(), views, clock)
         self.permits: Final = Permits(client, self.known.modes)
         self.quota: Final = quota or QuotaPlane()
-        self._search = SearchThread(configuration.limits(), executor)
+        self._search = SearchThread(configuration.search_limits(), executor)
         mirror, promises = self.known.mirror, self.known.promises
         self.places: Final = WorkloadPlaces(
             mirror.tables,
@@ -141,6 +141,7 @@ class GangController:
         if isinstance(leading, Observing):
             leading.take_over(self.known.misread, was_enforced=bool(self.holding.now))
         else:
+            await leading.prepare()
             leading.take_over(self.known.misread)
         self.holding.follow(leading.undoing.left.holds)
         self.places.taken_over()

@@ -154,6 +154,8 @@ class Following:
         seen = self._looks.look(plan, trusted=self._mirror.is_trusted())
         if paused := why_paused(self._mirror.pauses, plan.spec):
             seen = replace(seen, paused=paused)
+        if (limited := self._gangs.limits.of_plan(plan)) is not None:
+            seen = replace(seen, limited=limited)
         self._telling.looked(plan, seen)
         self._gangs.see(gang, seen)
 

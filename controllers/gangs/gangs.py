@@ -11,6 +11,7 @@ from api.groups import goes_whole, has_run
 from controllers.gangs.keys import lone_pod
 from controllers.gangs.lifecycle.effects import Effect
 from controllers.gangs.lifecycle.life import GangPhase, GroupKey, Life
+from controllers.gangs.lifecycle.limiting import Limiting, NoLimits
 from controllers.gangs.lifecycle.modes import Modes
 from controllers.gangs.lifecycle.observations import (
     EnforcementBegan,
@@ -76,6 +77,8 @@ class Gangs:
         `has_called`: whether the scheduler of this name has asked us about any pod. `modes`: None: all is enforced.
         """
         self.modes = modes or Modes()
+        self.limits: Limiting = NoLimits()
+        """Who knows how many pods may be evicted now. It needs the gangs, so it is put here later."""
         self._roster, self._settings, self._clock = roster, settings, clock
         self._nudge, self._has_called = nudge, has_called
         self._hooks: list[Callable[[GroupKey], None]] = []
@@ -88,6 +91,7 @@ class Gangs:
         self._barred: dict[GroupKey, None] = {}
         self._partial: dict[GroupKey, None] = {}
         self._paused: dict[GroupKey, None] = {}
+        self._limited: dict[GroupKey, None] = {}
         self._phases: Counter[GangPhase] = Counter()
         self._mixed: dict[GroupKey, Set[int]] = {}
         """The priorities of running pods, of groups of other kinds that have several."""
@@ -161,6 +165,7 @@ class Gangs:
             (self._barred, bool(life.barred)),
             (self._partial, life.partial_since is not None),
             (self._paused, life.is_paused),
+            (self._limited, life.is_limited),
         ):
             if belongs:
                 members[gang.key] = None
@@ -277,7 +282,14 @@ class Gangs:
         self.observe(gang, GroupGone())
         del self._gangs[gang.key]
         self._phases[gang.life.phase] -= 1
-        for members in (self._planned, self._barred, self._partial, self._paused, self._stirred):
+        for members in (
+            self._planned,
+            self._barred,
+            self._partial,
+            self._paused,
+            self._limited,
+            self._stirred,
+        ):
             members.pop(gang.key, None)
         if (pod := lone_pod(gang.key)) is not None:
             del self._alone[pod.uid]
@@ -316,6 +328,11 @@ class Gangs:
     def paused(self) -> Set[GroupKey]:
         """Gangs without a plan that wait for the end of a pause. Always as it is now."""
         return self._paused.keys()
+
+    @property
+    def limited(self) -> Set[GroupKey]:
+        """Gangs without a plan that a limit on evictions keeps waiting. Always as it is now."""
+        return self._limited.keys()
 
     @property
     def phases(self) -> Counter[GangPhase]:

@@ -8,6 +8,7 @@ from typing import Final
 from api.clock import Clock
 from api.plans import PreemptionPlan
 from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration, check_scheduler
+from controllers.gangs.mirror.evicted_pods import EvictedPods
 from controllers.gangs.mirror.marked_pods import MarkedPods
 from controllers.gangs.mirror.mirror import Mirror
 from controllers.gangs.mirror.misread import Misread
@@ -46,6 +47,10 @@ class Known:
         )
         roster = Roster(watched.tables)
         self.promises: Final = Promises(watched.tables, roster, clock)
+        self.limits: Final = configuration.eviction_limits()
+        self.evicted: Final = EvictedPods(roster, clock)
+        if self.limits is not None:
+            self.promises.stored.on_plan(self.evicted.seen)
         self.plans: Final[View[PreemptionPlan]] = views.watch(PLANS, self.promises.stored)
         self.mirror: Final = Mirror(
             watched,

@@ -23,6 +23,7 @@ from controllers.gangs.mirror.misread import Fault
 from controllers.gangs.planner import Planner
 from controllers.gangs.planning.arrivals import Arrivals
 from controllers.gangs.planning.decide import Searching
+from controllers.gangs.planning.limiter import find_names
 from controllers.gangs.planning.outcomes import Outcomes
 from controllers.gangs.planning.partial_gangs import PartialGangs
 from controllers.gangs.planning.resumption import Resumption
@@ -74,6 +75,7 @@ class Leading:
         gangs = self.gangs = Gangs(
             roster, settings, clock, self._nudged.set, self.callers.has_called, known.modes
         )
+        self.limiter = planning.limiter(known, gangs)
         self.writes = Writes(lambda key: gangs.report(key, Failed()))
         self.attempts = AttemptBook(
             roster,
@@ -145,6 +147,7 @@ class Leading:
         pauses = known.mirror.pauses
         stopped = StoppedGangs(groups, gangs, known.mirror.roster, pauses, known.clock)
         waits = Waits(gangs, verdicts, singles)
+        limiter = () if self.limiter is None else (self.limiter,)
         timekeeper = Timekeeper(
             (
                 evidence,
@@ -157,6 +160,7 @@ class Leading:
                 self.unknown,
                 self.broken,
                 Resumption(pauses, gangs),
+                *limiter,
             )
         )
         mirror, clock = known.mirror, known.clock
@@ -178,6 +182,12 @@ class Leading:
     def acts(self) -> bool:
         """Whether it has taken over, and its term is not over."""
         return self._has_taken_over and not self._term.is_over
+
+    async def prepare(self) -> None:
+        """Read what `take_over` needs and the mirror does not have. The mirror must be synced."""
+        known = self._known
+        if known.limits is not None and known.limits.per_namespace is not None:
+            await find_names(known.evicted, self.writer)
 
     def take_over(self, faults: Iterable[Fault]) -> None:
         """Go on from what a former process or term left. The mirror must be synced.

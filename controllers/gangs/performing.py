@@ -7,6 +7,7 @@ waits for its turn beside the planner (`controllers.gangs.writing.writes`).
 from __future__ import annotations
 
 from functools import partial
+from typing import Final
 
 from controllers.gangs.gangs import Gang, Gangs
 from controllers.gangs.lifecycle.effects import (
@@ -36,6 +37,7 @@ from controllers.gangs.lifecycle.effects import (
     Wake,
 )
 from controllers.gangs.lifecycle.life import ActivePlan
+from controllers.gangs.lifecycle.limits import REACHED
 from controllers.gangs.lifecycle.pausing import PAUSED
 from controllers.gangs.metrics import CONFIRMATIONS, OBSERVED, UNPLANNED
 from controllers.gangs.plan_acts import PlanActs
@@ -46,6 +48,9 @@ from controllers.gangs.waking.waking import Waking
 from controllers.gangs.writing.writes import Work, Writes
 
 __all__ = ["Performer"]
+
+AGAIN: Final = frozenset({"NotStored", PAUSED, REACHED})
+"""Reasons after which another attempt may find a plan although nothing changes."""
 
 
 class Performer:
@@ -102,7 +107,7 @@ class Performer:
                     self._outcomes.planned(gang.key)
                 return partial(self._acts.record, gang, effect)
             case CannotSchedule(_, reason):
-                self._outcomes.not_planned(gang.key, again=reason in ("NotStored", PAUSED))
+                self._outcomes.not_planned(gang.key, again=reason in AGAIN)
                 return partial(self._reporter.cannot_schedule, gang.key, effect)
             case Nominate(plan) | Remind(plan):
                 self._waking.bring_back(plan, nominate=isinstance(effect, Nominate))

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from api.core import Namespace
-from api.pauses import Pause, pause_of
+from api.pauses import Pause, pause_of, resumed_at
 from runtime.metrics import PAUSES
 from runtime.mirror.resources import NAMESPACES
 from runtime.mirror.views import Views
@@ -32,6 +32,7 @@ class Pauses:
         """By namespace. Some may have ended."""
         self._changed = asyncio.Event()
         self._changes = 0
+        self._resumed = 0.0
         views.watch(NAMESPACES, self)
 
     def export(self) -> None:
@@ -47,6 +48,8 @@ class Pauses:
     def upsert(self, item: Namespace) -> bool:
         """See `Store`."""
         name = item.metadata.name
+        if name == self._home:
+            self._resumed = resumed_at(item.metadata.annotations)
         return self._put(name, pause_of(name, item.metadata.annotations))
 
     def delete(self, namespace: str, name: str) -> bool:
@@ -78,6 +81,12 @@ class Pauses:
     def state(self) -> tuple[int, frozenset[Pause]]:
         """How many changes there were, and the pauses that hold. So a pause that has come and gone shows, too."""
         return self._changes, frozenset(self.holding())
+
+    @property
+    def resumed(self) -> float:
+        """When somebody last resumed evictions, in seconds since the epoch; 0 if nobody did. A time that is still to
+        come does not count yet."""
+        return self._resumed if self._resumed <= self._clock.wall() else 0.0
 
     def holding(self) -> Sequence[Pause]:
         """All pauses that hold now: first that of reprieve's own namespace, then by name."""

@@ -100,6 +100,12 @@ class PlanWriter:
             if not more:
                 return names
 
+    async def find_whole_plan(self, name: str) -> ClusterPreemptionPlan | None:
+        """The whole decision as it is stored; None if there is none. As in `find_plan`, the right to list is enough."""
+        query = {"fieldSelector": f"metadata.name={name}"}
+        body = await self._client.request("GET", path_of("clusterpreemptionplans"), query=query)
+        return next(iter(decoded(body, List[ClusterPreemptionPlan]).items), None)
+
     async def delete_whole_plan(self, name: str) -> None:
         """Delete the whole decision; one that is gone is no error."""
         await self._delete("whole plan deletion", path_of("clusterpreemptionplans", name=name))

@@ -22,6 +22,7 @@ from controllers.gangs.planning.candidates import Candidates
 from controllers.gangs.planning.decide import Decider, Searching
 from controllers.gangs.planning.exclusions import Exclusions
 from controllers.gangs.planning.lessons import Lessons
+from controllers.gangs.planning.limiter import Limiter
 from controllers.gangs.planning.lone_preemptors import LonePreemptors
 from controllers.gangs.planning.outcomes import Outcomes
 from controllers.gangs.planning.partial_gangs import PartialGangs
@@ -49,6 +50,7 @@ __all__ = [
     "following",
     "inquiry",
     "lessons",
+    "limiter",
     "lone_preemptors",
     "partial_gangs",
     "performer",
@@ -111,6 +113,16 @@ def turns(
     queue = PlanningQueue(Slots(known.mirror.tables), known.clock, Share())
     candidates = Candidates(known.mirror.roster, evidence, singles, known.clock, waits, known.modes)
     return Turns(queue, candidates, decider, verdicts, singles, gangs, known.clock)
+
+
+def limiter(known: Known, gangs: Gangs) -> Limiter | None:
+    """Who knows how many pods may be evicted, which the gangs ask from now on. None without limits."""
+    if known.limits is None:
+        return None
+    mirror = known.mirror
+    made = Limiter(known.limits, known.evicted, gangs, mirror.roster, mirror.pauses, known.clock)
+    gangs.limits = made
+    return made
 
 
 def inquiry(

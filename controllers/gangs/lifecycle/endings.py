@@ -9,6 +9,7 @@ from api.words import counted
 from controllers.gangs.keys import spoken_in
 from controllers.gangs.lifecycle.confirming import contradictions
 from controllers.gangs.lifecycle.life import ActivePlan, Contradiction, Ending
+from controllers.gangs.lifecycle.limiting import limited_ending
 from controllers.gangs.lifecycle.observations import PlanSeen
 from controllers.gangs.lifecycle.pausing import paused_ending
 from controllers.gangs.lifecycle.settings import (
@@ -218,6 +219,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _members_lost,
     _bound,
     paused_ending,
+    limited_ending,
     _changed,
     _eviction_refused,
     _contradicted,
@@ -233,6 +235,7 @@ OFFERED: Final[tuple[Rule, ...]] = (
     _members_lost,
     _bound,
     paused_ending,
+    limited_ending,
     _changed,
     _eviction_refused,
     _never_named,

@@ -12,6 +12,7 @@ from typing import Literal
 
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.keys import GroupKey, key_of, lone_pod
+from controllers.gangs.lifecycle.limits import REACHED, Limited
 from controllers.gangs.scheduler.rejections import HOLD_MARK
 from nodes.groups.keys import is_foreign, is_native_name, short_name
 
@@ -336,6 +337,20 @@ class Life:
     """The last plan that was stored for it and that nobody carries out."""
     observed_until: float = 0.0
     """Another such plan is not stored before this time, in monotonic seconds."""
+    limited: Limited | None = None
+    """The limit on evictions that its last decision met. It says nothing if `reason` is another one."""
+    limited_since: float = 0.0
+    """Since when it waits for a limit, in monotonic seconds."""
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether a limit on evictions keeps it waiting, and it has no plan."""
+        return self.plan is None and self.limited is not None and self.reason == self.limited.reason
+
+    @property
+    def waits_for_limit(self) -> bool:
+        """The same, if it may get a plan by waiting."""
+        return self.is_limited and self.reason == REACHED
 
     @property
     def is_paused(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.lifecycle.life import ActivePhase, ActivePlan, Former, GroupKey, PlannedPod, RoomMade
+from controllers.gangs.lifecycle.limits import Limited
 from controllers.gangs.scheduler.proofs import Doubt, Proof
 from nodes.search.preemptors.trying import NotTried
 
@@ -21,6 +22,7 @@ __all__ = [
     "GatesRemoved",
     "GroupGone",
     "HandedOver",
+    "LimitSeen",
     "MembersSeen",
     "NeverNamed",
     "NotDecided",
@@ -93,6 +95,8 @@ class Decided:
     """`members` has pods with our scheduling gate. No scheduler tries them before that is removed."""
     paused: str = ""
     """Why its victims must not be evicted now; empty if they may be. Then it is not carried out."""
+    limited: Limited | None = None
+    """The limit on evictions that does not allow it; None if all do."""
     changed: str = ""
     """Of an observed decision: why the state before the scheduler began is not known. It is made on the state as it is
     then."""
@@ -241,6 +245,8 @@ class PlanSeen(SteeredSeen):
     """Whether the mirror may be trusted. Without it nobody is evicted."""
     paused: str = ""
     """Why nobody may be evicted for the plan now; empty if it has no victims."""
+    limited: Limited | None = None
+    """The limit on evictions that does not allow it. Asked before the first eviction only."""
     group_gone: bool = False
     member_gone: str = ""
     """Which planned pod is gone."""
@@ -367,6 +373,13 @@ class EnforcementEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class LimitSeen:
+    """The limits on evictions were looked at again for a gang that waits for one. None: they allow what it decided."""
+
+    limited: Limited | None
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """A fault of ours: the gang is passed over for a while."""
 
@@ -388,6 +401,7 @@ Observation = (
     | Offered
     | NotOffered
     | HandedOver
+    | LimitSeen
     | PassBegan
     | PauseEnded
     | EnforcementBegan

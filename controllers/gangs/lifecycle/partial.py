@@ -68,6 +68,8 @@ class Pieces:
     """Its scheduler has asked us about a pod, or was seen to try a member, since this process leads."""
     paused: str = ""
     """Why nobody may be evicted now."""
+    limited: str = ""
+    """The limit on evictions that does not allow it now."""
 
     @property
     def bound(self) -> tuple[Member, ...]:
@@ -114,6 +116,10 @@ def _setting(pieces: Pieces) -> str:
 
 def _paused(pieces: Pieces) -> str:
     return pieces.paused
+
+
+def _limited(pieces: Pieces) -> str:
+    return pieces.limited
 
 
 def _not_held(pieces: Pieces) -> str:
@@ -187,6 +193,7 @@ def _not_called(pieces: Pieces) -> str:
 RULES: Final[tuple[Callable[[Pieces], str], ...]] = (
     _setting,
     _paused,
+    _limited,
     _not_held,
     _not_known,
     _has_succeeded,

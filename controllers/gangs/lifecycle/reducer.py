@@ -44,6 +44,8 @@ from controllers.gangs.lifecycle.judging import (
     verdict,
 )
 from controllers.gangs.lifecycle.life import ActivePlan, Ending, Life
+from controllers.gangs.lifecycle.limiting import still_waits, too_many, waits_for_limit
+from controllers.gangs.lifecycle.limits import Limited
 from controllers.gangs.lifecycle.noting import noted
 from controllers.gangs.lifecycle.observations import (
     Asked,
@@ -54,6 +56,7 @@ from controllers.gangs.lifecycle.observations import (
     Failed,
     GatesRemoved,
     GroupGone,
+    LimitSeen,
     MembersSeen,
     Nominated,
     NotDecided,
@@ -112,6 +115,8 @@ def reduce(life: Life, observation: Observation, now: float, settings: Settings)
             return replace(life, looked=False), ()
         case EnforcementBegan() if life.plan is None:
             return enforced(life, now), ()
+        case LimitSeen(limited):
+            return still_waits(life, limited)
         case Relented():
             return replace(life, barred=0.0, looked=False), ()
         case GroupGone() if life.plan is None:
@@ -150,6 +155,8 @@ def _decided_anew(life: Life, decided: Decided, now: float, settings: Settings) 
         return replace(life, looked=False), ()  # it was made before the verdict; the next one evicts nobody
     if spec.victims and decided.paused:
         return waits(life, decided.paused)
+    if decided.limited is not None:
+        return _limited(life, decided, decided.limited, now, settings)
     life = replace(life, placed=True)
     is_steered = spec.evicted_by == "Scheduler"  # then the first attempt is to find the plan
     if (
@@ -182,6 +189,15 @@ def _recorded(life: Life, record: Record, now: float, settings: Settings) -> Ste
         return life, (record,)
     reason = phase if mismatch is UNSET else mismatch
     life, effects = cannot(life, phase, reason, record.reason, now, settings)
+    return life, (record, *effects)
+
+
+def _limited(life: Life, decided: Decided, limited: Limited, now: float, settings: Settings) -> Step:
+    """The limits on evictions do not allow the decision: now, or at all."""
+    if limited.waits:
+        return waits_for_limit(life, limited, now)
+    life, record = too_many(life, decided, limited)
+    life, effects = cannot(life, "Blocked", limited.reason, limited.message, now, settings)
     return life, (record, *effects)
 
 

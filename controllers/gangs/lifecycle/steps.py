@@ -6,13 +6,14 @@ Pure functions, which the rules of lives call (`controllers.gangs.lifecycle.redu
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Final, Literal
 
 from controllers.gangs.lifecycle.effects import Advance, CannotSchedule, Effect, End, GiveBack
 from controllers.gangs.lifecycle.endings import AT_ONCE, CONTINUED, LONGER, MODE_CHANGED, NOT_STORED, SAID
 from controllers.gangs.lifecycle.gathering import at_rest
 from controllers.gangs.lifecycle.judging import after_bound, after_end, setback
 from controllers.gangs.lifecycle.life import ActivePlan, Ending, Life
+from controllers.gangs.lifecycle.limits import LIMIT, REACHED
 from controllers.gangs.lifecycle.observations import NotStored, PlanSeen
 from controllers.gangs.lifecycle.pausing import PAUSED
 from controllers.gangs.lifecycle.settings import REPLANS_AT_ONCE, REWRITE_SECONDS, SETTLED_SECONDS, Settings
@@ -20,6 +21,9 @@ from controllers.gangs.lifecycle.settings import REPLANS_AT_ONCE, REWRITE_SECOND
 __all__ = ["Step", "advanced", "cannot", "ended", "failed", "not_stored", "unsettled", "with_other_room"]
 
 Step = tuple[Life, tuple[Effect, ...]]
+
+HELD_BACK: Final = frozenset({PAUSED, LIMIT, REACHED})
+"""Endings that are no failure of the plan. The gang is decided anew, and waits."""
 
 
 def advanced(
@@ -86,8 +90,8 @@ def _goes_on(life: Life, plan: ActivePlan, ending: Ending, now: float, settings:
         return replace(life, phase="Gathering", partial_since=None), ()
     if ending is MODE_CHANGED:
         return replace(life, phase="Gathering", reason="", message="", due=now), ()
-    if ending.reason == PAUSED:
-        return replace(life, phase="Gathering", reason=PAUSED, message=ending.message, due=now), ()
+    if ending.reason in HELD_BACK:
+        return replace(life, phase="Gathering", reason=ending.reason, message=ending.message, due=now), ()
     if ending.reason in SAID:
         return cannot(life, "Unschedulable", ending.reason, ending.message, now, settings, again=True)
     life = replace(life, phase="Gathering", reason=ending.reason, message=ending.message)

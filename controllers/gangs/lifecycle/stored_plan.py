@@ -11,6 +11,7 @@ from api.plans import Phase, PreemptionPlanSpec, PreemptionPlanStatus
 from api.times import parse_rfc3339
 from controllers.gangs.keys import GroupKey, lone_pod
 from controllers.gangs.lifecycle.effects import Record
+from controllers.gangs.lifecycle.limits import HOUR_SECONDS
 from controllers.gangs.lifecycle.settings import RELEASE_SECONDS
 
 __all__ = [
@@ -37,6 +38,9 @@ IN_VAIN: Final = "InVain"
 FORGIVEN: Final = frozenset({"ModeChanged", "Overrun", "Paused", "PodDeleted", "PodGroupDeleted"})
 """Endings after which it was not: the room was handed over, nobody wants it any longer, or a pause or another mode came
 between."""
+
+ENDED_EARLY: Final = ("Aborted", "Expired", "Released")
+"""Phases in which a plan may end that has not become Ready."""
 
 Owner = tuple[str, str, str]
 """The kind of a preemptor, and the two parts of its key. Two pods of one name are two owners."""
@@ -115,6 +119,22 @@ class StoredPlan:
         return self.evicting > 0.0
 
     @property
+    def evicts(self) -> bool:
+        """Evictions may still be asked for: it goes on, or units that it has begun are being finished."""
+        return self.evicted and (self.phase == "Evicting" or (self.finalized and self.phase not in ACTIVE))
+
+    @property
+    def evicted_until(self) -> float:
+        """The latest time at which it evicted, as far as is stored: when its room was free, or it ended without."""
+        times = {
+            each.type: seconds_of(each.last_transition_time) or 0.0 for each in self.status.conditions or ()
+        }
+        ready = times.get("Ready", 0.0)
+        ended = max((times.get(type_, 0.0) for type_ in ENDED_EARLY), default=0.0)
+        last = ready if ready >= self.evicting else ended
+        return max(self.evicting, last)
+
+    @property
     def has_ended(self) -> bool:
         """Nobody is to carry it out."""
         return self.active is None
@@ -126,8 +146,12 @@ class StoredPlan:
 
     @property
     def remembered_seconds(self) -> float:
-        """A plan that released members is known as long as it forbids another one."""
-        return RELEASE_SECONDS if self.releases else 0.0
+        """A plan that released members is known as long as it forbids another one.
+
+        A verdict counts for two hours (`limits.plansInVainPerHour`). It may come long after the end.
+        """
+        verdict = self.in_vain.at - self.touched + 2 * HOUR_SECONDS if self.in_vain is not None else 0.0
+        return max(verdict, RELEASE_SECONDS if self.releases else 0.0)
 
     @property
     def active(self) -> PreemptionPlanSpec | None:

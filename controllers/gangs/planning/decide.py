@@ -120,7 +120,7 @@ class Decider:
         """
         return (
             isinstance(decided, Decided)
-            and not decided.paused  # others may have victims elsewhere
+            and not (decided.paused or decided.limited)  # others may have victims elsewhere
             and lone_pod(key) is None  # it is planned on its candidates alone
             and decided.spec.mismatch is UNSET
             and decided.spec.stopped_by_pod_disruption_budgets is UNSET  # others may have another policy

@@ -6,6 +6,7 @@ The rule is `controllers.gangs.lifecycle.partial`. `Inquiry` finds out what it a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from math import inf
 from typing import Final
@@ -99,6 +100,9 @@ class PartialGangs:
         pieces, bound = found
         if not pieces.called:
             self._ask(gang.key, [each.uid for each in self._roster.members(gang.key) if each.node is None])
+        limited = self._gangs.limits.of(gang.key, {pod.metadata.uid: gang.key[0] for pod in bound})
+        if limited is not None:
+            pieces = replace(pieces, limited=limited.message)
         verdict = resolve(pieces)
         if isinstance(verdict, Keep):
             self._gangs.observe(gang, ToKeep(verdict.reason))

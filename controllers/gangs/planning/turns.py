@@ -15,6 +15,7 @@ import structlog
 from api.clock import Clock
 from controllers.gangs.gangs import Gang, Gangs
 from controllers.gangs.lifecycle.life import GroupKey
+from controllers.gangs.lifecycle.limits import namespaces_of
 from controllers.gangs.lifecycle.observations import Decided, Failed, NotDecided, Relented
 from controllers.gangs.planning.candidates import Candidates
 from controllers.gangs.planning.decide import Decider
@@ -123,7 +124,10 @@ class Turns:
         if isinstance(decided, NotDecided):
             return decided
         room = self._verdicts.room(gang.key, former) if former is not None else None
-        return replace(decided, room=room, only_free=not turn.may_evict)
+        limited = None
+        if decided.spec.victims and not decided.observed:
+            limited = self._gangs.limits.of(gang.key, namespaces_of(decided.spec))
+        return replace(decided, room=room, only_free=not turn.may_evict, limited=limited)
 
 
 class Waits:

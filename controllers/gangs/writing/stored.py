@@ -94,6 +94,7 @@ class StoredPlans:
         """Plans that evicted others, by the UID of their preemptor."""
         self._taken: dict[PlanKey, StoredPlan] = {}
         self._on_owner = on_owner
+        self._on_plan: list[Callable[[PreemptionPlan, StoredPlan], None]] = []
         self.changes = 0
         """Grows with every change."""
 
@@ -102,6 +103,10 @@ class StoredPlans:
 
     def __iter__(self) -> Iterator[StoredPlan]:
         return iter(self._plans.values())
+
+    def on_plan(self, hook: Callable[[PreemptionPlan, StoredPlan], None]) -> None:
+        """Call `hook` with every plan that is stored or changed, and with what is kept of it."""
+        self._on_plan.append(hook)
 
     def get(self, key: PlanKey) -> StoredPlan | None:
         """The plan of that name, if it exists."""
@@ -148,6 +153,8 @@ class StoredPlans:
         if plan.status.taken_nodes:
             self._taken[plan.key] = plan
         self._by_owner.setdefault(plan.owner, set()).add(plan.key)
+        for hook in self._on_plan:
+            hook(item, plan)
         self._changed(plan.owner)
         return True
 
