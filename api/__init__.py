@@ -15,7 +15,8 @@ tests/unit/nodes/state/groups/test_owner_groups.py; plan_names in tests/unit/nod
 tests/unit/runtime/mirror/test_pauses.py; plans in test_compression.py;
 pod_owners in tests/unit/nodes/groups/test_made_pods.py; podsets in
 tests/unit/quota/cycle/test_pod_set_infos.py; progress in tests/unit/cli/common/test_progress.py; published in
-tests/unit/cli/serve/test_notes.py; storage in tests/property/test_claims.py; stored_plans in
+tests/unit/cli/serve/test_notes.py; reached_limits in
+tests/unit/answers/doctor/test_checks.py; storage in tests/property/test_claims.py; stored_plans in
 tests/unit/cli/why/test_queues.py; unmodelled in tests/unit/nodes/search/test_unmodelled.py;
 usage in tests/unit/quota/state/test_statuses.py; waits in tests/unit/nodes/answers/test_group_waits.py; workloads in
 test_kueue.py.

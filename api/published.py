@@ -11,6 +11,7 @@ __all__ = [
     "ENFORCED",
     "GATES",
     "HOLDS",
+    "LIMITS_REACHED",
     "MAX_BACKOFF",
     "NAMESPACE",
     "NATIVE_GROUPS",
@@ -48,6 +49,9 @@ PAUSES: Final = "reprieve.dev/pauses"
 HOLDS: Final = "reprieve.dev/holds"
 """Annotation: what a former Enforce has left and nobody has withdrawn yet. A JSON object (`api.holds.Holds`); empty if
 nothing is held."""
+LIMITS_REACHED: Final = "reprieve.dev/limits-reached"
+"""Annotation: the limits on evictions that hold preemptors back. A JSON list, as
+`api.reached_limits.limits_text` writes it."""
 MAX_BACKOFF: Final = "reprieve.dev/pod-max-backoff-seconds"
 """Annotation: podMaxBackoffSeconds of the scheduler, by its `planning.schedulerConfiguration`."""
 BY_OWNER: Final = BY_OWNER_ANNOTATION

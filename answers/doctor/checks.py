@@ -18,6 +18,7 @@ CHECKS: Final[tuple[Callable[[Seen, float], list[Finding]], ...]] = (
     installation.holds,
     namespaces.enforced,
     namespaces.gated,
+    installation.limits,
     schedulers.calls,
     schedulers.settings,
     schedulers.versions,

@@ -16,7 +16,18 @@ from api.core import Namespace
 from api.holds import holds_of
 from api.lease import Lease
 from api.pauses import PAUSED_UNTIL, pause_of
-from api.published import BY_OWNER, GATES, HOLDS, NAMESPACE, PLANNING_MODE, PROCESS, QUOTA_MODE, VERSION
+from api.published import (
+    BY_OWNER,
+    GATES,
+    HOLDS,
+    LIMITS_REACHED,
+    NAMESPACE,
+    PLANNING_MODE,
+    PROCESS,
+    QUOTA_MODE,
+    VERSION,
+)
+from api.reached_limits import limits_in
 from api.times import parse_rfc3339
 from api.words import some
 
@@ -24,6 +35,7 @@ __all__ = [
     "certificates",
     "definitions",
     "holds",
+    "limits",
     "missing_rights",
     "pauses",
     "process",
@@ -117,6 +129,12 @@ def holds(seen: Seen, now: float) -> list[Finding]:
     if held.lacks_rights:
         return [fault("holds", "HeldWithoutRights", f"{said}; the leader has no right to release it")]
     return [note("holds", said)]
+
+
+def limits(seen: Seen, now: float) -> list[Finding]:
+    """Whether limits on evictions hold preemptors back, and until when."""
+    said = [note("limits", str(each)) for each in limits_in(seen.published().get(LIMITS_REACHED, ""))]
+    return said or [well("limits", "no limit on evictions is reached")]
 
 
 def rights(seen: Seen, now: float) -> list[Finding]:

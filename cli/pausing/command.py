@@ -14,7 +14,7 @@ import msgspec
 from answers.errors import InputError
 from api.clock import SYSTEM_CLOCK
 from api.core import Namespace
-from api.pauses import PAUSED, PAUSED_UNTIL, Pause, pause_of
+from api.pauses import PAUSED, PAUSED_UNTIL, RESUMED, Pause, pause_of
 from api.published import NAMESPACE
 from api.times import rfc3339
 from cli.common.cluster import FAILED, Connection, checked
@@ -52,7 +52,7 @@ Exit status:
   2  bad input, named on standard error
 
 \b
-docs/pausing.md says what stops, what goes on, and what a long pause costs.
+docs/pausing.md says what stops, what goes on, and what a long pause costs. docs/limits.md is about limits.
 """
 PAUSE_EPILOG: Final = (
     """\b
@@ -132,11 +132,15 @@ def pause(
 @OUTPUT
 @click.pass_context
 def resume(context: click.Context, connection: Connection, namespace: str, output: str | None) -> None:
-    """End a pause of evictions. What waits for it is decided anew, in the order of the queue."""
+    """End a pause of evictions. What waits for it is decided anew, in the order of the queue.
+
+    For the whole cluster, it also ends the hour without evictions after planning.limits.plansInVainPerHour.
+    """
+    now = rfc3339(SYSTEM_CLOCK.wall())
 
     async def work(client: ApiClient) -> bool:
         before = _pause_in(namespace, await client.request("GET", _path(namespace)))
-        await _annotate(client, namespace, {PAUSED: None, PAUSED_UNTIL: None})
+        await _annotate(client, namespace, {PAUSED: None, PAUSED_UNTIL: None, RESUMED: now})
         return before is not None
 
     was_paused = _run(context, connection, namespace, work)

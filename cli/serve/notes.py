@@ -14,6 +14,7 @@ from api.published import (
     ENFORCED,
     GATES,
     HOLDS,
+    LIMITS_REACHED,
     MAX_BACKOFF,
     NATIVE_GROUPS,
     PAUSES,
@@ -23,6 +24,7 @@ from api.published import (
     SCHEDULERS,
     VERSION,
 )
+from api.reached_limits import ReachedLimit, limits_text
 from api.validation import FieldError
 from cli.common.configuration import Configuration
 from controllers.gangs.controller import Holding
@@ -50,10 +52,12 @@ def notes(
     pauses: Pauses | None,
     lacking: Callable[[], Sequence[str]] = tuple,
     holding: Holding | None = None,
+    limits: Callable[[], Sequence[ReachedLimit]] | None = None,
 ) -> Notes:
     """`callers`: None for a process without an extender. `pauses`: None for one that evicts nobody.
 
     `lacking`: the rights that the term lacks to enforce. `holding`: what it says is held; None: nothing is.
+    `limits`: the limits on evictions that are reached. None for a process that has none.
     """
     fixed = {
         VERSION: _version(),
@@ -75,7 +79,8 @@ def notes(
         missing = lacking()
         mode = {PLANNING_MODE: "Observe"} if missing else {}
         held = {HOLDS: holding.now.text() if holding is not None else "", RIGHTS_MISSING: ", ".join(missing)}
-        return {**fixed, **called, **paused, **mode, **held}
+        limited = {LIMITS_REACHED: limits_text(limits())} if limits is not None else {}
+        return {**fixed, **called, **paused, **mode, **held, **limited}
 
     return now
 

@@ -11,6 +11,7 @@ from typing import Final
 import structlog
 
 from api.clock import SYSTEM_CLOCK, Clock
+from api.reached_limits import ReachedLimit
 from cli.common.configuration import Configuration
 from cli.serve.election import Election
 from cli.serve.leaving import Leaving
@@ -74,7 +75,8 @@ async def run(configuration: Configuration) -> bool:
             pauses.export()
         leaving = Leaving(configuration)
         services = _Services(configuration, client, views, clock, stack)
-        said = notes(configuration, callers, pauses, services.lacking, leaving.holding)
+        limits = services.limits_reached if configuration.planning.limits is not None else None
+        said = notes(configuration, callers, pauses, services.lacking, leaving.holding, limits)
         lock = leaving.lock = _lock(configuration, client, identity, clock, said)
         services.add_nodes_plane(lock, callers, leaving, releases=await leaving.is_needed())
         if configuration.webhooks is not None:
@@ -108,6 +110,10 @@ class _Services:
         self._placements: Placements | None = None
         """The nodes plane. None without one: then no PodGroup waits in a queue."""
 
+    def limits_reached(self) -> Sequence[ReachedLimit]:
+        """The limits on evictions that hold preemptors back, as far as this process knows."""
+        return self._gangs.limits_reached() if self._gangs is not None else ()
+
     def add_nodes_plane(
         self,
         lock: LeaseLock | None,
@@ -123,7 +129,7 @@ class _Services:
         extender, mode = self._configuration.extender, self._configuration.planning.mode
         election, leaving = Election.of(lock), leaving or Leaving(self._configuration)
         if mode == "Enforce" and extender is not None:
-            gangs = self._gang_controller(leaving)
+            gangs = self._gangs = self._gang_controller(leaving)
             self._placements = gangs.places
             self.controllers.append(gangs)
             self.parts.append(ExtenderService(extender, gangs, self._clock, election, callers))

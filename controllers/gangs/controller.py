@@ -11,6 +11,8 @@ import structlog
 from api.clock import Clock
 from api.core import Pod
 from api.meta import ObjectMeta
+from api.reached_limits import ReachedLimit
+from api.times import rfc3339
 from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration
 from controllers.gangs.gauges import Gauges
 from controllers.gangs.known import Known
@@ -177,6 +179,16 @@ class GangController:
     def _acting(self) -> Leading | Observing | None:
         """The same, also if it only observes."""
         return self._begun if self._begun is not None and self._begun.acts else None
+
+    def limits_reached(self) -> list[ReachedLimit]:
+        """The limits on evictions that hold preemptors back. Empty if this process does not lead."""
+        leading = self.leading
+        if leading is None or leading.limiter is None:
+            return []
+        return [
+            ReachedLimit(name, each.waiting, namespace, rfc3339(each.until) if each.until is not None else "")
+            for (name, namespace), each in sorted(leading.limiter.reached().items())
+        ]
 
     @property
     def acts(self) -> bool:

@@ -8,11 +8,13 @@ from typing import get_args
 from api.clock import Clock
 from controllers.gangs.leading import Leading
 from controllers.gangs.lifecycle.life import GangPhase, GroupKey, victim_uids
+from controllers.gangs.lifecycle.limits import IN_VAIN, NAMES, LimitName
 from controllers.gangs.metrics import (
     GANGS,
     GANGS_IN_PIECES,
     GANGS_NOT_ASKED_ABOUT,
     IN_PIECES_SECONDS,
+    LIMIT_REACHED,
 )
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.observing import Observing
@@ -43,6 +45,8 @@ class Gauges:
             GANGS.labels(phase).set_function(lambda phase=phase: self.gangs(phase))  # type: ignore[misc] # a default of a lambda has no type
         GANGS_IN_PIECES.set_function(self.in_pieces)
         IN_PIECES_SECONDS.set_function(self.in_pieces_seconds)
+        for name in NAMES:
+            LIMIT_REACHED.labels(name).set_function(lambda name=name: self.limited(name))  # type: ignore[misc] # as above
         GANGS_NOT_ASKED_ABOUT.set_function(self.not_asked_about)
         PLAN_OVERDUE_SECONDS.labels("nodes").set_function(self.plan_overdue_seconds)
 
@@ -62,6 +66,15 @@ class Gauges:
         gangs = [leading.gangs.get(key) for key in leading.gangs.partial] if leading is not None else []
         since = [gang.life.partial_since for gang in gangs if gang is not None]
         return max((now - at for at in since if at is not None), default=0.0)
+
+    def limited(self, name: LimitName) -> int:
+        """Preemptors that this limit on evictions holds back."""
+        leading = self._leading()
+        limiter = leading.limiter if isinstance(leading, Leading) else None
+        if limiter is None:
+            return 0
+        found = [each.waiting for (limit, _), each in limiter.reached().items() if limit == name]
+        return max(sum(found), 1) if found and name == IN_VAIN else sum(found)
 
     def not_asked_about(self) -> int:
         """Gangs that have a place by our model, and whose scheduler does not call us."""

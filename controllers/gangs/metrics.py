@@ -16,6 +16,7 @@ __all__ = [
     "GANGS_NOT_ASKED_ABOUT",
     "GATES_REMOVED",
     "IN_PIECES_SECONDS",
+    "LIMIT_REACHED",
     "OBSERVED",
     "PARKED",
     "HAND_OVER_SECONDS",
@@ -54,6 +55,12 @@ GANGS_IN_PIECES = Gauge(
 IN_PIECES_SECONDS = Gauge(
     "reprieve_oldest_gang_in_pieces_seconds",
     "How long the leader has seen the oldest gang that never ran whole with members bound. 0 if there is none.",
+)
+LIMIT_REACHED = Gauge(
+    "reprieve_eviction_limit_reached",
+    "Preemptors that a field of planning.limits holds back, as the leader knows them. 0 on replicas that do not lead. "
+    "limit plansInVainPerHour: at least 1 while nobody is evicted because of it.",
+    ["limit"],
 )
 GANGS_NOT_ASKED_ABOUT = Gauge(
     "reprieve_gangs_not_asked_about",

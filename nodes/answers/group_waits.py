@@ -62,6 +62,9 @@ AGAIN: Final = {
     "Ready": "At once: its scheduler binds the planned members.",
     "BackingOff": "At the time that the sentence names. It may take free room earlier.",
     "Paused": "When the pause is over. It may take free room earlier.",
+    "EvictionLimitReached": "At the time that the sentence names, or when fewer pods count. "
+    "It may take free room earlier.",
+    "EvictionLimit": "When it needs fewer evictions, or when planning.limits is changed.",
     "Observing": "By its scheduler. reprieve holds none of its pods back.",
     "Blocked": "When its pods change, or when it fits without evictions.",
     "Fits": "At once: its scheduler has to try the members again.",

@@ -21,9 +21,6 @@ __all__ = [
     "LIMIT",
     "NAMES",
     "NOWHERE",
-    "PER_HOUR",
-    "PER_NAMESPACE",
-    "PER_PLAN",
     "REACHED",
     "Asked",
     "Evicted",
@@ -191,7 +188,8 @@ def limited(limits: EvictionLimits, asked: Asked) -> Limited | None:
     if too_many is not None:
         return too_many
     if asked.now < asked.braked:
-        why = f"{limits.in_vain} plans evicted pods in vain within an hour (planning.limits.{IN_VAIN})"
+        plans = counted(limits.in_vain or 0, "plan")
+        why = f"{plans} evicted pods in vain within an hour (planning.limits.{IN_VAIN})"
         return _reached(((IN_VAIN, NOWHERE),), why, asked, asked.braked)
     taken = [found for each in _scopes(limits, asked.pods) if (found := _full(*each, asked))]
     if not taken:

@@ -45,7 +45,7 @@ __all__ = ["Limiter", "Reached", "find_names"]
 log = structlog.get_logger(__name__)
 
 SAID_AGAIN_SECONDS: Final = 60.0
-"""A gang that waits is told another time if that differs by this much."""
+"""The time until which a gang waits is written again if it differs by this much."""
 KEPT: Final = 4
 """Victims are kept for this number of plans for each gang with a plan. Then all are read again."""
 NAMED_AT_ONCE: Final = 8
@@ -100,7 +100,7 @@ class Limiter:
         return self._of(group, pods, life, self._moment())
 
     def of_plan(self, plan: ActivePlan) -> Limited | None:
-        """See `Limiting`. Of plans of the same priority, all but one come first."""
+        """See `Limiting`. Plans of the same priority have an order, too."""
         if not may_wait(plan):
             return None
         priority = plan.spec.preemptor.priority

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from api.clock import SYSTEM_CLOCK
-from api.pauses import PAUSED, PAUSED_UNTIL
+from api.pauses import PAUSED, PAUSED_UNTIL, RESUMED
 from api.published import NAMESPACE
 from api.times import parse_rfc3339
 from cli.main import reprieve
@@ -67,6 +67,8 @@ def test_the_whole_cluster_is_paused_until_it_is_resumed(cluster: Namespaces, in
     assert result.stdout == "Evictions are paused in the whole cluster: storage is moved\n"
     assert cluster.annotations[NAMESPACE] == {"mine": "stays", PAUSED: "storage is moved"}
     assert invoke("resume").stdout == f"Namespace {NAMESPACE} is not paused any longer.\n"
+    resumed = parse_rfc3339(cluster.annotations[NAMESPACE].pop(RESUMED))
+    assert abs(resumed - SYSTEM_CLOCK.wall()) < 60.0
     assert cluster.annotations[NAMESPACE] == {"mine": "stays"}
     assert invoke("resume").stdout == f"Namespace {NAMESPACE} was not paused.\n"
 

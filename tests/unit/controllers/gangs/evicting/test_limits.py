@@ -12,10 +12,19 @@ from api.pauses import RESUMED
 from api.published import NAMESPACE
 from api.times import rfc3339
 from controllers.gangs.configuration import LimitsConfiguration, PlanningConfiguration
-from controllers.gangs.lifecycle.limits import HOUR_SECONDS
+from controllers.gangs.keys import GroupKey
+from controllers.gangs.lifecycle.life import ActivePlan
+from controllers.gangs.lifecycle.limiting import may_wait
+from controllers.gangs.lifecycle.limits import HOUR_SECONDS, Limited, Pods, namespaces_of
+from controllers.gangs.lifecycle.observations import LimitSeen
+from controllers.gangs.mirror.evicted_pods import SETTLE_SECONDS
+from tests.kit.native_gangs import GANG_KEY
 from tests.kit.objects import gang, node, pod
 from tests.kit.stage import Stage, staged
-from tests.unit.controllers.gangs.eviction_stage import BIG, hero, singles, the_plan, unit
+from tests.unit.controllers.gangs.evicting.test_pauses import pause_after, resume
+from tests.unit.controllers.gangs.eviction_stage import BIG, denied, hero, refuse, singles, the_plan, unit
+from tests.unit.controllers.gangs.pieces_stage import in_pieces, kept, released, wait
+from tests.unit.controllers.gangs.steered_stage import MEMBERS, hand_over, plan_of, steering
 
 
 def limiting(**limits: int) -> PlanningConfiguration:
@@ -244,7 +253,8 @@ async def test_plans_in_vain_stop_all_evictions_for_an_hour_or_until_somebody_re
         stage.add(*filler(5), *wants("other"))
         reason, message = await told(stage, "other")
         assert reason == "EvictionLimitReached"
-        assert "1 plan" in message and "planning.limits.plansInVainPerHour" in message
+        assert "1 plan evicted pods in vain" in message
+        assert "planning.limits.plansInVainPerHour" in message
         assert len(stage.api.deleted) == 1
         again = {RESUMED: rfc3339(stage.api.clock.wall() + 1.0)}
         stage.add(Namespace(ObjectMeta(name=NAMESPACE, annotations=again)))
@@ -264,3 +274,85 @@ async def test_the_brake_ends_by_itself_after_an_hour() -> None:
         await later(stage, 60.0)
         await later(stage)
         assert len(stage.api.deleted) == 2
+
+
+async def test_a_pod_that_two_plans_wanted_to_evict_counts_once() -> None:
+    """A pause ends the first plan in the middle. The second one evicts the rest."""
+    many = 40  # more than are evicted at a time
+    limits = limiting(pods_per_hour=many)
+    async with staged(*singles(many), *hero(many), configuration=limits) as stage:
+        pause_after(stage, 1)
+        await stage.settle()
+        assert 0 < len(stage.api.deleted) < many
+        resume(stage)
+        await later(stage)
+        await later(stage)
+        assert len({*stage.api.deleted}) == many
+        stage.add(*filler(many), *wants("late"))
+        assert (await told(stage, "late"))[0] == "EvictionLimitReached"
+
+
+async def test_a_victim_that_stays_ceases_to_count_when_its_plan_has_ended() -> None:
+    """v0 is gone, and the API server did not let v1 go."""
+    async with staged(*singles(2), *hero(2), configuration=limiting(pods_per_hour=2)) as stage:
+        refuse(stage, "DELETE", denied, "v1")
+        await stage.settle()
+        assert stage.api.deleted == ["v0"]
+        stage.delete(*hero(2), pod("v0"))
+        stage.add(
+            node("n9"),
+            *filler(5, priority=0),
+            *wants("other"),
+            pod("p", node="n9", requests=BIG, priority=500),
+        )
+        stage.add(pod("q", node="n0", requests=BIG, priority=500))
+        assert (await told(stage, "other"))[0] == "EvictionLimitReached"
+        await later(stage, SETTLE_SECONDS)
+        await later(stage)
+        assert "v5" in stage.api.deleted
+
+
+class Refusing:
+    """Limits that allow nothing."""
+
+    def __init__(self, now: bool = True) -> None:
+        self.now = now
+
+    def of(self, group: GroupKey, pods: Pods) -> Limited | None:
+        return Limited("EvictionLimitReached", "it waits: no", (), pods) if self.now else None
+
+    def of_plan(self, plan: ActivePlan) -> Limited | None:
+        return self.of(plan.group, namespaces_of(plan.spec)) if may_wait(plan) else None
+
+
+async def test_a_gang_in_pieces_is_released_when_the_limits_allow_it() -> None:
+    async with in_pieces() as stage:
+        limits = stage.leading.gangs.limits = Refusing()
+        await wait(stage)
+        assert released(stage) == []
+        assert kept(stage).endswith("it waits: no")
+        limits.now = False
+        await wait(stage)
+        assert len(released(stage)) == 3
+
+
+async def test_a_steered_plan_that_is_open_is_not_taken_back() -> None:
+    async with steering(*MEMBERS) as stage:
+        stage.leading.gangs.limits = Refusing()
+        await later(stage)
+        assert plan_of(stage).opened is not None
+        await hand_over(stage)
+
+
+async def test_a_steered_plan_is_offered_nothing_before_the_limits_allow_it() -> None:
+    async with steering() as stage:
+        limits = stage.leading.gangs.limits = Refusing()
+        stage.add(*MEMBERS)
+        await later(stage)
+        assert stage.phases() == []
+        assert [stage.filter(each, "n0", "n1") for each in MEMBERS] == [[], []]
+        assert stage.leading.gangs.life_of(GANG_KEY).reason == "EvictionLimitReached"
+        limits.now = False
+        stage.leading.gangs.report(GANG_KEY, LimitSeen(None))
+        await later(stage)
+        await hand_over(stage)
