@@ -46,6 +46,7 @@ from controllers.gangs.lifecycle.effects import (
     Wake,
 )
 from controllers.gangs.lifecycle.life import ActivePlan, Ending, Former, Life, PlannedPod, RoomMade
+from controllers.gangs.lifecycle.limits import LIMIT, REACHED, Limited
 from controllers.gangs.lifecycle.observations import (
     Asked,
     Compared,
@@ -56,6 +57,7 @@ from controllers.gangs.lifecycle.observations import (
     GatesRemoved,
     GroupGone,
     HandedOver,
+    LimitSeen,
     MemberProof,
     MembersSeen,
     NeverNamed,
@@ -193,6 +195,8 @@ class Lives(RuleBasedStateMachine):
         """Pods that the scheduler has evicted, and that the plan does not name."""
         self.paused = False
         """Evictions are paused."""
+        self.limited: Limited | None = None
+        """A limit on evictions that allows none now."""
         self.made: dict[str, float] = {}
         """When plans were made, by name."""
         self.stood: defaultdict[str, float] = defaultdict(float)
@@ -259,9 +263,13 @@ class Lives(RuleBasedStateMachine):
         match effect:
             case Commit(plan):
                 assert plan.releases or not (self.paused and plan.spec.victims), "it would evict"
+                assert plan.releases or not (self.limited and plan.spec.victims), "a limit does not allow it"
                 self.made.setdefault(plan.name, self.now)
-            case Evict():
+            case Evict(plan):
                 assert not self.paused
+                assert not self.limited or plan.phase == "Evicting", "only what has begun goes on"
+            case Advance(plan, "Evicting") if not plan.is_steered and plan.spec.victims:
+                assert not self.limited, "a limit is asked before the first eviction"
             case End(plan, ending) if ending.reason == "DeadlineExceeded" and plan.spec.victims:
                 assert plan.paused_since is None, "its deadline stands still"
                 took = self.now - self.made[plan.name] - self.stood[plan.name]
@@ -328,6 +336,8 @@ class Lives(RuleBasedStateMachine):
                 given.setdefault("changed", f"{min(marked)} is not running any longer")
         if self.paused and plan is not None and plan.spec.victims:
             given["paused"] = "evictions are paused: upgrade"
+        if self.limited and plan is not None and plan.spec.victims:
+            given["limited"] = self.limited
         return PlanSeen(**given)
 
     def _waits(self) -> frozenset[str]:
@@ -470,6 +480,44 @@ class Lives(RuleBasedStateMachine):
         if plan is not None and plan.writing is None and plan.paused_since is not None:
             assert plan.handed_over is not None, "all others go on, or have ended"
 
+    # ---- limits on evictions
+
+    @precondition(lambda self: self.limited is None)
+    @rule(happens=st.sampled_from([False, False, True]), reason=st.sampled_from([LIMIT, REACHED, REACHED]))
+    def a_limit_is_reached(self, happens: bool, reason: Any) -> None:
+        """Plans that have evicted nobody end. All others are carried through."""
+        if not happens:
+            return
+        self.limited = Limited(reason, f"no: {reason}", (("podsPerHour", ""),), {"v0": "team"})
+        before = self.plan
+        if before is None or before.writing is not None:
+            return
+        self.observe(self.seen())
+        goes_on = (
+            before.begun
+            or before.opened is not None
+            or before.resumed
+            or before.phase in ("Evicting", "Ready")
+        )
+        assert goes_on or not before.spec.victims or self.plan is None
+
+    @precondition(lambda self: self.limited is not None)
+    @rule()
+    def the_limit_allows_more(self) -> None:
+        """Whoever waits for it is decided anew. What was Blocked waits for something else."""
+        self.limited, waited = None, self.life.waits_for_limit
+        self.observe(LimitSeen(None))
+        assert not (waited and self.life.looked)
+
+    @precondition(lambda self: self.life.waits_for_limit)
+    @rule()
+    def the_limit_is_looked_at_again(self) -> None:
+        before = self.life
+        assert before.limited is not None
+        self.observe(LimitSeen(replace(before.limited, message="no: later")))
+        assert self.life.limited_since == before.limited_since, "it keeps its turn"
+        assert self.life.waits_for_limit
+
     @precondition(lambda self: self.evicting is not None and not self.paused)
     @rule()
     def a_pause_comes_among_victims_and_is_over_before_a_look(self) -> None:
@@ -528,11 +576,12 @@ class Lives(RuleBasedStateMachine):
             gated=self.gated,
             only_free=only_free,
             paused="evictions are paused: upgrade" if self.paused and victims else "",
+            limited=self.limited if victims else None,
         )
         self.observe(decided)
         if self.plan is not None:
             assert self.life.placed
-        if self.life.is_paused:
+        if self.life.is_paused or self.life.is_limited:
             return
         if self.gated and self.now >= self.barred and outcome in ("Fits", "Preempts") and not modelled:
             seen = MembersSeen(2, 2, 0)

@@ -133,7 +133,7 @@ class Limiter:
         return limited(self._limits, self._asked(moment, pods, ahead, self._waiting(is_first)))
 
     def reached(self) -> dict[Scope, Reached]:
-        """The limits because of which nobody is evicted now, or because of which decisions are Blocked."""
+        """The limits that hold preemptors back, or that would: after plans in vain, nobody is evicted."""
         counts, until = Counter[Scope](), dict[Scope, float]()
         braked = self._moment().braked
         if self._clock.wall() < braked:
