@@ -14,7 +14,7 @@ from api.times import rfc3339
 from cli.main import reprieve
 from hack.controlplane.plane import ControlPlane, Options
 from tests.e2e.served import read_metrics
-from tests.e2e.support import REPRIEVE, Sandbox, SandboxFactory, wait_for
+from tests.e2e.support import REPRIEVE, Sandbox, SandboxFactory, condition, wait_for
 
 PER_HOUR = 3
 LIMITS = {"podsPerPlan": 2, "podsPerHour": PER_HOUR, "plansInVainPerHour": 1}
@@ -32,8 +32,22 @@ def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
     return start_plane(Options(reprieve=True, reprieve_settings=settings))
 
 
+def said(sandbox: Sandbox, gang: str) -> tuple[str, str]:
+    """Reason and message of the gang's condition."""
+    body = sandbox.client.get(REPRIEVE, "PodGroup", gang, sandbox.namespace)
+    found = condition(body, "reprieve.dev/Scheduled") or {}
+    return found.get("reason", ""), found.get("message", "")
+
+
 def why(sandbox: Sandbox, gang: str, reason: str) -> str:
-    return str(sandbox.wait_reason("PodGroup", gang, "reprieve.dev/Scheduled", reason)["message"])
+    wait_for(
+        lambda: said(sandbox, gang)[0] == reason,
+        what=lambda: (
+            f"{gang} waits for something else than {reason}: {said(sandbox, gang)}, {sandbox.plans()}"
+        ),
+        seconds=30.0,
+    )
+    return said(sandbox, gang)[1]
 
 
 def in_vain(sandbox: Sandbox, gang: str) -> None:
@@ -58,7 +72,7 @@ def test_limits_hold_also_for_the_next_process(plane: ControlPlane, sandboxes: S
     assert why(sandbox, "large", "EvictionLimit") == (
         "it would evict 3 pods, and planning.limits.podsPerPlan is 2"
     )
-    sandbox.wait_plan("large", "Blocked")
+    assert sandbox.plans("large") == []
     sandbox.wait_bound(*sandbox.gang("first", 2, priority=100))
 
     in_vain(sandbox, "first")

@@ -297,9 +297,10 @@ class Lives(RuleBasedStateMachine):
     def _note_bar(self, before: Life, effects: Sequence[Effect]) -> None:
         """After an eviction in vain nothing is evicted for a while, also after whatever else comes to nothing.
 
-        To wait for the end of a pause is no failure.
+        To wait for the end of a pause, or for a limit, is no failure.
         """
-        failed = any(isinstance(each, CannotSchedule) and each.reason != PAUSED for each in effects)
+        held_back = (PAUSED, REACHED)
+        failed = any(isinstance(each, CannotSchedule) and each.reason not in held_back for each in effects)
         if failed and before.vain and before.former is None and self.now >= before.barred:
             assert self.life.barred > self.now
         if self.life.barred > max(before.barred, self.now):
@@ -1194,6 +1195,8 @@ class Lives(RuleBasedStateMachine):
         """However a life went: once the world agrees, the gang runs, nothing is reserved, and nobody is held."""
         if self.paused:
             self.the_pause_is_over()
+        if self.limited is not None:
+            self.the_limit_allows_more()
         for _ in range(30):
             self._rest()
         assert self.plan is None, self.plan

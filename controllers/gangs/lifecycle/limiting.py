@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Protocol
 
 from controllers.gangs.keys import GroupKey
-from controllers.gangs.lifecycle.effects import CannotSchedule, Effect, Record
+from controllers.gangs.lifecycle.effects import CannotSchedule, Effect
 from controllers.gangs.lifecycle.life import ActivePlan, Ending, Life
 from controllers.gangs.lifecycle.limits import REACHED, Limited, Pods
-from controllers.gangs.lifecycle.observations import Decided, PlanSeen
+from controllers.gangs.lifecycle.observations import PlanSeen
 
-__all__ = ["Limiting", "NoLimits", "limited_ending", "may_wait", "still_waits", "too_many", "waits_for_limit"]
+__all__ = ["Limiting", "NoLimits", "limited_ending", "may_wait", "still_waits", "waits_for_limit"]
 
 
 class Limiting(Protocol):
@@ -58,11 +58,6 @@ def limited_ending(plan: ActivePlan, seen: PlanSeen, _: float) -> Ending | None:
     if seen.limited is None or not may_wait(plan):
         return None
     return Ending("Aborted", seen.limited.reason, seen.limited.message)
-
-
-def too_many(life: Life, decided: Decided, limited: Limited) -> tuple[Life, Record]:
-    """The decision is Blocked: no hour will allow it. It is stored, so that people can look at it."""
-    return replace(life, limited=limited), Record(decided.spec, "Blocked", limited.message)
 
 
 def waits_for_limit(life: Life, limited: Limited, now: float) -> tuple[Life, tuple[Effect, ...]]:

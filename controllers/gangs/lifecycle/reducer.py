@@ -44,7 +44,7 @@ from controllers.gangs.lifecycle.judging import (
     verdict,
 )
 from controllers.gangs.lifecycle.life import ActivePlan, Ending, Life
-from controllers.gangs.lifecycle.limiting import still_waits, too_many, waits_for_limit
+from controllers.gangs.lifecycle.limiting import still_waits, waits_for_limit
 from controllers.gangs.lifecycle.limits import Limited
 from controllers.gangs.lifecycle.noting import noted
 from controllers.gangs.lifecycle.observations import (
@@ -156,7 +156,7 @@ def _decided_anew(life: Life, decided: Decided, now: float, settings: Settings) 
     if spec.victims and decided.paused:
         return waits(life, decided.paused)
     if decided.limited is not None:
-        return _limited(life, decided, decided.limited, now, settings)
+        return _limited(life, decided.limited, now, settings)
     life = replace(life, placed=True)
     is_steered = spec.evicted_by == "Scheduler"  # then the first attempt is to find the plan
     if (
@@ -192,13 +192,12 @@ def _recorded(life: Life, record: Record, now: float, settings: Settings) -> Ste
     return life, (record, *effects)
 
 
-def _limited(life: Life, decided: Decided, limited: Limited, now: float, settings: Settings) -> Step:
-    """The limits on evictions do not allow the decision: now, or at all."""
+def _limited(life: Life, limited: Limited, now: float, settings: Settings) -> Step:
+    """The limits on evictions do not allow the decision: now, or at all. It is not stored."""
     if limited.waits:
         return waits_for_limit(life, limited, now)
-    life, record = too_many(life, decided, limited)
-    life, effects = cannot(life, "Blocked", limited.reason, limited.message, now, settings)
-    return life, (record, *effects)
+    life = replace(life, limited=limited)
+    return cannot(life, "Blocked", limited.reason, limited.message, now, settings)
 
 
 def _fault(life: Life, now: float, settings: Settings) -> Step:
