@@ -129,7 +129,7 @@ class _Services:
         extender, mode = self._configuration.extender, self._configuration.planning.mode
         election, leaving = Election.of(lock), leaving or Leaving(self._configuration)
         if mode == "Enforce" and extender is not None:
-            gangs = self._gangs = self._gang_controller(leaving)
+            gangs = self._gang_controller(leaving)
             self._placements = gangs.places
             self.controllers.append(gangs)
             self.parts.append(ExtenderService(extender, gangs, self._clock, election, callers))
