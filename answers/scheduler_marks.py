@@ -1,7 +1,6 @@
 """What kube-scheduler says of pods that it evicts: an event on the pod, and a condition while the pod terminates.
 
-The event names the preemptor by UID. The condition says only whether that is a pod or a PodGroup of its own kind.
-Source: `NewExecutor` in pkg/scheduler/framework/preemption/executor.go, as of 1.37.1.
+See `api.preempted`.
 """
 
 from __future__ import annotations
@@ -12,42 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from api.core import Pod
-from api.meta import ObjectMeta, Struct
+from api.preempted import PREEMPTED, PreemptedEvent, preemption_of
 
 __all__ = ["PREEMPTED", "Mark", "PreemptedEvent", "marks_of"]
 
-PREEMPTED: Final = "Preempted"
-"""Reason of the event."""
-EVENT: Final = re.compile(r"^Preempted by (pod|podgroup) (\S+) on node (\S+)")
-"""Our own event on a victim begins with another spelling of the kind."""
 CONDITION: Final = re.compile(r"^(\S+): preempting to accommodate a higher priority (pod|podgroup)$")
 KINDS: Final = {"pod": "Pod", "podgroup": "PodGroup"}
-
-
-class Reference(Struct):
-    """core/v1 ObjectReference."""
-
-    kind: str = ""
-    namespace: str = ""
-    name: str = ""
-    uid: str = ""
-
-
-class PreemptedEvent(Struct, kw_only=True):
-    """core/v1 Event with the reason Preempted."""
-
-    metadata: ObjectMeta
-    involved_object: Reference
-    related: Reference | None = None
-    reason: str = ""
-    message: str = ""
-    event_time: str | None = None
-    first_timestamp: str | None = None
-
-    @property
-    def when(self) -> str:
-        """When it was written (RFC 3339); empty if it does not say."""
-        return self.event_time or self.first_timestamp or self.metadata.creation_timestamp or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +63,13 @@ def marks_of(pods: Sequence[Pod], events: Sequence[PreemptedEvent]) -> list[Mark
 
 
 def _of_event(event: PreemptedEvent) -> Mark | None:
-    match = EVENT.match(event.message)
-    if event.reason != PREEMPTED or match is None:
+    said = preemption_of(event)
+    if said is None:
         return None
     related = event.related
-    known = related is not None and related.uid == match[2]
+    known = related is not None and related.uid == said.preemptor
     name = f"{related.namespace}/{related.name}" if related is not None and known else ""
-    return Mark(event.involved_object.uid, KINDS[match[1]], name, match[2], event.when, event.message)
+    return Mark(event.involved_object.uid, said.kind, name, said.preemptor, event.when, event.message)
 
 
 def _of_condition(pod: Pod) -> Mark | None:

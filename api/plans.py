@@ -12,6 +12,7 @@ from msgspec import UNSET, UnsetType, field
 
 from api.disruption import BudgetPolicy, ScoreTerm
 from api.groups import API_VERSION
+from api.instead import Instead
 from api.meta import Condition, ObjectMeta, Struct
 from api.workloads import PreemptionReason
 
@@ -417,6 +418,8 @@ class PreemptionPlanStatus(Struct):
     handed_over: str | None = None
     """Since when kube-scheduler may evict by the plan (RFC 3339): a pass was offered enough of its nodes. Empty if it
     may not. As of the time when nextAttempt was written."""
+    instead: Instead | None = None
+    """What the scheduler did instead. Only of a plan in phase Observed, and only of the one that is compared."""
 
 
 class PreemptionPlan(Struct, kw_only=True):

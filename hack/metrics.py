@@ -12,6 +12,7 @@ from typing import Final
 from prometheus_client.core import Metric
 from prometheus_client.metrics import MetricWrapperBase
 
+import controllers.account.metrics
 import controllers.gangs.metrics
 import controllers.multikueue.metrics
 import controllers.quota.metrics
@@ -50,6 +51,11 @@ SECTIONS: Final = (
         "Gangs",
         "The processes of the Deployment `reprieve` have them. The one that leads counts, if nothing else is said.",
         (controllers.gangs.metrics,),
+    ),
+    (
+        "The account",
+        "The same processes. The one that leads counts.",
+        (controllers.account.metrics,),
     ),
     ("Calls of the scheduler", "The same processes. Each counts its own calls.", (extender.metrics,)),
     (

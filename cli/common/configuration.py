@@ -15,6 +15,7 @@ from api.groups import API_VERSION
 from api.validation import FieldError, convert
 from api.yaml import Dumper, Json, YamlError, documents
 from cli.common.merging import Merged
+from controllers.account.configuration import ObservingConfiguration
 from controllers.gangs.configuration import GroupsConfiguration, PlanningConfiguration, check_planning
 from controllers.jobs.configuration import JobsConfiguration, check_jobs
 from controllers.multikueue.configuration import MultiKueueConfiguration, check_multikueue
@@ -63,6 +64,7 @@ class Configuration(Section):
     ops: OpsConfiguration = field(default_factory=OpsConfiguration)
     leader_election: LeaderElectionConfiguration = field(default_factory=LeaderElectionConfiguration)
     planning: PlanningConfiguration = field(default_factory=PlanningConfiguration)
+    observing: ObservingConfiguration = field(default_factory=ObservingConfiguration)
     groups: GroupsConfiguration = field(default_factory=GroupsConfiguration)
     quota: QuotaConfiguration = field(default_factory=QuotaConfiguration)
     jobs: JobsConfiguration = field(default_factory=JobsConfiguration)

@@ -16,7 +16,9 @@ from cli.common.configuration import Configuration
 from cli.serve.election import Election
 from cli.serve.leaving import Leaving
 from cli.serve.notes import Notes, may_evict, notes, said_of
+from controllers.account.controller import AccountController
 from controllers.checks.controller import CheckController
+from controllers.gangs.accounted import Accounted
 from controllers.gangs.controller import GangController
 from controllers.jobs.batch.controller import JobController
 from controllers.jobs.pod_groups.controller import GroupController
@@ -131,12 +133,14 @@ class _Services:
         if mode == "Enforce" and extender is not None:
             gangs = self._gang_controller(leaving)
             self._placements = gangs.places
-            self.controllers.append(gangs)
+            self.controllers += [gangs, self._account(gangs)]
             self.parts.append(ExtenderService(extender, gangs, self._clock, election, callers))
             return
         observer = self._gang_controller(leaving) if mode == "Observe" or releases else None
         if observer is not None:
             self.controllers.append(observer)
+            if mode == "Observe":
+                self.controllers.append(self._account(observer))
         elif mode == "Off" and lock is not None:
             self.controllers.append(leaving)
             self.parts.append(leaving)
@@ -146,6 +150,10 @@ class _Services:
     def lacking(self) -> Sequence[str]:
         """The rights that the term lacks to enforce."""
         return self._gangs.permits.lacking if self._gangs is not None else ()
+
+    def _account(self, gangs: GangController) -> AccountController:
+        settings, client, views = self._configuration.observing, self._client, self._views
+        return AccountController(settings, client, views, Accounted(gangs), self._clock)
 
     def _gang_controller(self, leaving: Leaving) -> GangController:
         self._gangs = GangController(

@@ -29,6 +29,7 @@ from controllers.gangs.waking.parked import TurnedDown
 from controllers.gangs.waking.waking import Waking
 from kube.client import ApiClient
 from nodes.state.snapshot import Snapshot
+from runtime.exchange.accounted import CallHook
 from runtime.exchange.quota_plane import QuotaPlane
 from runtime.mirror.freshness import catch_up
 from runtime.mirror.views import Views
@@ -81,6 +82,7 @@ class GangController:
         """What hears of pods in this term. It acts once it has taken over."""
         self._pod_events = PodEvents(self.known.hearers())
         self._stepped_down: list[Callable[[], None]] = []
+        self._heard: list[CallHook] = []
         self._ended = float("-inf")
         """When this process ceased to lead last, in monotonic seconds."""
         Gauges(
@@ -213,9 +215,15 @@ class GangController:
 
     def preempt_heard(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
         """A scheduler that nobody answers for asks preempt about the pod: victims (UIDs) by node. It evicts some."""
+        for hook in self._heard:
+            hook(pod, candidates)
         acting = self._acting
         if acting is not None and self.known.mirror.is_trusted():
             acting.preempt_heard(pod, candidates)
+
+    def on_preempt_heard(self, hook: CallHook) -> None:
+        """Call `hook` with each such call."""
+        self._heard.append(hook)
 
     def told(self, turned_down: TurnedDown) -> bool:
         """Another process names pods that it has turned down. Returns whether this one leads and brings them back."""

@@ -124,8 +124,9 @@ HAND_OVER_SECONDS = Histogram(
 )
 OBSERVED = Counter(
     "reprieve_observed_decisions_total",
-    "Decisions for preemptors in namespaces that are only observed, by outcome. No pod was evicted for them.",
-    ["outcome"],
+    "Decisions for preemptors in namespaces that are only observed, by outcome, and by state: Same (made on the state "
+    "before the scheduler began) or Changed. No pod was evicted for them.",
+    ["outcome", "state"],
 )
 POD_WRITES_REFUSED = Counter(
     "reprieve_pod_writes_refused_total",

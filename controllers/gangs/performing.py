@@ -88,8 +88,8 @@ class Performer:
             case Count(by_scheduler, by_model):
                 CONFIRMATIONS.labels("scheduler").inc(by_scheduler)
                 CONFIRMATIONS.labels("model").inc(by_model)
-            case CountObserved(outcome):
-                OBSERVED.labels(outcome).inc()
+            case CountObserved(outcome, state):
+                OBSERVED.labels(outcome, state).inc()
                 self._outcomes.planned(gang.key)
             case Ask(_, members):
                 self._waking.ask(gang.key, members)

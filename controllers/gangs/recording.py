@@ -48,8 +48,8 @@ class Recording:
             case Record():
                 self._singles.planned(gang.key)
                 return partial(self._records.record, gang, effect)
-            case CountObserved(outcome):
-                OBSERVED.labels(outcome).inc()
+            case CountObserved(outcome, state):
+                OBSERVED.labels(outcome, state).inc()
                 self._singles.planned(gang.key)
             case SayScheduled():
                 return partial(self._reporter.scheduled, gang.key)

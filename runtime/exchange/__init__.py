@@ -1,5 +1,6 @@
 """What the planes ask and tell each other.
 
-Tests: placements in tests/unit/controllers/quota/scheduling/test_agreement.py; quota_plane in
+Tests: accounted in tests/unit/controllers/account/test_account.py; placements
+in tests/unit/controllers/quota/scheduling/test_agreement.py; quota_plane in
 tests/unit/controllers/gangs/planning/test_waiting_gangs.py; reports in test_dispatch_reports.py.
 """

@@ -22,6 +22,7 @@ from api.jobs import TemplatedJob
 from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, WorkloadPriorityClass
 from api.limits import LimitRange, RuntimeClass
 from api.plans import PreemptionPlan
+from api.preempted import PREEMPTED, PreemptedEvent
 from api.storage import (
     CSIDriver,
     CSINode,
@@ -56,6 +57,7 @@ __all__ = [
     "OWNER_RESOURCES",
     "PLANS",
     "PODS",
+    "PREEMPTED_EVENTS",
     "PRIORITY_CLASSES",
     "RESOURCE_FLAVORS",
     "RUNTIME_CLASSES",
@@ -88,6 +90,10 @@ PRIORITY_CLASSES: Final = Resource(
 PLANS: Final = Resource(
     "preemptionplans", "/apis/reprieve.dev/v1alpha1/preemptionplans", PreemptionPlan, page=50
 )
+PREEMPTED_EVENTS: Final = Resource(
+    "events", "/api/v1/events", PreemptedEvent, f"reason={PREEMPTED}", optional=True
+)
+"""What schedulers say of pods that they preempt. Optional, because an older role may not allow to read them."""
 DISPATCH_PLANS: Final = Resource(
     "dispatchplans", "/apis/reprieve.dev/v1alpha1/dispatchplans", DispatchPlan, page=50
 )

@@ -83,6 +83,34 @@ def test_the_scheduler_does_what_it_would_do_without_us(sandbox: Sandbox) -> Non
     sandbox.wait_reason("PodGroup", "hero", "reprieve.dev/Scheduled", "Observing")
 
 
+def test_the_plan_says_what_the_scheduler_did_instead(sandbox: Sandbox) -> None:
+    """The gang waits for a node that does not exist for its last member. So its other members take two pods away, one
+    of them from a group that is evicted whole by rule, and serve nobody."""
+    sandbox.nodes(2, cpu="2")
+    low = sandbox.gang("low", 2, priority=1, cpu="2", mode="all")
+    sandbox.wait_bound(*low)
+    sandbox.group("hero", min_count=2, priority=100)
+    first = sandbox.pod("hero-0", priority=100, cpu="2", group="hero", schedulerName=NOBODY)
+    second = sandbox.pod("hero-1", priority=100, cpu="2", group="hero")
+    plan = observed(sandbox, "hero")
+    assert plan["spec"]["victimPods"] == 2, "ours are both pods of the group"
+    sandbox.wait_bound(second)
+
+    def said() -> Json:
+        found: Json = (observed(sandbox, "hero")["status"].get("instead")) or {}
+        return found
+
+    wait_for(lambda: said().get("victims", {}).get("pods") == 1 and said().get("inPieces"), what=said)
+    instead = said()
+    assert instead["state"] in ("Same", "Changed"), "it was seen, and may have been decided before or after"
+    assert (instead["groupsBroken"], instead["bound"], instead["concluded"]) == (1, False, False)
+    assert instead["unattributed"] == 0
+    assert instead["victims"]["highestPriority"] == 1
+    sandbox.delete_pod(first)
+    sandbox.delete_pod(second)
+    sandbox.client.delete(REPRIEVE, "PodGroup", "hero", sandbox.namespace)
+
+
 def test_under_a_random_load_nothing_of_others_is_written(plane: ControlPlane, sandbox: Sandbox) -> None:
     rng, made = random.Random(SEED), list[str]()  # no secret
     sandbox.nodes(3, cpu="4")

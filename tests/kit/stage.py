@@ -159,7 +159,7 @@ class Mirrored:
         self._executor, self._configuration = executor, configuration or PlanningConfiguration(mode="Enforce")
         self._silent = 0.0
         client = cast(ApiClient, api)
-        views = Views(client, clock=api.clock)
+        views = self.views = Views(client, clock=api.clock)
         groups = GroupsConfiguration(by_owner=by_owner)
         self.controller = GangController(
             self._configuration, client, views, executor, api.clock, groups=groups

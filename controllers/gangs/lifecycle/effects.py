@@ -105,6 +105,8 @@ class CountObserved:
     """A decision is observed that is another one than before: count it."""
 
     outcome: str
+    state: Literal["Same", "Changed"] = "Same"
+    """Whether it was made on the state before the scheduler began."""
 
 
 @dataclass(frozen=True, slots=True)

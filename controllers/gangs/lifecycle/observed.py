@@ -7,6 +7,7 @@ pod can follow. See docs/decisions/0108.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from api.plans import PreemptionPlanSpec
 from api.words import counted
@@ -18,12 +19,15 @@ from nodes.search.unmodelled import why_blocked
 
 __all__ = ["enforced", "observed"]
 
+State = Literal["Same", "Changed"]
+
 
 def observed(life: Life, decided: Decided, now: float) -> tuple[Life, tuple[Effect, ...]]:
     """The decision that Enforce would act on. A gang gets one new plan in OBSERVED_SECONDS at most."""
     spec, name = decided.spec, decided.name
+    state: State = "Changed" if decided.changed else "Same"
     if spec.outcome == "Fits":
-        return _fits(life, now)
+        return _fits(life, now, state)
     is_new = name != life.observed
     if is_new and now < life.observed_until:
         return replace(life, looked=False, due=life.observed_until), ()
@@ -36,7 +40,7 @@ def observed(life: Life, decided: Decided, now: float) -> tuple[Life, tuple[Effe
     stored = (replace(record, changed=decided.changed),) if record is not None else ()
     if not is_new:
         return life, stored
-    return replace(life, observed_until=until), (*stored, CountObserved(outcome))
+    return replace(life, observed_until=until), (*stored, CountObserved(outcome, state))
 
 
 def enforced(life: Life, now: float) -> Life:
@@ -62,13 +66,13 @@ def enforced(life: Life, now: float) -> Life:
     )
 
 
-def _fits(life: Life, now: float) -> tuple[Life, tuple[Effect, ...]]:
+def _fits(life: Life, now: float, state: State) -> tuple[Life, tuple[Effect, ...]]:
     is_new = (life.phase, life.reason) != ("Observed", "Fits")
     message = "it fits, and no pod would be evicted for it"
     life = replace(
         life, phase="Observed", reason="Fits", message=message, looked=True, due=now + FITS_SECONDS
     )
-    return life, (CountObserved("Fits"),) if is_new else ()
+    return life, (CountObserved("Fits", state),) if is_new else ()
 
 
 def _said(spec: PreemptionPlanSpec, name: str) -> tuple[str, str]:

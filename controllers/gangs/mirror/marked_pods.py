@@ -5,18 +5,17 @@ See docs/decisions/0036.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from api.core import Pod
 from api.disruption import DISRUPTION_TARGET
 from api.meta import Condition
+from api.preempted import PREEMPTION_BY_SCHEDULER, SIGNED
 from runtime.terms.term import Term
 
 __all__ = [
     "PREEMPTED",
-    "SIGNED",
     "Mark",
     "MarkedPods",
     "Signature",
@@ -24,13 +23,11 @@ __all__ = [
     "reason_of_release",
 ]
 
-PREEMPTED: Final = "PreemptionByScheduler"
-"""Upstream's reason of the condition of a preempted pod. kube-scheduler writes it, too, and does not sign."""
+PREEMPTED: Final = PREEMPTION_BY_SCHEDULER
 PARTIAL_GANG_RELEASED: Final = "PartialGangReleased"
 """The reason where the bound members of a gang in pieces are evicted."""
 QUOTA_WITHDRAWN: Final = "QuotaWithdrawn"
 """The reason where the bound members of a gang that has lost its quota are evicted."""
-SIGNED: Final = re.compile(r" \[term (\d+) of ([^\]]*)\]$")
 REASONS: Final = (PREEMPTED, PARTIAL_GANG_RELEASED, QUOTA_WITHDRAWN)
 
 

@@ -13,8 +13,7 @@ from typing import Final, NamedTuple
 
 from api.clock import Clock
 from api.core import Pod
-from api.disruption import DISRUPTION_TARGET
-from controllers.gangs.mirror.marked_pods import PREEMPTED, SIGNED
+from api.preempted import mark_in
 
 __all__ = ["GONE_SECONDS", "SchedulerMarks"]
 
@@ -78,7 +77,9 @@ class SchedulerMarks:
     def pod_changed(self, uid: str, pod: Pod | None) -> None:
         """The tables have a new state of a pod; None when it is gone."""
         before = self._seen.get(uid)
-        is_marked = pod is not None and bool(pod.spec.node_name) and _is_marked(pod)
+        is_marked = (
+            pod is not None and bool(pod.spec.node_name) and mark_in(pod.status.conditions or ()) is not None
+        )
         if is_marked == (before is not None):
             return
         if before is not None:
@@ -99,11 +100,3 @@ class SchedulerMarks:
         now = self._clock.monotonic()
         while self._ends and self._ends[0][0] < now:
             self._gone.pop(self._ends.popleft()[1], None)
-
-
-def _is_marked(pod: Pod) -> bool:
-    return any(
-        (each.type, each.status, each.reason) == (DISRUPTION_TARGET, "True", PREEMPTED)
-        and SIGNED.search(each.message) is None
-        for each in pod.status.conditions or ()
-    )

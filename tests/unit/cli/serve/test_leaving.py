@@ -15,6 +15,7 @@ from cli.serve.election import Election
 from cli.serve.leaving import HeldError, Leaving
 from cli.serve.notes import notes
 from cli.serve.process import _Services
+from controllers.account.controller import AccountController
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.controller import GangController
 from controllers.gangs.lifecycle.modes import Mode
@@ -66,7 +67,8 @@ async def test_off_has_a_mirror_only_if_something_may_be_held(
         made = _Services(configuration, client, Views(client, clock=api.clock), api.clock, stack)
         made.add_nodes_plane(leaving.lock, None, leaving, releases=expected)
         kinds = [type(each) for each in made.controllers]
-        assert kinds == ([GangController] if expected or mode == "Observe" else [Leaving])
+        account = [AccountController] if mode == "Observe" else []
+        assert kinds == [*([GangController] if expected or mode == "Observe" else [Leaving]), *account]
 
 
 async def test_the_first_write_of_the_lease_says_that_something_may_be_held() -> None:

@@ -14,6 +14,7 @@ from hypothesis import given
 
 from cli.common.configuration import Configuration
 from cli.serve.process import _Services
+from controllers.account.controller import AccountController
 from controllers.gangs.configuration import PlanningConfiguration
 from controllers.gangs.controller import GangController
 from controllers.gangs.lifecycle.modes import Mode
@@ -51,13 +52,16 @@ def services(mode: Mode, api: Api, stack: AsyncExitStack, *, listens: bool = Tru
     return made, views
 
 
+BOTH = [GangController, AccountController]
+
+
 @pytest.mark.parametrize(
     ("mode", "listens", "controllers", "parts"),
     [
-        ("Enforce", True, [GangController], [ExtenderService]),
+        ("Enforce", True, BOTH, [ExtenderService]),
         ("Enforce", False, [], []),
-        ("Observe", True, [GangController], [EchoService]),
-        ("Observe", False, [GangController], []),
+        ("Observe", True, BOTH, [EchoService]),
+        ("Observe", False, BOTH, []),
         ("Off", True, [], [EchoService]),
         ("Off", False, [], []),
     ],
@@ -83,6 +87,10 @@ async def bring(made: _Services, views: Views, api: Api, state: str) -> None:
     for view in views:
         view._reflector._heard = api.clock.monotonic() - (1000.0 if state == "silent" else 0.0)
     for controller in made.controllers:
+        if isinstance(controller, AccountController):
+            if state in ("leading", "led"):
+                controller.begin(Term(1, api.clock, holder="test"))
+            continue
         assert isinstance(controller, GangController)
         if state in ("leading", "led"):
             observing = controller.observe(Term(1, api.clock, holder="test"))
@@ -112,7 +120,7 @@ async def test_without_the_rights_to_enforce_it_gives_back_the_bytes_too() -> No
         made, _ = services("Enforce", Api(), stack)
         (part,) = made.parts
         assert isinstance(part, ExtenderService)
-        (gangs,) = made.controllers
+        gangs, _ = made.controllers
         assert isinstance(gangs, GangController)
         held = part.answer("filter", call)
         gangs.permits._found(("patch pods",))

@@ -37,7 +37,8 @@ def plans(stage: ObservedStage | Stage) -> list[PreemptionPlan]:
 
 
 def counted(outcome: str) -> float:
-    return REGISTRY.get_sample_value("reprieve_observed_decisions_total", {"outcome": outcome}) or 0.0
+    labels = {"outcome": outcome, "state": "Same"}
+    return REGISTRY.get_sample_value("reprieve_observed_decisions_total", labels) or 0.0
 
 
 def phases(stage: ObservedStage | Stage) -> list[str | None]:

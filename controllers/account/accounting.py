@@ -1,0 +1,202 @@
+"""The account of one term: it tells the ledger what is seen, and writes the result to plans."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from api.clock import Clock
+from api.instead import Instead
+from controllers.account.cases import Case, Decision, Victim
+from controllers.account.decisions import Decisions, current
+from controllers.account.ledger import Counted, Ledger
+from controllers.account.metrics import GROUPS_BROKEN, VICTIMS
+from controllers.account.saying import is_news, said_of, together
+from controllers.account.signs import Said
+from controllers.account.writing import Writing
+from runtime.exchange.accounted import Owner, OwnerKey, Roll
+
+__all__ = ["Accounting"]
+
+STEP_SECONDS: Final = 0.5
+FIRST_SECONDS: Final = 1.0
+"""How long after the first thing that a scheduler did that is written: pods of one preemption come together."""
+WRITE_SECONDS: Final = 10.0
+"""The least time between two writes to one plan, but for the last one."""
+FATES: Final = {"Served": "true", "ServedNobody": "false"}
+
+
+class _Page:
+    """What was written of one plan."""
+
+    __slots__ = ("before", "due", "written")
+
+    def __init__(self, before: Instead | None) -> None:
+        self.before = before
+        """What a former leader said."""
+        self.written: Instead | None = before
+        self.due = 0.0
+        """When it may be written again, in seconds since the epoch; 0: at any time."""
+
+
+class Accounting:
+    """All state of one term."""
+
+    def __init__(
+        self, ledger: Ledger, roll: Roll, decisions: Decisions, writing: Writing, clock: Clock
+    ) -> None:
+        self._ledger, self._roll, self._decisions = ledger, roll, decisions
+        self.writing, self._clock = writing, clock
+        self._owners: dict[OwnerKey, set[Owner]] = {}
+        """The preemptors that have a case. One of the same name may have been there before."""
+        self._dirty: dict[OwnerKey, None] = {}
+        self._pages: dict[str, _Page] = {}
+        """By the UID of a plan whose case goes on."""
+        self._ended: dict[str, float] = {}
+        """By the UID of a preemptor that has a plan: plans that were made until then count no longer."""
+
+    # ---- what happens
+
+    def take_over(self, marked: list[Victim], said: list[Said]) -> None:
+        """Begin with what is known: pods that are marked, and the events that the API server still has.
+
+        A pod that is gone is known from its event alone. It counts if the plan of its preemptor is not concluded.
+        """
+        for owner in self._decisions.owners():
+            self._resume(owner)
+        for victim in marked:
+            self.preempted(victim)
+        for each in sorted(said, key=lambda each: each.at):
+            if self._ledger.knows(each.victim) or self._concerns(each):
+                self.heard(each)
+
+    def _resume(self, owner: str) -> None:
+        plan = current(self._decisions.of(owner))
+        if plan is None:
+            return
+        standing = self._roll.standing(plan.decision.owner)
+        if plan.instead is None and (standing is None or standing.is_whole):
+            self._ended[owner] = self._clock.wall()
+        else:
+            self.decided(owner)
+
+    def _concerns(self, said: Said) -> bool:
+        owner = self._owner(said)
+        ended = max((each.ended for each in self._decisions.of(owner.uid)), default=0.0)
+        return self._ledger.has(owner.uid) and said.at > ended
+
+    def preempted(self, victim: Victim) -> None:
+        """A pod is newly marked."""
+        self._look()
+        self._ledger.preempted(victim, self._clock.wall())
+
+    def heard(self, said: Said) -> None:
+        """There is a new event."""
+        self._look()
+        now = self._clock.wall()
+        if not self._ledger.knows(said.victim):
+            self._ledger.preempted(said.as_victim(), now)
+        self._ledger.named(said.victim, self._owner(said), now)
+
+    def nominated(self, owner: Owner, node: str) -> None:
+        """A pod of the preemptor is nominated to the node."""
+        self._ledger.hinted((node,), owner, self._clock.wall())
+
+    def called(self, owner: Owner, victims: list[str]) -> None:
+        """A scheduler is about to preempt one of these sets of pods (UIDs) for the preemptor."""
+        self._ledger.hinted(victims, owner, self._clock.wall())
+
+    def decided(self, owner: str) -> None:
+        """A plan of the preemptor (UID) is new, or has changed."""
+        plan = current(self._decisions.of(owner))
+        if plan is None or plan.created <= self._ended.get(owner, 0.0):
+            return
+        if plan.decision.uid not in self._pages:
+            self._pages[plan.decision.uid] = _Page(plan.instead)
+        self._ledger.decided(plan.decision, self._clock.wall())
+
+    def touched(self, key: OwnerKey) -> None:
+        """A preemptor or one of its pods has changed."""
+        if key in self._owners:
+            self._dirty[key] = None
+
+    def pod_touched(self, uid: str) -> None:
+        """A pod has changed, which may be a preemptor of its own."""
+        for case in self._ledger.cases_of(uid):
+            self._dirty[case.owner.key] = None
+
+    # ---- what follows
+
+    async def run(self) -> None:
+        """Follow until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.writing.run(), name="account is written")
+            while True:
+                self.step()
+                await asyncio.sleep(STEP_SECONDS)
+
+    def step(self) -> Counted:
+        """Look at what has changed, count what is over, and have written what is news."""
+        self._look()
+        now = self._clock.wall()
+        counted = self._ledger.settle(now)
+        self._look()
+        for case in self._ledger:
+            self._say(case, now)
+        for case in counted.cases:
+            self._conclude(case, now)
+        VICTIMS.labels("unknown").inc(len(counted.unattributed))
+        self._forget(counted)
+        return counted
+
+    def _look(self) -> None:
+        now = self._clock.wall()
+        for owner in self._ledger.begun():
+            self._owners.setdefault(owner.key, set()).add(owner)
+            self._dirty[owner.key] = None
+        dirty, self._dirty = self._dirty, {}
+        for owner in [each for key in dirty for each in self._owners.get(key, ())]:
+            self._ledger.stands(owner.uid, self._roll.standing(owner), now)
+
+    def _forget(self, counted: Counted) -> None:
+        for owner in {case.owner for case in counted.cases}:
+            if not self._ledger.has(owner.uid):
+                self._owners[owner.key].discard(owner)
+        self._owners = {key: each for key, each in self._owners.items() if each}
+        self._ended = {uid: at for uid, at in self._ended.items() if self._decisions.of(uid)}
+        alive = {each.decision.uid for each in self._ledger if each.decision is not None}
+        self._pages = {uid: page for uid, page in self._pages.items() if uid in alive}
+
+    def _owner(self, said: Said) -> Owner:
+        """The preemptor that the event names. One that is gone is known by its UID alone."""
+        uid = said.preemption.preemptor
+        return self._roll.owner_of(uid) or Owner(uid, said.preemption.kind, "", "", ("", uid))
+
+    def _say(self, case: Case, now: float) -> None:
+        page = self._page(case)
+        if page is None or case.decision is None or now < page.due:
+            return
+        said = together(said_of(case, self._ledger.unattributed(case, now), now), page.before)
+        if not is_news(said, page.written):
+            return
+        if page.written is None and not page.due:
+            page.due = now + FIRST_SECONDS
+            return
+        self._write(page, case.decision, said, now)
+
+    def _conclude(self, case: Case, now: float) -> None:
+        for victim in case.victims.values():
+            VICTIMS.labels(FATES[case.fate(victim, now)]).inc()
+        GROUPS_BROKEN.labels("Scheduler").inc(case.broken())
+        self._ended[case.owner.uid] = now
+        page = self._page(case)
+        if page is not None and case.decision is not None:
+            said = said_of(case, case.unattributed, now, concluded=True)
+            self._write(page, case.decision, together(said, page.before), now)
+
+    def _page(self, case: Case) -> _Page | None:
+        return self._pages.get(case.decision.uid) if case.decision is not None else None
+
+    def _write(self, page: _Page, decision: Decision, said: Instead, now: float) -> None:
+        page.written, page.due = said, now + WRITE_SECONDS
+        self.writing.put(decision, said)

@@ -1,0 +1,112 @@
+"""The account: it follows pods, events and plans in every process, and counts while it leads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from api.clock import Clock
+from api.core import Pod
+from controllers.account.accounting import STEP_SECONDS, Accounting
+from controllers.account.configuration import ObservingConfiguration
+from controllers.account.decisions import Decisions
+from controllers.account.ledger import Ledger
+from controllers.account.metrics import GAP_SECONDS
+from controllers.account.signs import Events, MarkedPods, Said
+from controllers.account.writing import Writing
+from kube.client import ApiClient
+from kube.sender import Sender
+from runtime.exchange.accounted import OwnerKey, Roll
+from runtime.mirror.resources import PLANS, PREEMPTED_EVENTS
+from runtime.mirror.views import Views
+from runtime.terms.term import Term
+from serving.ops import Check
+
+__all__ = ["AccountController"]
+
+
+class AccountController:
+    """See `runtime.terms.controller.Controller`."""
+
+    name: Final = "account"
+
+    def __init__(
+        self, settings: ObservingConfiguration, client: ApiClient, views: Views, roll: Roll, clock: Clock
+    ) -> None:
+        self._settings, self._client, self._roll, self._clock = settings, client, roll, clock
+        self._marked = MarkedPods(roll.unit_of, clock)
+        self._said = Events(self._heard, clock)
+        self._decisions = Decisions(roll.planned_owner, self._decided)
+        self._plans = views.watch(PLANS, self._decisions)
+        self._events = views.watch(PREEMPTED_EVENTS, self._said)
+        self._acting: Accounting | None = None
+        roll.on_pod(self._pod_changed)
+        roll.on_group(self._touched)
+        roll.on_preempt_call(self._called)
+
+    def checks(self) -> Mapping[str, Check]:
+        """See `Controller`. Nobody waits for the account."""
+        return {}
+
+    async def lead(self, term: Term) -> None:
+        """See `Controller`."""
+        await self._roll.wait_synced()
+        for view in (self._plans, self._events):
+            await view.wait_synced()
+        acting = self.begin(term)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(acting.run(), name="account")
+                tasks.create_task(self._watch_gaps(), name="gaps of the account")
+        finally:
+            self._acting = None
+
+    def begin(self, term: Term) -> Accounting:
+        """The account of this term. All that is watched must be synced."""
+        ledger, writing = Ledger(self._settings.episode_seconds), Writing(Sender(self._client, fence=term))
+        acting = Accounting(ledger, self._roll, self._decisions, writing, self._clock)
+        acting.take_over(list(self._marked), [each for each in self._said if self._counts(each)])
+        self._acting = acting
+        return acting
+
+    async def _watch_gaps(self) -> None:
+        while True:
+            await asyncio.sleep(STEP_SECONDS)
+            if self._events.is_refused or not self._roll.is_trusted():
+                GAP_SECONDS.inc(STEP_SECONDS)
+
+    # ---- what is watched
+
+    def _pod_changed(self, uid: str, pod: Pod | None) -> None:
+        victim, acting = self._marked.pod_changed(uid, pod), self._acting
+        if acting is None:
+            return
+        if victim is not None:
+            acting.preempted(victim)
+        acting.pod_touched(uid)
+        if pod is not None and pod.status.nominated_node_name and not pod.spec.node_name:
+            owner = self._roll.owner_of(uid)
+            if owner is not None:
+                acting.nominated(owner, pod.status.nominated_node_name)
+
+    def _called(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
+        """A scheduler evicts for the pod by one of these candidates: victims (UIDs) by node."""
+        owner = self._roll.owner_of(pod.metadata.uid) if self._acting is not None else None
+        if self._acting is not None and owner is not None:
+            self._acting.called(owner, [uid for uids in candidates.values() for uid in uids])
+
+    def _touched(self, key: OwnerKey) -> None:
+        if self._acting is not None:
+            self._acting.touched(key)
+
+    def _heard(self, said: Said) -> None:
+        if self._acting is not None and self._counts(said):
+            self._acting.heard(said)
+
+    def _counts(self, said: Said) -> bool:
+        return not self._marked.is_planned(said.victim)
+
+    def _decided(self, owner: str) -> None:
+        if self._acting is not None:
+            self._acting.decided(owner)

@@ -1,0 +1,99 @@
+"""What is said of a case: the status of its plan. Pure."""
+
+from __future__ import annotations
+
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
+
+from api.instead import Instead, InsteadVictims, StateOfDecision
+from api.times import rfc3339
+from controllers.account.cases import Case
+
+__all__ = ["is_news", "said_of", "together"]
+
+PIECES_SECONDS = 1.0
+"""Members are bound one after the other. For less than this it is not said that a gang is in pieces."""
+WITHOUT_TIME = ""
+
+
+def said_of(case: Case, unattributed: int, now: float, *, concluded: bool = False) -> Instead:
+    """The case as of `now`. `unattributed`: see `Ledger.unattributed`."""
+    pieces = case.pieces_until(now)
+    bound = case.whole_at is not None
+    since = case.complete if case.complete is not None else case.began
+    return Instead(
+        state=_state(case),
+        victims=_victims(case),
+        groups_broken=case.broken(),
+        served_nobody=sum(case.fate(each, now) == "ServedNobody" for each in case.victims.values()),
+        in_pieces=pieces >= PIECES_SECONDS,
+        in_pieces_seconds=int(pieces),
+        bound=bound,
+        seconds_until_bound=max(0, int(case.whole_at - since)) if case.whole_at is not None else UNSET,
+        unattributed=unattributed,
+        concluded=concluded,
+        as_of=rfc3339(now),
+    )
+
+
+def _state(case: Case) -> StateOfDecision:
+    if case.decision is None or not all(each.seen for each in case.victims.values()):
+        return "Unknown"
+    return "Changed" if case.decision.changed else "Same"
+
+
+def _victims(case: Case) -> InsteadVictims:
+    priorities = dict[str, int | None]()
+    for each in case.victims.values():
+        known = priorities.get(each.unit)
+        priorities[each.unit] = each.priority if known is None else known
+    known_ones = [each for each in priorities.values() if each is not None]
+    return InsteadVictims(
+        pods=len(case.victims),
+        units=len(priorities),
+        highest_priority=max(known_ones, default=UNSET),
+        priority_sum=sum(each + 2**31 for each in known_ones),
+    )
+
+
+def is_news(said: Instead, before: Instead | None) -> bool:
+    """Whether it says something else than before, times that go on aside."""
+    if before is None:
+        return said.concluded or said.victims.pods > 0 or said.in_pieces or said.bound
+    return _lasting(said) != _lasting(before)
+
+
+def _lasting(said: Instead) -> Instead:
+    return replace(said, as_of=WITHOUT_TIME, in_pieces_seconds=0)
+
+
+def together(said: Instead, before: Instead | None) -> Instead:
+    """What a new leader says of a case that another one has followed before: nothing counts twice.
+
+    Each number is the higher one of both. A part of the victims may have been counted by the former leader alone, so
+    if that knew of more, not all was seen.
+    """
+    if before is None:
+        return said
+    ours, theirs = said.victims, before.victims
+    missed = theirs.pods > ours.pods or theirs.priority_sum > ours.priority_sum
+    return replace(
+        said,
+        state="Unknown" if missed or before.state == "Unknown" else said.state,
+        victims=InsteadVictims(
+            pods=max(ours.pods, theirs.pods),
+            units=max(ours.units, theirs.units),
+            highest_priority=_highest(ours.highest_priority, theirs.highest_priority),
+            priority_sum=max(ours.priority_sum, theirs.priority_sum),
+        ),
+        groups_broken=max(said.groups_broken, before.groups_broken),
+        served_nobody=max(said.served_nobody, before.served_nobody),
+        in_pieces=said.in_pieces or before.in_pieces,
+        in_pieces_seconds=said.in_pieces_seconds + before.in_pieces_seconds,
+        unattributed=max(said.unattributed, before.unattributed),
+    )
+
+
+def _highest(one: int | UnsetType, other: int | UnsetType) -> int | UnsetType:
+    known = [each for each in (one, other) if each is not UNSET]
+    return max(known, default=UNSET)

@@ -1,0 +1,71 @@
+"""Writes `status.instead` of observed plans. What is to be written last counts; a plan that is gone needs nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+import structlog
+
+from api.groups import API_VERSION
+from api.instead import Instead
+from api.plans import PreemptionPlanStatus
+from controllers.account.cases import Decision
+from kube.client import MERGE_PATCH
+from kube.errors import ApiError
+from kube.sender import Sender
+
+__all__ = ["Writing"]
+
+log = structlog.get_logger(__name__)
+
+GONE: Final = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY)
+"""There is no such plan any longer, or it is another one of the name."""
+AGAIN_SECONDS: Final = 5.0
+
+
+class Writing:
+    """What waits to be written in one term."""
+
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+        self._waiting: dict[str, tuple[Decision, Instead]] = {}
+        """By the plan's UID."""
+        self._nudged = asyncio.Event()
+
+    def put(self, decision: Decision, said: Instead) -> None:
+        """Write it soon."""
+        self._waiting[decision.uid] = decision, said
+        self._nudged.set()
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        while True:
+            await self._nudged.wait()
+            self._nudged.clear()
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Write what waits now. What the API server does not take waits on."""
+        while self._waiting:
+            uid, (decision, said) = next(iter(self._waiting.items()))
+            try:
+                await self._write(decision, said)
+            except ApiError as error:
+                if error.status not in GONE:
+                    log.warning("what a scheduler did is not written", plan=decision.plan, error=str(error))
+                    self._nudged.set()
+                    await asyncio.sleep(AGAIN_SECONDS)
+                    return
+            if self._waiting.get(uid) == (decision, said):
+                del self._waiting[uid]
+
+    async def _write(self, decision: Decision, said: Instead) -> None:
+        namespace, name = decision.plan
+        path = f"/apis/{API_VERSION}/namespaces/{namespace}/preemptionplans/{name}/status"
+        body = {"metadata": {"uid": decision.uid}, "status": PreemptionPlanStatus(instead=said)}
+        await self._sender.send(
+            "account", "PATCH", path, body=msgspec.json.encode(body), content_type=MERGE_PATCH
+        )
