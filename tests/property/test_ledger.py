@@ -96,7 +96,8 @@ def history_of(steps: Sequence[tuple[float, Step]]) -> list[Seen]:
                     uid = near[number % len(near)].uid
                     named.add(uid)
                     seen.append(Seen(now, "name", OWNERS[who].uid, uid=uid))
-            case (_, node, who):
+            case _:
+                _, node, who = step
                 seen.append(Seen(now, "hint", OWNERS[who].uid, node=node))
     return seen
 
