@@ -44,6 +44,10 @@ COMMANDS: Final = {
         "cli.evicted.command",
         "Say for whom a pod, a PodGroup or a Workload was evicted, by which rule, and with what result.",
     ),
+    "report": (
+        "cli.report.command",
+        "Say what the scheduler did where reprieve only observes, beside what reprieve would have done.",
+    ),
     "doctor": (
         "cli.doctor.command",
         "Say whether reprieve works in a cluster, and what helps if it does not.",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from api.published import NAMESPACE
 from api.times import rfc3339
 from cli.common.cluster import FAILED, Connection, checked
 from cli.common.completion import a_namespace
+from cli.common.duration import Duration
 from cli.common.options import OUTPUT
 from cli.common.output import BAD_INPUT
 from cli.common.printable import complain
@@ -29,9 +29,6 @@ from kube.errors import ApiError
 
 __all__ = ["pause", "resume"]
 
-UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-DURATION: Final = re.compile(r"(?:\d+[smhd])+")
-LONGEST_SECONDS: Final = 366 * 86400
 
 NAMESPACE_OPTION: Final = click.option(
     "-n",
@@ -74,23 +71,6 @@ Examples:
 """
     + STATUS
 )
-
-
-class Duration(click.ParamType[int]):
-    """Seconds, written as 90s, 30m, 2h, 1h30m or 7d."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """See click."""
-        if isinstance(value, int):
-            return value
-        if not DURATION.fullmatch(value):
-            self.fail(f"{value!r} is no duration such as 30m, 2h or 1h30m", param, ctx)
-        seconds = sum(int(number) * UNITS[unit] for number, unit in re.findall(r"(\d+)([smhd])", value))
-        if not 0 < seconds <= LONGEST_SECONDS:
-            self.fail(f"{value!r} is not between a second and a year", param, ctx)
-        return seconds
 
 
 @click.command(epilog=PAUSE_EPILOG)

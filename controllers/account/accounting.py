@@ -52,6 +52,10 @@ class Accounting:
         self._dirty: dict[OwnerKey, None] = {}
         self._pages: dict[str, _Page] = {}
         """By the UID of a plan whose case goes on."""
+        self._unsaid: dict[Case, None] = {}
+        """Cases that may have news."""
+        self._all_again = 0.0
+        """When all cases are looked at again, in seconds since the epoch."""
         self._ended: dict[str, float] = {}
         """By the UID of a preemptor that has a plan: plans that were made until then count no longer."""
 
@@ -141,13 +145,23 @@ class Accounting:
         now = self._clock.wall()
         counted = self._ledger.settle(now)
         self._look()
-        for case in self._ledger:
+        for case in self._to_say(now):
             self._say(case, now)
         for case in counted.cases:
             self._conclude(case, now)
         VICTIMS.labels("unknown").inc(len(counted.unattributed))
         self._forget(counted)
         return counted
+
+    def _to_say(self, now: float) -> list[Case]:
+        """The cases that may have news. All of them now and then: victims cease to serve by time alone."""
+        for case in self._ledger.changed():
+            self._unsaid[case] = None
+        if now >= self._all_again:
+            self._all_again = now + WRITE_SECONDS
+            self._unsaid.update(dict.fromkeys(self._ledger))
+        unsaid, self._unsaid = self._unsaid, {}
+        return list(unsaid)
 
     def _look(self) -> None:
         now = self._clock.wall()
@@ -174,13 +188,17 @@ class Accounting:
 
     def _say(self, case: Case, now: float) -> None:
         page = self._page(case)
-        if page is None or case.decision is None or now < page.due:
+        if page is None or case.decision is None:
+            return
+        if now < page.due:
+            self._unsaid[case] = None
             return
         said = together(said_of(case, self._ledger.unattributed(case, now), now), page.before)
         if not is_news(said, page.written):
             return
         if page.written is None and not page.due:
             page.due = now + FIRST_SECONDS
+            self._unsaid[case] = None
             return
         self._write(page, case.decision, said, now)
 

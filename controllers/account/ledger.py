@@ -66,6 +66,8 @@ class Ledger:
         self._cases: dict[str, list[Case]] = {}
         """By the preemptor's UID, in the order in which they began. Only the last one may be open."""
         self._victims: dict[str, Victim] = {}
+        self._loose: dict[str, Victim] = {}
+        """Those that have no case."""
         self._case_of: dict[str, Case] = {}
         """By the UID of a victim."""
         self._named: set[str] = set()
@@ -78,6 +80,7 @@ class Ledger:
         self._lost: list[Victim] = []
         """Victims that were forgotten since `settle`."""
         self._begun: list[Owner] = []
+        self._changed: dict[Case, None] = {}
 
     def __len__(self) -> int:
         """How much it keeps."""
@@ -109,6 +112,7 @@ class Ledger:
             case = self._begin(decision.owner, now)
         if case.decision is None or (case.is_untouched and case.decision.uid != decision.uid):
             case.decision = decision
+            self._changed[case] = None
             case.complete = now if case.complete is None else case.complete
 
     def stands(self, owner: str, standing: Standing | None, now: float) -> None:
@@ -116,6 +120,7 @@ class Ledger:
         self._pass(now)
         for case in self._cases.get(owner, ()):
             case.stands(standing, now)
+            self._changed[case] = None
 
     def preempted(self, victim: Victim, now: float) -> None:
         """A scheduler preempts the pod: its condition says so, or an event."""
@@ -145,6 +150,11 @@ class Ledger:
 
     # ---- what follows
 
+    def changed(self) -> list[Case]:
+        """The cases that something was seen of since the last call. What time alone changes is not in them."""
+        changed, self._changed = self._changed, {}
+        return [case for case in changed if case in self._cases.get(case.owner.uid, ())]
+
     def begun(self) -> list[Owner]:
         """The preemptors whose cases have begun since the last call. Who tells the ledger says how they stand."""
         begun, self._begun = self._begun, []
@@ -152,8 +162,8 @@ class Ledger:
 
     def unattributed(self, case: Case, now: float) -> int:
         """How many pods that belong to nobody were preempted on nodes of the preemptor in its time."""
-        own = (each for uid, each in self._victims.items() if uid not in self._case_of)
-        return case.unattributed + sum(_may_be_of(each, case) and each.at <= now for each in own)
+        loose = self._loose.values()
+        return case.unattributed + sum(_may_be_of(each, case) and each.at <= now for each in loose)
 
     def settle(self, now: float) -> Counted:
         """Time has passed. Returns what is over, and forgets it."""
@@ -190,9 +200,13 @@ class Ledger:
         self._victims[victim.uid] = victim
         if (case := self._case_of.get(victim.uid)) is not None:
             case.victims[victim.uid] = victim
+            self._changed[case] = None
+        else:
+            self._loose[victim.uid] = victim
 
     def _drop(self, uid: str) -> None:
         self._victims.pop(uid, None)
+        self._loose.pop(uid, None)
         self._case_of.pop(uid, None)
         self._named.discard(uid)
 
@@ -202,11 +216,14 @@ class Ledger:
             if before.owner.uid == owner.uid:
                 return
             del before.victims[victim.uid]
+            self._changed[before] = None
             if not before.victims and before.decision is None:
                 self._end(before)
         case = self._of_time(owner, victim.at)
         case.victims[victim.uid] = victim
         self._case_of[victim.uid] = case
+        self._loose.pop(victim.uid, None)
+        self._changed[case] = None
 
     def _of_time(self, owner: Owner, at: float) -> Case:
         """The preemptor's case at this time. What is preempted after its end begins another one."""

@@ -41,6 +41,7 @@ SHORT: Final = {
     "cli/evicted": "each command is a room",
     "cli/pausing": "each command is a room",
     "cli/queue": "each command is a room",
+    "cli/report": "each command is a room",
     "cli/serve": "each command is a room",
     "cli/whatif": "each command is a room",
     "cli/why": "each command is a room",

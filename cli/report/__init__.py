@@ -1,0 +1,4 @@
+"""`reprieve report`.
+
+Tests: command and render in test_report.py.
+"""

@@ -1,0 +1,82 @@
+"""`reprieve report`: what the scheduler did in place of observed plans."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from answers.reading.plans import Plans
+from answers.report import BY, By
+from answers.report import report as report_of
+from api.clock import SYSTEM_CLOCK
+from cli.common.completion import a_namespace
+from cli.common.duration import Duration
+from cli.common.ending import ending
+from cli.common.options import OUTPUT
+from cli.common.output import show, show_as
+from cli.common.sources import Sources, reading
+from cli.report.render import render
+
+__all__ = ["report"]
+
+WEEK: Final = 7 * 86400
+NOTHING: Final = 3
+
+EPILOG: Final = """\b
+Examples:
+  reprieve report
+  reprieve report --since 1d --by namespace
+  reprieve report -n team-a --by gang -o json
+  kubectl get preemptionplans,clusterpreemptionplans -A -o json > plans.json
+  reprieve report -f plans.json --since 30d
+
+\b
+Exit status:
+  0  there is something to report
+  3  no plan says yet what the scheduler did instead
+  2  bad input, named on standard error
+  1  the cluster cannot be read; standard error names a right that is missing
+
+\b
+docs/account.md says what is compared. A decision counts for the day on which it was made.
+"""
+
+
+@click.command("report", epilog=EPILOG)
+@click.option(
+    "--since",
+    "seconds",
+    type=Duration(),
+    default=WEEK,
+    help="How far back, such as 12h or 30d. By default 7d.",
+)
+@click.option(
+    "-n",
+    "--namespace",
+    metavar="NAME",
+    help="Only for preemptors of this namespace.",
+    shell_complete=a_namespace,
+)
+@click.option(
+    "--by", type=click.Choice(BY), default="day", help="One row for each of these. day is the default."
+)
+@reading
+@OUTPUT
+@click.pass_context
+def report(
+    context: click.Context, seconds: int, namespace: str | None, by: By, sources: Sources, output: str | None
+) -> None:
+    """Say what the scheduler did where planning.mode is Observe, beside what reprieve would have done.
+
+    The command reads the stored PreemptionPlans of a live cluster, or of files with -f. It changes nothing.
+    """
+    with ending(context) as progress:
+        plans, now = Plans(), SYSTEM_CLOCK.wall()
+        sources.read(plans, progress)
+        answer = report_of(plans.plans(), now=now, since=now - seconds, by=by, namespace=namespace)
+        if output in (None, "text"):
+            show(render(answer))
+        else:
+            show_as(answer.plain(), output or "json")
+        context.exit(0 if answer.total.decisions else NOTHING)

@@ -1,0 +1,59 @@
+"""A report as text for a person."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from answers.report import Report, Row
+from cli.common.output import line
+from cli.common.tables import Rows
+
+__all__ = ["render"]
+
+
+def render(answer: Report) -> RenderableType:
+    """The answer, then what the numbers do not say, then the numbers."""
+    parts: list[RenderableType] = [Text(answer.answer, "bold")]
+    if not answer.total.decisions:
+        return Group(*parts)
+    parts += [Text(), Text("not known", "dim"), *(line(f"  {each}") for each in answer.unknown), Text()]
+    table = Rows(
+        (
+            answer.by,
+            ">compared",
+            ">ours",
+            ">scheduler's",
+            ">served nobody",
+            ">groups broken",
+            ">in pieces",
+            ">seconds in pieces",
+            ">bound",
+            ">median seconds",
+        )
+    )
+    for row in (*answer.rows, answer.total):
+        table.add_row(*_cells(row))
+    parts += [table, Text(), Text("ours and scheduler's are pods", "dim")]
+    return Group(*parts)
+
+
+def _cells(row: Row) -> list[str]:
+    middle = row.median_seconds
+    return [
+        row.name,
+        f"{row.compared} of {row.decisions}",
+        *(
+            str(each)
+            for each in (
+                row.ours,
+                row.schedulers,
+                row.served_nobody,
+                row.groups_broken,
+                row.in_pieces,
+                row.in_pieces_seconds,
+                row.bound,
+            )
+        ),
+        f"{middle:.0f}" if middle is not None else "",
+    ]
