@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from api.groups import SCHEDULING_GATE
+from api.preempted import SIGNED
 from controllers.gangs.lifecycle.stored_plan import ACTIVE, FINALIZER
-from controllers.gangs.mirror.marked_pods import SIGNED
 from tests.kit.apiserver import Api
 
 __all__ = ["left"]
