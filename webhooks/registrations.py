@@ -37,7 +37,7 @@ CONFIGURATION: Final = "reprieve"
 """The name of both webhook configurations."""
 QUEUES_CONFIGURATION: Final = "reprieve-queues"
 """The name of the two for Jobs in queues. They are there only where reprieve manages the queues."""
-FILES: Final = {CONFIGURATION: "base/webhooks/webhooks.yaml", QUEUES_CONFIGURATION: "quota/webhooks.yaml"}
+FILES: Final = {CONFIGURATION: "webhooks/webhooks.yaml", QUEUES_CONFIGURATION: "quota/webhooks.yaml"}
 """Where in manifests/ each configuration is."""
 EXCLUDED_NAMESPACES: Final = ("kube-system", NAMESPACE)
 """The webhooks are not asked about these. kube-system must never wait for us, and we run in the other one."""

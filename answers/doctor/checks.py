@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from answers.doctor import clusters, gangs, installation, namespaces, native, schedulers
@@ -45,6 +46,8 @@ CHECKS: Final[tuple[Callable[[Seen, float], list[Finding]], ...]] = (
 """Each one is a function of the objects and of the time in seconds since the epoch."""
 
 
-def examine(seen: Seen, now: float) -> Findings:
-    """What all checks say. `now`: in seconds since the epoch. Raises ValueError for a time that is not one."""
+def examine(seen: Seen, now: float, target: str = "") -> Findings:
+    """What all checks say. `now`: in seconds since the epoch. `target`: the planning.mode that the cluster is to be
+    ready for; empty: that of the leader. Raises ValueError for a time that is not one."""
+    seen = replace(seen, target=target)
     return Findings(tuple(finding for check in CHECKS for finding in check(seen, now)))

@@ -87,7 +87,13 @@ FAULTS: Final[dict[str, Fault]] = {
     "CertificateUnreadable": Fault(
         "Error", "Write the CA's certificate to caBundle as docs/webhooks.md says."
     ),
-    "RightsMissing": Fault("Error", "Apply manifests/base/rbac.yaml."),
+    "PreemptIgnorable": Fault("Error", "Use manifests/components/enforce/kube-scheduler.yaml."),
+    "PreemptNotIgnorable": Fault("Warning", "Use manifests/components/extender/kube-scheduler.yaml."),
+    "ComponentMissing": Fault("Error", "Add that component to manifests/install, and apply it."),
+    "WebhookGatesForNobody": Fault(
+        "Warning", "Delete manifests/webhooks, or set planning.gates to Off in the settings of the webhooks."
+    ),
+    "RightsMissing": Fault("Error", "Apply manifests/install again. For Enforce it needs components/rights."),
     "WebhookDown": Fault("Error", "Look at the pods behind that Service and at their logs."),
     "NothingEnforced": Fault(
         "Warning",

@@ -10,7 +10,7 @@ from cryptography import x509
 
 from answers.doctor.findings import Finding, fault, note, well
 from answers.doctor.kinds import Binding, ClusterRole, Definition, Deployment, Rule, Slice, Webhook, Webhooks
-from answers.doctor.rights import RIGHTS, Right
+from answers.doctor.rights import ACTING_RIGHTS, OBSERVING_RIGHTS, RIGHTS, Right
 from answers.doctor.seen import Seen
 from api.core import Namespace
 from api.holds import holds_of
@@ -25,6 +25,7 @@ from api.published import (
     PLANNING_MODE,
     PROCESS,
     QUOTA_MODE,
+    RIGHTS_MISSING,
     VERSION,
 )
 from api.reached_limits import limits_in
@@ -54,6 +55,8 @@ DAY: Final = 86400
 SOON_DAYS: Final = 14
 MOST_PAUSES: Final = 10
 """Of single namespaces, that are named."""
+GATING: Final = "pods.mutate.reprieve.dev"
+"""The webhook that adds scheduling gates to members."""
 SERVICE_NAME: Final = "kubernetes.io/service-name"
 """The label of an EndpointSlice that names its Service."""
 
@@ -138,12 +141,22 @@ def limits(seen: Seen, now: float) -> list[Finding]:
 
 
 def rights(seen: Seen, now: float) -> list[Finding]:
-    """Whether the process may do in the whole cluster what it has to do."""
-    missing = missing_rights(seen, RIGHTS)
-    if missing:
-        of = f"the service account {NAMESPACE}/{PROCESS}"
+    """Whether the process may do in the whole cluster what its mode has to do, and what it may do beyond that."""
+    of, mode = f"the service account {NAMESPACE}/{PROCESS}", seen.planning_mode()
+    if lacks := seen.published().get(RIGHTS_MISSING, ""):
+        message = f"planning.mode is Enforce, and {of} lacks {lacks}: the leader observes, and asks again each minute"
+        return [fault("rights", "RightsMissing", message)]
+    wanted = RIGHTS.get(mode, OBSERVING_RIGHTS)
+    if missing := missing_rights(seen, wanted):
         return [fault("rights", "RightsMissing", f"{of} lacks {some(missing)}")]
-    return [well("rights", f"{len(RIGHTS)} rights of the nodes plane are granted")]
+    found = [well("rights", f"{len(wanted)} rights of the nodes plane are granted")]
+    if mode not in ("Off", "Observe"):
+        return found
+    lacking = {*missing_rights(seen, ACTING_RIGHTS)}
+    if beyond := [str(right) for right in ACTING_RIGHTS if str(right) not in lacking]:
+        message = f"planning.mode is {mode}, and {of} has rights of Enforce: {some(beyond)}"
+        found.append(note("rights", message))
+    return found
 
 
 def missing_rights(seen: Seen, wanted: Iterable[Right]) -> list[str]:
@@ -183,8 +196,17 @@ def certificates(seen: Seen, now: float) -> list[Finding]:
 def webhooks(seen: Seen, now: float) -> list[Finding]:
     """Whether somebody answers behind the Services of our webhooks."""
     hooks = [hook for _, hook in _hooks(seen)]
+    if not hooks and seen.target == "Enforce":
+        return [
+            fault("webhooks", "ComponentMissing", "there are no webhooks: they come with components/enforce")
+        ]
     if not hooks:
         return [note("webhooks", "there are no webhooks of reprieve")]
+    if (mode := seen.planning_mode()) in ("Off", "Observe") and any(
+        name == GATING for name, _ in _hooks(seen)
+    ):
+        message = f"planning.mode is {mode}, and {GATING} adds scheduling gates that nobody removes"
+        return [fault("webhooks", "WebhookGatesForNobody", message)]
     services = sorted(
         {
             (each.client_config.service.namespace, each.client_config.service.name)

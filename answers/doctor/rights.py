@@ -1,11 +1,14 @@
-"""The rights of the nodes plane in the whole cluster, as manifests/base/rbac.yaml grants them, and those of a manager
-of several clusters, as manifests/multikueue/rbac.yaml does."""
+"""The rights of the nodes plane in the whole cluster, by `planning.mode`, and those of a manager of several clusters.
+
+manifests/base grants those of the observer, manifests/rights adds those of Enforce, and manifests/multikueue those of a
+manager.
+"""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-__all__ = ["MANAGER_RIGHTS", "RIGHTS", "Right"]
+__all__ = ["ACTING_RIGHTS", "MANAGER_RIGHTS", "OBSERVING_RIGHTS", "RIGHTS", "Right"]
 
 
 class Right(NamedTuple):
@@ -21,10 +24,7 @@ class Right(NamedTuple):
 
 READS: Final = ("list", "watch")
 TABLE: Final[dict[tuple[str, str], tuple[str, ...]]] = {
-    ("", "namespaces nodes persistentvolumeclaims persistentvolumes"): READS,
-    ("", "pods"): (*READS, "delete", "patch"),
-    ("", "pods/eviction"): ("create",),
-    ("", "pods/status"): ("patch",),
+    ("", "namespaces nodes persistentvolumeclaims persistentvolumes pods"): READS,
     ("resource.k8s.io", "deviceclasses"): READS,
     ("storage.k8s.io", "csidrivers csinodes csistoragecapacities storageclasses"): READS,
     ("policy", "poddisruptionbudgets"): READS,
@@ -35,12 +35,18 @@ TABLE: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("leaderworkerset.x-k8s.io", "leaderworkersets"): READS,
     ("kubeflow.org", "jaxjobs mpijobs mxjobs paddlejobs pytorchjobs tfjobs xgboostjobs"): READS,
     ("ray.io", "rayclusters"): READS,
-    ("batch", "jobs"): ("get", *READS),
+    ("batch", "jobs"): READS,
     ("apps", "statefulsets"): READS,
     ("reprieve.dev", "podgroups"): READS,
     ("reprieve.dev", "preemptionplans"): (*READS, "create", "patch", "delete"),
     ("reprieve.dev", "clusterpreemptionplans"): ("list", "create", "delete"),
     ("reprieve.dev", "podgroups/status preemptionplans/status"): ("patch",),
+}
+ACTING_TABLE: Final[dict[tuple[str, str], tuple[str, ...]]] = {
+    ("", "pods"): ("delete", "patch"),
+    ("", "pods/eviction"): ("create",),
+    ("", "pods/status"): ("patch",),
+    ("batch", "jobs"): ("get",),
     ("events.k8s.io", "events"): ("create", "patch"),
 }
 MANAGER_TABLE: Final[dict[tuple[str, str], tuple[str, ...]]] = {
@@ -61,6 +67,14 @@ def _rights(table: dict[tuple[str, str], tuple[str, ...]]) -> tuple[Right, ...]:
     )
 
 
-RIGHTS: Final = _rights(TABLE)
+OBSERVING_RIGHTS: Final = _rights(TABLE)
+ACTING_RIGHTS: Final = _rights(ACTING_TABLE)
+"""What Enforce needs besides."""
+RIGHTS: Final[dict[str, tuple[Right, ...]]] = {
+    "Off": (),
+    "Observe": OBSERVING_RIGHTS,
+    "Enforce": (*OBSERVING_RIGHTS, *ACTING_RIGHTS),
+}
+"""By `planning.mode`."""
 MANAGER_RIGHTS: Final = _rights(MANAGER_TABLE)
 """But for those on single objects and in single namespaces."""

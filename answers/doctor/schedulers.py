@@ -15,7 +15,7 @@ from api.lease import Lease
 from api.times import parse_rfc3339
 from api.validation import FieldError
 from api.words import some
-from api.yaml import YamlError, documents
+from api.yaml import Json, YamlError, documents
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration, parse
 from nodes.filters.profile import DEFAULT_SCHEDULER
 
@@ -47,20 +47,46 @@ def calls(seen: Seen, now: float) -> list[Finding]:
 
 def settings(seen: Seen, now: float) -> list[Finding]:
     """Whether the configurations of schedulers that call us, as far as ConfigMaps hold them, are as we need them."""
-    found, count = [], 0
+    found, count, observed = [], 0, seen.planning_mode() in ("Off", "Observe")
     for place, text in configurations(seen):
         count += 1
+        found += _ignorable(seen.planning_mode(), place, text)
         try:
             configuration = parse(text)
         except FieldError as error:
             found.append(fault("settings", "SchedulerConfigurationWrong", f"{place}: {error}"))
             continue
-        if short := _short(configuration):
+        if not observed and (short := _short(configuration)):
             message = f"{place}: the lists of nodes that {some(short)} sends may be cut"
             found.append(fault("settings", "NotEveryNodeIsOffered", message))
     if not count:
         return [note("settings", "no ConfigMap has a KubeSchedulerConfiguration with extenders")]
     return found or [well("settings", f"{count} KubeSchedulerConfigurations in ConfigMaps")]
+
+
+def _ignorable(mode: str, place: str, text: str) -> list[Finding]:
+    """Whether the preempt entries fit the mode: what an observer does not answer, the scheduler must do itself."""
+    entries = [
+        each
+        for body in documents(text)
+        if isinstance(body, dict) and isinstance(listed := body.get("extenders"), list)
+        for each in listed
+        if isinstance(each, dict) and each.get("preemptVerb")
+    ]
+    ours = [each.get("ignorable") is True for each in entries if _is_ours(each)]
+    if mode == "Enforce" and any(ours):
+        message = f"{place}: the preempt entry is ignorable, so the scheduler evicts by itself while reprieve is away"
+        return [fault("settings", "PreemptIgnorable", message)]
+    if mode in ("Off", "Observe") and not all(ours):
+        why = f"planning.mode is {mode}, and nobody is preempted while reprieve is away"
+        message = f"{place}: the preempt entry is not ignorable. {why}"
+        return [fault("settings", "PreemptNotIgnorable", message)]
+    return []
+
+
+def _is_ours(entry: dict[str, Json]) -> bool:
+    url = f"{str(entry.get('urlPrefix', '')).rstrip('/')}/{entry['preemptVerb']}"
+    return url.endswith("/v1/preempt")
 
 
 def versions(seen: Seen, now: float) -> list[Finding]:

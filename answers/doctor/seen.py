@@ -39,6 +39,8 @@ class Seen:
     """Rights that are missing to read what says whether pods belong together."""
     clusters_unread: Sequence[str] = ()
     """Rights that are missing to read what a manager says of worker clusters."""
+    target: str = ""
+    """The `planning.mode` for which the cluster is examined; empty: that of the leader."""
 
     def owners(self) -> OwnerGroups:
         """What owners and namespaces say of the groups of pods."""
@@ -80,8 +82,8 @@ class Seen:
             return {}
 
     def planning_mode(self) -> str:
-        """`planning.mode` of the leader; empty if it does not say it."""
-        return self.published().get(PLANNING_MODE, "")
+        """`planning.mode` of the leader, or the one that is asked about; empty if it is not known."""
+        return self.target or self.published().get(PLANNING_MODE, "")
 
     def manages_quota(self) -> bool:
         """Whether reprieve writes to Kueue's kinds."""

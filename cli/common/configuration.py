@@ -186,11 +186,11 @@ def _checked(document: dict[str, Json]) -> Configuration:
     _check_services(configuration)
     check_leader_election(configuration.leader_election)
     check_planning(configuration.planning)
-    _check_modes(configuration)
     check_quota(configuration.quota)
     check_jobs(configuration.jobs)
     if configuration.multikueue is not None:
         check_multikueue(configuration.multikueue, quota_mode=configuration.quota.mode)
+    _check_modes(configuration)
     return msgspec.structs.replace(configuration, feature_gates=gates)
 
 
@@ -203,6 +203,9 @@ def dump(configuration: Configuration) -> str:
 def _check_modes(configuration: Configuration) -> None:
     """Raises FieldError for modes of the planes that do not go together."""
     planning = configuration.planning
+    if planning.mode == "Enforce" and configuration.extender is None:
+        message = "cannot be Enforce if extender is null: kube-scheduler has to ask reprieve. For quota alone it is Off"
+        raise FieldError("planning.mode", message)
     if planning.mode == "Enforce" and not planning.enforced_namespace_selector.is_empty:
         _check_narrowed(configuration)
     if planning.mode != "Observe":
@@ -227,10 +230,11 @@ def _check_services(configuration: Configuration) -> None:
         configuration.extender is None
         and configuration.webhooks is None
         and configuration.quota.mode == "Off"
-        and configuration.planning.mode != "Observe"
+        and configuration.planning.mode == "Off"
     ):
         raise FieldError(
-            "extender", "is null, webhooks is null, and quota.mode is Off: there is nothing to serve"
+            "extender",
+            "is null, webhooks is null, planning.mode is Off, and quota.mode is Off: there is nothing to serve",
         )
     if configuration.extender is not None:
         check_extender(configuration.extender)

@@ -24,6 +24,7 @@ FAULTY: Final = 3
 EPILOG: Final = """\b
 Examples:
   reprieve doctor
+  reprieve doctor --for Enforce
   reprieve doctor -o json
   reprieve doctor -f cluster.json
 
@@ -41,22 +42,28 @@ docs/doctor.md explains each fault, and has the kubectl command that makes such 
 
 @click.command("doctor", epilog=EPILOG)
 @reading
+@click.option(
+    "--for",
+    "target",
+    type=click.Choice(["Observe", "Enforce"]),
+    help="Say what is missing for this planning.mode, whatever the mode is now.",
+)
 @OUTPUT
 @click.pass_context
-def doctor(context: click.Context, sources: Sources, output: str | None) -> None:
+def doctor(context: click.Context, sources: Sources, target: str | None, output: str | None) -> None:
     """Say whether reprieve works in a cluster: what is installed, who calls it, what waits, and what is wrong.
 
     The command reads a live cluster, or files with -f. It changes nothing.
     """
     with ending(context) as progress:
-        context.exit(_answer(sources, output or "text", progress))
+        context.exit(_answer(sources, target or "", output or "text", progress))
 
 
-def _answer(sources: Sources, output: str, progress: Progress) -> int:
+def _answer(sources: Sources, target: str, output: str, progress: Progress) -> int:
     objects = SeenObjects()
     sources.read(objects, progress)
     try:
-        answer = examine(objects.seen(), SYSTEM_CLOCK.wall())
+        answer = examine(objects.seen(), SYSTEM_CLOCK.wall(), target)
     except ValueError as error:
         raise InputError(str(error)) from None
     if output == "text":

@@ -64,7 +64,7 @@ def notes(
         GATES: ",".join(
             f"{name}={str(value).lower()}" for name, value in sorted(configuration.feature_gates.items())
         ),
-        PLANNING_MODE: _planning_mode(configuration),
+        PLANNING_MODE: configuration.planning.mode,
         ENFORCED: _enforced(configuration),
         QUOTA_MODE: configuration.quota.mode,
         BY_OWNER: configuration.groups.by_owner,
@@ -87,7 +87,7 @@ def notes(
 
 def said_of(configuration: Configuration) -> Mapping[str, str]:
     """What the first line of the log says: the modes, and what that of the nodes plane means."""
-    mode = _planning_mode(configuration)
+    mode = configuration.planning.mode
     said = {"planning": mode, "quota": configuration.quota.mode, "means": MEANS[mode]}
     if enforced := _enforced(configuration):
         said |= {"means": f"{MEANS[mode]}, in selected namespaces only", "namespaces": enforced}
@@ -98,19 +98,13 @@ def said_of(configuration: Configuration) -> Mapping[str, str]:
 
 def may_evict(configuration: Configuration) -> bool:
     """Whether the process has a plane that decides about evictions. Only then may it read Namespaces."""
-    return _planning_mode(configuration) != "Off" or configuration.quota.mode != "Off"
-
-
-def _planning_mode(configuration: Configuration) -> Mode:
-    """Off for a process that nobody can call, and that does not observe either."""
-    mode = configuration.planning.mode
-    return "Off" if mode == "Enforce" and configuration.extender is None else mode
+    return configuration.planning.mode != "Off" or configuration.quota.mode != "Off"
 
 
 def _enforced(configuration: Configuration) -> str:
     """Which namespaces are enforced, if others are observed."""
     selector = configuration.planning.enforced_namespace_selector
-    if _planning_mode(configuration) != "Enforce" or selector.is_empty:
+    if configuration.planning.mode != "Enforce" or selector.is_empty:
         return ""
     return msgspec.json.encode(selector).decode()
 

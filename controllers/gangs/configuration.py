@@ -94,9 +94,10 @@ class LimitsConfiguration(Section):
 class PlanningConfiguration(Section):
     """How far reprieve goes on the nodes plane, and what bounds planning.
 
-    mode: Enforce: pods are evicted for what is decided, and the filter verb holds pods until there is room. Observe:
-    the same is decided, and only written down, as PreemptionPlans in phase Observed. No pod is touched, and the verbs
-    give back what they get. Off: nothing is decided, and the verbs give back what they get.
+    mode: Observe: plans are decided, and only written down, as PreemptionPlans in phase Observed. No pod is touched,
+    and the verbs give back what they get. Enforce: pods are evicted for what is decided, and the filter verb holds pods
+    until there is room. It needs an extender. Off: nothing is decided, and the verbs give back what they get. A process
+    that is not the one that decides about nodes says Off, such as that of the webhooks.
     enforcedNamespaceSelector: with mode Enforce, only namespaces that it selects are enforced. All others are observed.
     Their labels count as they are now. Empty: all namespaces are enforced. It has no effect with the other modes. The
     webhooks read it from their own Configuration file.
@@ -143,7 +144,7 @@ class PlanningConfiguration(Section):
     every pod comes.
     """
 
-    mode: Mode = "Enforce"
+    mode: Mode = "Observe"
     enforced_namespace_selector: NamespaceSelector = field(default_factory=NamespaceSelector)
     limits: LimitsConfiguration | None = None
     score: ScoreConfiguration = field(default_factory=ScoreConfiguration)

@@ -16,6 +16,7 @@ from hack.controlplane.versions import known
 __all__ = [
     "FOLDERS",
     "MANAGER_USER",
+    "OBSERVER_FOLDERS",
     "OUTSIDE",
     "QUOTA_FOLDERS",
     "REPRIEVE_USER",
@@ -65,9 +66,10 @@ CONTROLLERS: Final = (
 
 WEBHOOKS: Final = ("reprieve-webhooks", "reprieve-webhooks-ops")
 """The listeners of the webhooks."""
-FOLDERS: Final = ("crds", "kueue-crds", "base")
+OBSERVER_FOLDERS: Final = ("crds", "kueue-crds", "base")
+FOLDERS: Final = (*OBSERVER_FOLDERS, "rights", "webhooks")
 QUOTA_FOLDERS: Final = (*FOLDERS, "quota")
-"""Folders of manifests/. With the latter, `quota.mode` may be Enforce."""
+"""Folders of manifests/. With the second ones `planning.mode` may be Enforce, and with the third ones `quota.mode`."""
 OUTSIDE: Final = "outside"
 """A port that is kept for a proxy between other clusters and the API server."""
 SERVICE: Final = "reprieve-service"

@@ -19,6 +19,7 @@ from hack.controlplane.processes import wait_until
 __all__ = [
     "BASE",
     "MANIFESTS",
+    "SCHEDULER",
     "WEBHOOK_KINDS",
     "apply_cluster_objects",
     "apply_webhooks",
@@ -28,6 +29,8 @@ __all__ = [
 
 MANIFESTS: Final = HERE.parent.parent / "manifests"
 BASE: Final = MANIFESTS / "base"
+SCHEDULER: Final = MANIFESTS / "components" / "enforce" / "kube-scheduler.yaml"
+"""The scheduler's file where reprieve enforces."""
 CRD: Final = "CustomResourceDefinition"
 RBAC: Final = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 POLICIES: Final = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
@@ -84,7 +87,7 @@ def write_configurations(layout: Layout) -> None:
     _write_webhooks(layout)
     authority, server, scheduler = layout.extender_certificates()
     options = layout.options
-    configuration = _load(BASE / "kube-scheduler.yaml")
+    configuration = _load(SCHEDULER)
     extenders = configuration.pop("extenders")
     configuration["clientConnection"] = {
         "kubeconfig": str(layout.kubeconfig_of("kube-scheduler")),
@@ -137,7 +140,7 @@ def _write_replica(layout: Layout, name: str, authority: Path, server: Pair) -> 
 
 
 def _write_webhooks(layout: Layout) -> None:
-    ours = _load(BASE / "webhooks" / "configuration.yaml")
+    ours = _load(MANIFESTS / "webhooks" / "configuration.yaml")
     local: Json = {
         "kubeconfig": str(layout.kubeconfig_of("reprieve-webhooks")),
         "webhooks": {

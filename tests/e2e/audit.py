@@ -22,12 +22,13 @@ __all__ = ["AuditTrail", "Findings", "Right", "granted"]
 FILES: Final = {
     REPRIEVE_USER: (
         BASE / "rbac.yaml",
+        MANIFESTS / "rights" / "rbac.yaml",
         MANIFESTS / "quota" / "rbac.yaml",
         MANIFESTS / "components" / "quota-observe" / "rbac.yaml",
         MANIFESTS / "multikueue" / "rbac.yaml",
     ),
     MANAGER_USER: (MANIFESTS / "multikueue-worker" / "rbac.yaml",),
-    WEBHOOKS_USER: (BASE / "webhooks" / "rbac.yaml",),
+    WEBHOOKS_USER: (MANIFESTS / "webhooks" / "rbac.yaml",),
 }
 """Where the rights of our identities are."""
 

@@ -76,8 +76,9 @@ def callers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def plane(start_plane: Callable[[Options], ControlPlane], callers: Path) -> ControlPlane:
     """With what the overlay says, Kueue's CRDs, and an API server that has a certificate for webhooks."""
     shipped = MANIFESTS / "components" / "kueue-installed" / "webhooks-configuration.yaml"
+    (added,) = yaml.safe_load(shipped.read_text())
     settings = {
-        "besideKueue": yaml.safe_load(shipped.read_text())["webhooks"]["besideKueue"],
+        "besideKueue": yaml.safe_load(added["value"])["webhooks"]["besideKueue"],
         "gateOpeners": {GATE: [OPENER]},
         "clientCAFile": str(callers / "accepted.crt"),
         "clientNames": [NAME],

@@ -28,6 +28,7 @@ from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import wait_until
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.manifests import kueue
+from tests.kit.values import MADE
 
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = (ROOT / "docs" / "install.md").read_text()
@@ -73,8 +74,17 @@ def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the page needs of a checkout. Its values may be changed."""
-    folder = tmp_path_factory.mktemp("checkout")
-    shutil.copytree(ROOT / "manifests", folder / "manifests", ignore=shutil.ignore_patterns("certificates"))
+    return copied(tmp_path_factory.mktemp("checkout"))
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Path:
+    """The same, with the values as they are shipped."""
+    return copied(tmp_path)
+
+
+def copied(folder: Path) -> Path:
+    shutil.copytree(ROOT / "manifests", folder / "manifests", ignore=shutil.ignore_patterns(*MADE))
     for name in ("hack", "examples", ".venv"):
         (folder / name).symlink_to(ROOT / name)
     return folder
@@ -185,13 +195,18 @@ def test_the_page_from_the_first_step_to_the_last(plane: ControlPlane, checkout:
     assert crds(plane) - before == OURS | KUEUES
     follow(plane, "3. reprieve", checkout)
     assert of_reprieve(plane)
+    observes = commands("3. reprieve")
+    assert not [name for name in of_reprieve(plane) if "Webhook" in name or "enforce" in name], observes
+    follow(plane, "4. Letting it act", checkout)
+    assert deployment(plane, "reprieve-webhooks")["replicas"] == 2
+    assert "ClusterRole reprieve-enforce" in of_reprieve(plane)
     bodies = without_webhooks(plane, checkout, GROUP, QUEUE, plan_of("training-1"), plan_of("training-2"))
     group, queue, stuck, active = bodies
     follow(plane, "Plans", checkout, NAMESPACE="default", NAME="training-1")
     assert finalizers_of(plane, stuck) == []
     assert finalizers_of(plane, active) == [FINALIZER]
 
-    follow(plane, "4. The scheduler", checkout)
+    follow(plane, "5. The scheduler", checkout)
     asked = yaml.safe_load((checkout / SCHEDULER).read_text())["extenders"]
     address = plane.client.get("v1", "Service", "reprieve", "reprieve-system")["spec"]["clusterIP"]
     assert [each["urlPrefix"] for each in asked] == [f"https://{address}:9443/v1"] * 2
@@ -227,6 +242,25 @@ def test_the_page_from_the_first_step_to_the_last(plane: ControlPlane, checkout:
     for _ in range(2):
         follow(plane, "Kueue's kinds", checkout)
         assert crds(plane) == before
+
+
+def test_the_lines_of_the_readme_observe_and_then_let_it_act(plane: ControlPlane, fresh: Path) -> None:
+    """They stand there as they are run, but for the image."""
+    section = (ROOT / "README.md").read_text().partition("\n## On a cluster\n")[2].partition("\n## ")[0]
+    observes, acts = BLOCK.findall(section)
+    first = "\n".join(line for line in observes.splitlines() if not line.startswith("reprieve"))
+    for lines, expected in ((first, False), (acts, True), (acts, True)):
+        result = shell(plane, lines, fresh)
+        assert result.returncode == 0, f"{lines}\n{result.stdout}\n{result.stderr}"
+        found = of_reprieve(plane)
+        assert ("ClusterRole reprieve-enforce" in found) == expected
+        assert ("MutatingWebhookConfiguration reprieve" in found) == expected
+        service = plane.client.find("v1", "Service", "reprieve", "reprieve-system")
+        assert (service is not None) == expected
+    removed = shell(plane, "kubectl delete --ignore-not-found -k manifests/install", fresh)
+    assert removed.returncode == 0, removed.stderr
+    assert shell(plane, "kubectl delete --ignore-not-found -k manifests/crds", fresh).returncode == 0
+    assert of_reprieve(plane) == []
 
 
 def change(file: Path, old: str, new: str) -> None:

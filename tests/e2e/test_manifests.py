@@ -12,12 +12,15 @@ import yaml
 from extender.configuration import POD_IP, PeersConfiguration
 from hack.controlplane.binaries import binaries
 from hack.controlplane.client import ApiError, Client, Json
-from hack.controlplane.manifests import BASE, MANIFESTS, WEBHOOK_KINDS, render
+from hack.controlplane.manifests import BASE, MANIFESTS, SCHEDULER, WEBHOOK_KINDS, render
 from hack.controlplane.plane import ControlPlane
 from webhooks.registrations import SERVICE
 
 CRDS = [MANIFESTS / "crds", MANIFESTS / "kueue-crds"]
 OVERLAYS = MANIFESTS / "overlays"
+ACTING = OVERLAYS / "kind"
+OBSERVED = MANIFESTS / "components" / "extender" / "kube-scheduler.yaml"
+"""The scheduler's file where reprieve observes and is called."""
 FOREIGN_KINDS = frozenset({"Certificate", "Issuer"})
 """Of cert-manager, which does not run here."""
 
@@ -69,14 +72,28 @@ def test_restricted_pod_security_is_in_force(client: Client) -> None:
         client.create(pod)
 
 
-def test_the_deployment_finds_what_it_names() -> None:
+def reprieve_of(objects: list[Json]) -> Json:
+    return next(
+        body for body in objects if body["kind"] == "Deployment" and body["metadata"]["name"] == "reprieve"
+    )
+
+
+def test_the_observer_needs_no_secret_no_service_and_no_webhook() -> None:
     objects = rendered(BASE)
-    deployment = next(body for body in objects if body["kind"] == "Deployment")
+    (volume,) = reprieve_of(objects)["spec"]["template"]["spec"]["volumes"]
+    assert volume["configMap"]
+    assert not {body["kind"] for body in objects} & {"Secret", "Service", *WEBHOOK_KINDS}
+
+
+def test_the_deployment_finds_what_it_names() -> None:
+    objects = rendered(ACTING)
+    deployment = reprieve_of(objects)
     spec = deployment["spec"]["template"]["spec"]
     volumes = {volume["name"]: volume for volume in spec["volumes"]}
     maps = {body["metadata"]["name"]: body for body in objects if body["kind"] == "ConfigMap"}
     configuration = maps[volumes["configuration"]["configMap"]["name"]]
-    ours = yaml.safe_load(configuration["data"]["configuration.yaml"])
+    files = [yaml.safe_load(text) for text in configuration["data"].values()]
+    ours = {key: value for file in files for key, value in file.items()}
     container = spec["containers"][0]
     mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
     assert container["args"] == ["serve", "--config", mounts["configuration"]]
@@ -88,9 +105,7 @@ def test_the_deployment_finds_what_it_names() -> None:
 
 def test_replicas_know_their_address_and_call_each_other_by_a_name_on_their_certificate() -> None:
     objects = rendered(OVERLAYS / "cert-manager")
-    deployment = next(
-        body for body in objects if body["kind"] == "Deployment" and body["metadata"]["name"] == "reprieve"
-    )
+    deployment = reprieve_of(objects)
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     fields = {each["name"]: each["valueFrom"]["fieldRef"]["fieldPath"] for each in container["env"]}
     assert fields == {POD_IP: "status.podIP"}
@@ -103,7 +118,7 @@ def test_replicas_know_their_address_and_call_each_other_by_a_name_on_their_cert
 
 
 def test_the_scheduler_leaves_time_for_an_answer_of_the_replica_that_it_calls() -> None:
-    scheduler = yaml.safe_load((BASE / "kube-scheduler.yaml").read_text())
+    scheduler = yaml.safe_load(SCHEDULER.read_text())
     peers = PeersConfiguration()
     given = {"filterVerb": peers.filter_seconds, "preemptVerb": peers.preempt_seconds}
     for entry in scheduler["extenders"]:
@@ -111,17 +126,34 @@ def test_the_scheduler_leaves_time_for_an_answer_of_the_replica_that_it_calls() 
         assert seconds <= float(entry["httpTimeout"].removesuffix("s")) / 2
 
 
-def test_the_scheduler_is_told_the_service_and_a_name_on_its_certificate() -> None:
-    objects = rendered(BASE)
+@pytest.mark.parametrize(
+    ("component", "ignorable"),
+    [("enforce", {"filter": True, "preempt": False}), ("extender", {"filter": True, "preempt": True})],
+)
+def test_the_scheduler_is_told_the_service_and_a_name_on_its_certificate(
+    component: str, ignorable: dict[str, bool]
+) -> None:
+    objects = rendered(ACTING)
     service = next(body for body in objects if body["kind"] == "Service")
-    scheduler = yaml.safe_load((BASE / "kube-scheduler.yaml").read_text())
+    scheduler = yaml.safe_load((MANIFESTS / "components" / component / "kube-scheduler.yaml").read_text())
     host = f"{service['metadata']['name']}.{service['metadata']['namespace']}.svc"
     port = next(port["port"] for port in service["spec"]["ports"] if port["name"] == "extender")
     assert [entry["urlPrefix"] for entry in scheduler["extenders"]] == [f"https://{host}:{port}/v1"] * 2
     assert {entry["tlsConfig"]["serverName"] for entry in scheduler["extenders"]} == {host}
     entries = scheduler["extenders"]
     verbs = {entry.get("filterVerb") or entry.get("preemptVerb"): entry["ignorable"] for entry in entries}
-    assert verbs == {"filter": True, "preempt": False}
+    assert verbs == ignorable
+
+
+def test_an_observer_that_hangs_costs_the_scheduler_little() -> None:
+    observed = yaml.safe_load(OBSERVED.read_text())
+    assert {entry["httpTimeout"] for entry in observed["extenders"]} == {"200ms"}
+    acting = yaml.safe_load(SCHEDULER.read_text())
+    for each in (observed, acting):
+        for entry in each["extenders"]:
+            del entry["httpTimeout"], entry["ignorable"]
+    del acting["percentageOfNodesToScore"]  # an observer gives back whatever comes
+    assert observed == acting
 
 
 def test_with_cert_manager_nobody_else_looks_after_certificates() -> None:
@@ -161,6 +193,6 @@ def test_the_second_scheduler_asks_the_same() -> None:
     second = yaml.safe_load(
         (MANIFESTS / "components" / "second-scheduler" / "kube-scheduler.yaml").read_text()
     )
-    first = yaml.safe_load((BASE / "kube-scheduler.yaml").read_text())
+    first = yaml.safe_load(SCHEDULER.read_text())
     for field in ("extenders", "percentageOfNodesToScore"):
         assert second[field] == first[field]

@@ -77,7 +77,7 @@ class Kueue:
 @pytest.fixture(scope="module")
 def box(start_plane: Callable[[Options], ControlPlane]) -> QuotaSandbox:
     """Queues of two flavors, each in a tree of its own."""
-    observing = {"quota": {"mode": "Observe"}}
+    observing = {"planning": {"mode": "Observe"}, "quota": {"mode": "Observe"}}
     plane = start_plane(
         Options(reprieve=True, reprieve_settings=observing, manifests=("crds", "kueue-crds", OVERLAY))
     )

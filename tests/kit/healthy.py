@@ -69,12 +69,13 @@ def _healthy() -> list[Json]:
     )
     for each in definitions:
         each["status"] = {"conditions": [{"type": "Established", "status": "True"}]}
-    hooks = _manifests("base/webhooks/webhooks.yaml")
+    hooks = _manifests("webhooks/webhooks.yaml")
     ca = bundle(100)
     for each in hooks:
         for hook in each["webhooks"]:
             hook["clientConfig"]["caBundle"] = ca
-    roles = [each for each in _manifests("base/rbac.yaml") if each["kind"].startswith("ClusterRole")]
+    files = ("base/rbac.yaml", "rights/rbac.yaml")
+    roles = [each for each in _manifests(*files) if each["kind"].startswith("ClusterRole")]
     (deployment,) = _manifests("base/deployment.yaml")
     return [*definitions, *hooks, *roles, deployment, *_running()]
 
@@ -97,6 +98,7 @@ def _running() -> list[Json]:
                 "annotations": {
                     "reprieve.dev/schedulers": json.dumps({"default-scheduler": rfc3339(NOW - 5)}),
                     "reprieve.dev/quota-mode": "Enforce",
+                    "reprieve.dev/planning-mode": "Enforce",
                 },
             },
             "spec": {"holderIdentity": "a_1", "leaseDurationSeconds": 15, "renewTime": rfc3339(NOW - 2)},

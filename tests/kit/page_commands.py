@@ -137,6 +137,10 @@ NOTED: Final = {
     ("docs/admission-checks.md", "kubectl patch"): RunBy(
         "e2e/test_check_author.py", "kubectl patch configmap"
     ),
+    **dict.fromkeys(
+        [("README.md", begins) for begins in ("hack/certificates", "sed", "kubectl apply")],
+        RunBy("e2e/test_install.py", '"README.md"'),
+    ),
     ("docs/doctor.md", "kubectl get"): RunBy("e2e/test_doctor.py", 'startswith("kubectl get")'),
     ("docs/gates.md", ""): RunBy("e2e/test_gates.py", '"## How to leave"'),
     **dict.fromkeys(

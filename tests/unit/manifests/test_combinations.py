@@ -13,16 +13,28 @@ import pytest
 import yaml
 
 from cli.common.configuration import Configuration, ConfigurationError, load
+from extender.configuration import ExtenderConfiguration, TLSConfiguration
 from hack.controlplane.binaries import binaries
 from hack.controlplane.client import Json
-from hack.controlplane.manifests import BASE, MANIFESTS, WEBHOOK_KINDS, render
+from hack.controlplane.manifests import MANIFESTS, WEBHOOK_KINDS, render
 from tests.kit.mounted import mounted
 from tests.kit.values import OFFERED, VALUES, checkout, choose
 
-FILES: Final = {"reprieve": "configuration.yaml", "reprieve-webhooks": "webhooks/configuration.yaml"}
-"""By Deployment, the base's file."""
+FILES: Final = {
+    "reprieve": ("base/configuration.yaml", "base/extender.yaml"),
+    "reprieve-webhooks": ("webhooks/configuration.yaml",),
+}
+"""By Deployment, its files without components."""
+TLS: Final = TLSConfiguration(
+    cert_file="/etc/reprieve/tls/tls.crt",
+    key_file="/etc/reprieve/tls/tls.key",
+    client_ca_file="/etc/reprieve/tls/ca.crt",
+)
+LISTENER: Final = ExtenderConfiguration(bind_address="0.0.0.0", tls=TLS)  # noqa: S104  # in a pod
 CERTIFICATE: Final = {"certFile": "/etc/reprieve/tls/tls.crt", "keyFile": "/etc/reprieve/tls/tls.key"}
 SETS: Final[dict[str, dict[str, dict[tuple[str, ...], Any]]]] = {
+    "extender": {"reprieve": {("extender",): msgspec.to_builtins(LISTENER)}},
+    "enforce": {"reprieve": {("planning", "mode"): "Enforce"}},
     "quota-enforce": {
         "reprieve": {("quota", "mode"): "Enforce"},
         "reprieve-webhooks": {("webhooks", "queues"): True},
@@ -43,6 +55,16 @@ CONTRADICTIONS: Final = {
     ),
 }
 """Components that the page does not allow together, with the process that does not start, and what it says."""
+ACTING: Final = ("certificates", "extender", "rights", "enforce")
+BESIDE: Final = ("quota-enforce", "kueue-installed", "quota-observe")
+"""Whether, and by whom, quota is managed."""
+LACKING: Final = {
+    ("enforce",): "reprieve-kube-scheduler",
+    ("rights", "enforce"): "reprieve-kube-scheduler",
+    ("quota-enforce",): "reprieve-webhooks-configuration",
+    ("extender", "rights", "quota-enforce"): "reprieve-webhooks-configuration",
+}
+"""Components that need others, with the ConfigMap that kustomize misses then."""
 PAGE: Final = (
     (MANIFESTS.parent / "docs" / "install.md").read_text().partition("### Settings")[2].partition("\n### ")[0]
 )
@@ -60,10 +82,16 @@ class Process(NamedTuple):
 
 
 def combinations() -> Iterator[tuple[str, ...]]:
-    """All of the components that have settings. The others are added to the largest ones only."""
-    for size in range(len(SETS) + 1):
-        yield from itertools.combinations([name for name in PATHS if name in SETS], size)
-    for without in ({"quota-enforce"}, {"kueue-installed", "quota-observe"}):
+    """What reprieve may do, from the observer on; where it acts, all of the components with settings beside it."""
+    yield from ((), ("quota-observe", "kueue-installed"))
+    called = ("certificates", "extender")
+    yield from (called, (*called, "rights"), (*called, "quota-observe", "monitoring"))
+    yield from (("extender", "cert-manager"), ("extender", "cert-manager", "kueue-installed"))
+    for size in range(len(BESIDE) + 1):
+        for beside in itertools.combinations(BESIDE, size):
+            yield (*ACTING, *beside)
+            yield (*ACTING[1:], *beside, "cert-manager")
+    for without in ({"quota-enforce", "certificates"}, {"kueue-installed", "quota-observe", "cert-manager"}):
         yield tuple(name for name in PATHS if name not in without)
 
 
@@ -100,9 +128,15 @@ def processes(objects: list[Json]) -> dict[str, Process]:
     return found
 
 
-def expected(name: str, components: tuple[str, ...]) -> Configuration:
-    """The base's settings, and those of the components."""
-    settings: Json = msgspec.to_builtins(load(BASE / FILES[name]).configuration)
+def shipped(name: str, folder: Path) -> Configuration:
+    """The settings of a Deployment without components."""
+    files = {Path(each).name: (MANIFESTS / each).read_text() for each in FILES[name]}
+    return load(mounted(folder / "shipped" / name, files)).configuration
+
+
+def expected(name: str, components: tuple[str, ...], folder: Path) -> Configuration:
+    """The settings of a Deployment, and those of the components."""
+    settings: Json = msgspec.to_builtins(shipped(name, folder))
     for component in components:
         for path, value in SETS.get(component, {}).get(name, {}).items():
             section = settings
@@ -112,25 +146,65 @@ def expected(name: str, components: tuple[str, ...]) -> Configuration:
     return msgspec.convert(settings, Configuration)
 
 
+def deployments(components: tuple[str, ...]) -> set[str]:
+    """Those that run: there are webhooks where reprieve acts."""
+    return {*FILES} if "enforce" in components else {"reprieve"}
+
+
 @pytest.mark.parametrize("components", [*combinations()], ids=lambda names: "+".join(names) or "base")
 def test_each_combination_has_all_settings_or_says_what_contradicts(
     manifests: Path, tmp_path: Path, components: tuple[str, ...]
 ) -> None:
     refused = contradicting(components)
-    found = processes(installed(manifests, components))
-    assert found.keys() == FILES.keys()
+    objects = installed(manifests, components)
+    found = processes(objects)
+    assert found.keys() == deployments(components)
     for name, process in found.items():
         folder = mounted(tmp_path / name, process.files)
         if name not in refused:
-            assert load(folder).configuration == expected(name, components)
+            assert load(folder).configuration == expected(name, components, tmp_path)
             continue
         with pytest.raises(ConfigurationError) as caught:
             load(folder)
         assert str(caught.value) == f"{folder}{refused[name]}"
+    listens, acts = "extender" in components, "enforce" in components
+    names = {(body["kind"], body["metadata"]["name"]) for body in objects}
+    assert (("Service", "reprieve") in names) == listens
+    assert (("ClusterRole", "reprieve-enforce") in names) == ("rights" in components)
+    assert any(kind in WEBHOOK_KINDS for kind, _ in names) == acts
+    assert entries(objects) == ([(True, acts is False)] if listens else [])
+    assert any(kind == "Secret" for kind, _ in names) == ("certificates" in components)
+
+
+def entries(objects: list[Json]) -> list[tuple[bool, bool]]:
+    """Of each file for the administrator of kube-scheduler: whether filter and preempt are ignorable."""
+    found = []
+    for body in objects:
+        if (body["kind"], body["metadata"]["name"]) == ("ConfigMap", "reprieve-kube-scheduler"):
+            (text,) = body["data"].values()
+            asked = yaml.safe_load(text)["extenders"]
+            found.append(tuple(each["ignorable"] for each in asked))
+    return found
+
+
+@pytest.mark.parametrize("components", LACKING, ids="+".join)
+def test_what_a_component_needs_is_missed_at_once(manifests: Path, components: tuple[str, ...]) -> None:
+    with pytest.raises(RuntimeError, match=LACKING[components]):
+        installed(manifests, components)
+
+
+def test_who_enforces_without_a_listener_does_not_start(tmp_path: Path) -> None:
+    """Whoever puts the files together by hand."""
+    files = {Path(each).name: (MANIFESTS / each).read_text() for each in FILES["reprieve"]}
+    files["enforce.yaml"] = (MANIFESTS / "components" / "enforce" / "configuration.yaml").read_text()
+    with pytest.raises(
+        ConfigurationError, match=r"/enforce\.yaml: planning\.mode: cannot be Enforce if extender"
+    ):
+        load(mounted(tmp_path, files))
 
 
 def test_cert_manager_looks_after_the_webhooks_of_quota_enforce(manifests: Path) -> None:
-    objects = installed(manifests, ("quota-enforce", "cert-manager"))
+    objects = installed(manifests, (*ACTING[1:], "quota-enforce", "cert-manager"))
     annotated = {
         (body["kind"], body["metadata"]["name"])
         for body in objects
@@ -142,20 +216,20 @@ def test_cert_manager_looks_after_the_webhooks_of_quota_enforce(manifests: Path)
 def test_settings_of_ones_own_are_one_file_more(manifests: Path, tmp_path: Path) -> None:
     """As the page and the file of values say it, beside a component."""
     (settings,) = BLOCK.findall(PAGE)
+    folder = (manifests / VALUES).with_name("settings")
     for name in ("settings.yaml", "webhooks-settings.yaml"):
-        (manifests / VALUES).with_name(name).write_text(settings)
-    chosen = choose((MANIFESTS / VALUES).read_text(), [PATHS["quota-enforce"]])
-    before, generator, after = chosen.partition("# configMapGenerator:\n")
-    lines, end, rest = after.partition("\n\n")
-    text = (
-        before + "\n".join(line.removeprefix("# ") for line in (generator + lines).splitlines()) + end + rest
-    )
-    (manifests / VALUES).write_text(text)
-    found = processes(render(binaries(["kubectl"])["kubectl"], (manifests / VALUES).parent))
+        (folder / name).write_text(settings)
+    kustomization = folder / "kustomization.yaml"
+    kustomization.write_text(kustomization.read_text().replace("  # - ", "  - ").replace("  #   ", "    "))
+    components = (*ACTING, "quota-enforce")
+    found = processes(installed(manifests, (*components, "settings")))
+    assert found.keys() == FILES.keys()
     for name, process in found.items():
         configuration = load(mounted(tmp_path / name, process.files)).configuration
         planning = msgspec.structs.replace(configuration.planning, gates="UntilPlanned")
-        assert configuration == msgspec.structs.replace(expected(name, ("quota-enforce",)), planning=planning)
+        assert configuration == msgspec.structs.replace(
+            expected(name, components, tmp_path), planning=planning
+        )
 
 
 def test_every_component_with_a_file_for_a_process_is_combined() -> None:
@@ -163,10 +237,13 @@ def test_every_component_with_a_file_for_a_process_is_combined() -> None:
         kustomization = yaml.safe_load(
             (MANIFESTS / "components" / component / "kustomization.yaml").read_text()
         )
-        return {each["name"] for each in kustomization.get("configMapGenerator", [])}
+        targets = (each.get("target", {}) for each in kustomization.get("patches", []))
+        patched = {each.get("name", "") for each in targets if each.get("kind") == "ConfigMap"}
+        return patched | {each["name"] for each in kustomization.get("configMapGenerator", [])}
 
     names = {f"{name}-configuration" for name in FILES}
-    assert {component for component in PATHS if adds(component) & names} == SETS.keys()
+    found = {name for name in PATHS if PATHS[name] != name and adds(name) & names}
+    assert found == SETS.keys()
 
 
 @pytest.mark.parametrize("folder", ["kueue", "kueue-observe", "cert-manager", "kind", "second-scheduler"])
@@ -175,4 +252,7 @@ def test_each_overlay_has_the_settings_of_its_components(tmp_path: Path, folder:
     content = yaml.safe_load((overlay / "kustomization.yaml").read_text())
     components = tuple(Path(path).name for path in content.get("components", []))
     for name, process in processes(render(binaries(["kubectl"])["kubectl"], overlay)).items():
-        assert load(mounted(tmp_path / name, process.files)).configuration == expected(name, components)
+        configuration = load(mounted(tmp_path / name, process.files)).configuration
+        assert configuration == expected(name, components, tmp_path)
+        if name == "reprieve":
+            assert configuration.planning.mode == ("Observe" if folder == "kueue-observe" else "Enforce")

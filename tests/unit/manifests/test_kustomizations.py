@@ -14,7 +14,7 @@ import yaml
 from hack.controlplane.binaries import binaries
 from hack.controlplane.client import Json
 from hack.controlplane.manifests import MANIFESTS, render
-from tests.kit.values import OFFERED, VALUES, checkout, choose
+from tests.kit.values import ACTING, OFFERED, VALUES, checkout, choose
 
 CRD = "CustomResourceDefinition"
 NAMESPACE = "reprieve-system"
@@ -75,13 +75,19 @@ def is_reprieves(body: Json) -> bool:
     return metadata.get("namespace") in NAMESPACES or name.partition("-")[0] == "reprieve"
 
 
-def users_own(tmp_path: Path, component: str) -> Path:
+def needed(component: str) -> list[str]:
+    """The component after those that it may need: of a reprieve that acts."""
+    acting = [os.path.normpath(Path("install") / each) for each in ACTING]
+    return [*acting, component] if component not in acting else acting[: acting.index(component) + 1]
+
+
+def users_own(tmp_path: Path, manifests: Path, component: str) -> Path:
     """The kustomization of a user who adds a component to the base."""
     content = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
-        "resources": [os.path.relpath(MANIFESTS / "base", tmp_path)],
-        "components": [os.path.relpath(MANIFESTS / component, tmp_path)],
+        "resources": [os.path.relpath(manifests / "base", tmp_path)],
+        "components": [os.path.relpath(manifests / each, tmp_path) for each in needed(component)],
     }
     (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(content))
     return tmp_path
@@ -102,8 +108,10 @@ def test_installing_and_removing_touch_only_what_is_reprieves(folder: str, with_
 
 
 @pytest.mark.parametrize("component", folders("Component"))
-def test_no_component_adds_an_object_of_others(tmp_path: Path, component: str) -> None:
-    objects = rendered(users_own(tmp_path, component))
+def test_no_component_adds_an_object_of_others(
+    tmp_path: Path, with_certificates: Path, component: str
+) -> None:
+    objects = rendered(users_own(tmp_path, with_certificates, component))
     assert [body["metadata"] for body in objects if body["kind"] == CRD or not is_reprieves(body)] == []
 
 
@@ -120,18 +128,18 @@ def values(manifests: Path, *components: str) -> Iterator[Path]:
 
 
 def test_the_values_offer_every_component() -> None:
-    assert sorted(OFFERED) == [f"../{each}" for each in folders("Component")]
+    assert sorted(os.path.normpath(Path("install") / each) for each in OFFERED) == folders("Component")
 
 
 @pytest.mark.parametrize("component", OFFERED)
 def test_each_component_can_be_chosen_in_the_values(component: str, with_certificates: Path) -> None:
-    with values(with_certificates, component) as file:
+    with values(with_certificates, *(each for each in ACTING if each != component), component) as file:
         objects = rendered(file.parent)
     assert [each for each in objects if each["kind"] == "Deployment"]
 
 
 def test_the_values_set_the_images_and_the_certificates(with_certificates: Path) -> None:
-    with values(with_certificates, "../components/second-scheduler") as file:
+    with values(with_certificates, *ACTING, "../components/second-scheduler") as file:
         file.write_text(file.read_text().replace("newName: ", "newName: registry.example/"))
         objects = rendered(file.parent)
     images = {

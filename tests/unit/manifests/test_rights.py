@@ -7,6 +7,7 @@ from typing import Final
 
 import yaml
 
+from controllers.gangs.permits import NEEDED
 from hack.controlplane.client import Json
 from hack.controlplane.manifests import MANIFESTS
 
@@ -93,6 +94,41 @@ def test_observing_only_reads() -> None:
     assert {verb for rule in rules for verb in rule["verbs"]} <= READS
 
 
+def test_the_base_writes_what_it_has_decided_and_its_lease_and_nothing_else() -> None:
+    """The observer (issue of the modes): no write of pods, no event, and nothing of others."""
+    roles = [*objects("ClusterRole", "Role", below="base")]
+    assert {each["metadata"]["name"] for each in roles} == {"reprieve"}
+    writes = {
+        (group, resource)
+        for rule in rules_of("reprieve", "base")
+        if {*rule["verbs"]} - READS
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+    }
+    assert writes == {
+        ("reprieve.dev", "preemptionplans"),
+        ("reprieve.dev", "preemptionplans/status"),
+        ("reprieve.dev", "clusterpreemptionplans"),
+        ("reprieve.dev", "podgroups/status"),
+        ("coordination.k8s.io", "leases"),
+    }
+
+
+def test_to_act_adds_the_writes_of_pods_their_events_and_one_read() -> None:
+    rules = rules_of("reprieve-enforce", "rights")
+    assert verbs_on("pods", rules) == {"delete", "patch"}
+    assert {resource for rule in rules for resource in rule["resources"]} == {
+        "pods",
+        "pods/eviction",
+        "pods/status",
+        "jobs",
+        "events",
+    }
+    assert {(each.verb, each.resource) for each in NEEDED} <= {
+        (verb, resource) for rule in rules for verb in rule["verbs"] for resource in rule["resources"]
+    }
+
+
 def test_the_base_reads_nothing_of_kueue_and_writes_nothing_to_it() -> None:
     """Without the component for quota, `reprieve` cannot touch what queues and Workloads say."""
     rules = rules_of("reprieve", "base")
@@ -102,8 +138,11 @@ def test_the_base_reads_nothing_of_kueue_and_writes_nothing_to_it() -> None:
 
 
 def test_the_lease_that_says_who_acts_is_changed_by_name_only() -> None:
-    for account, lease in (("reprieve", "reprieve"), ("reprieve-webhooks-lease", "reprieve-webhooks")):
-        rules = [rule for rule in rules_of(account, "base") if "leases" in rule["resources"]]
+    for account, lease, below in (
+        ("reprieve", "reprieve", "base"),
+        ("reprieve-webhooks-lease", "reprieve-webhooks", "webhooks"),
+    ):
+        rules = [rule for rule in rules_of(account, below) if "leases" in rule["resources"]]
         changing = [rule for rule in rules if rule["verbs"] != ["create"]]
         assert [rule["resourceNames"] for rule in changing] == [[lease]]
 

@@ -25,16 +25,16 @@ Json = dict[str, Any]
 Change = Callable[[list[Json]], object]
 
 
-def examined(objects: list[Json]) -> list[Finding]:
+def examined(objects: list[Json], target: str = "") -> list[Finding]:
     seen = SeenObjects()
     seen.add(
         JsonDocument(msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": objects})), "test"
     )
-    return list(examine(seen.seen(), NOW).found)
+    return list(examine(seen.seen(), NOW, target).found)
 
 
-def faults(objects: list[Json]) -> list[str]:
-    return [each.fault for each in examined(objects) if each.fault]
+def faults(objects: list[Json], target: str = "") -> list[str]:
+    return [each.fault for each in examined(objects, target) if each.fault]
 
 
 def remove(kind: str, name: str = "") -> Change:
@@ -175,6 +175,9 @@ MADE: dict[str, list[Change]] = {
         in_lease(renewTime=rfc3339(NOW - 60)),
         remove("Lease"),
     ],
+    "PreemptIgnorable": [in_scheduler("ignorable: false", "ignorable: true")],
+    "PreemptNotIgnorable": [annotation("reprieve.dev/planning-mode", mode) for mode in ("Observe", "Off")],
+    "WebhookGatesForNobody": [annotation("reprieve.dev/planning-mode", mode) for mode in ("Observe", "Off")],
     "PauseEndUnreadable": [add(namespace("reprieve-system", until="tomorrow"))],
     "HeldWithoutRights": [
         annotation("reprieve.dev/holds", '{"gates":2,"lacksRights":true}'),
@@ -193,7 +196,8 @@ MADE: dict[str, list[Change]] = {
     "CertificateEndsSoon": [in_hook(bundle(3))],
     "CertificateUnreadable": [in_hook(""), in_hook("bm8=")],
     "RightsMissing": [
-        remove("ClusterRoleBinding"),
+        remove("ClusterRoleBinding", "enforce"),
+        annotation("reprieve.dev/rights-missing", "delete pods"),
         lambda objects: objects.remove(next(each for each in objects if each["kind"] == "ClusterRole")),
     ],
     "WebhookDown": [remove("EndpointSlice"), NOT_READY],
@@ -228,7 +232,7 @@ def test_all_is_well_in_a_healthy_cluster() -> None:
     assert faults(healthy()) == []
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", sorted(FAULTS.keys() - {"ComponentMissing"}))
 def test_each_fault_is_found(name: str) -> None:
     for change in MADE[name]:
         objects = healthy()
@@ -246,6 +250,71 @@ def test_what_is_held_is_said() -> None:
         annotation("reprieve.dev/holds", text)(objects)
         assert [each.message for each in examined(objects) if each.check == "holds"] == [says]
         assert faults(objects) == []
+
+
+def observer(mode: str = "Observe") -> list[Json]:
+    """A cluster in which reprieve observes, as it is installed: no scheduler calls it."""
+    objects = healthy()
+    both(annotation("reprieve.dev/planning-mode", mode), annotation("reprieve.dev/schedulers", "{}"))(objects)
+    annotation("reprieve.dev/quota-mode", "Off")(objects)
+    kinds = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "EndpointSlice", "ConfigMap")
+    return [
+        each
+        for each in objects
+        if each["kind"] not in kinds and each["metadata"]["name"] != "reprieve-enforce"
+    ]
+
+
+@pytest.mark.parametrize("mode", ["Observe", "Off"])
+def test_all_is_well_where_it_observes(mode: str) -> None:
+    assert faults(observer(mode)) == []
+    said = {each.check: each for each in examined(observer(mode))}
+    assert (said["calls"].level, said["rights"].level, said["webhooks"].level) == ("Note", "OK", "Note")
+
+
+@pytest.mark.parametrize("mode", ["Observe", "Off"])
+def test_rights_beyond_the_mode_are_a_note(mode: str) -> None:
+    objects = [
+        *observer(mode),
+        *(each for each in healthy() if each["metadata"]["name"] == "reprieve-enforce"),
+    ]
+    assert faults(objects) == []
+    first, beyond = [each for each in examined(objects) if each.check == "rights"]
+    assert (first.level, beyond.level) == ("OK", "Note")
+    assert "has rights of Enforce: delete pods, patch pods, create pods/eviction" in beyond.message
+
+
+def test_the_leader_says_which_rights_its_term_lacks() -> None:
+    objects = observer()
+    annotation("reprieve.dev/rights-missing", "delete pods, patch pods")(objects)
+    (said,) = [each for each in examined(objects) if each.check == "rights"]
+    assert (
+        "planning.mode is Enforce, and the service account reprieve-system/reprieve lacks delete pods, patch"
+        in (said.message)
+    )
+    assert said.fault == "RightsMissing"
+
+
+def test_before_it_acts_it_is_said_what_is_missing() -> None:
+    """Rights, a component, and the entries of the scheduler; and nothing where all is there."""
+    objects = observer()
+    found = {each.check: each for each in examined(objects, "Enforce") if each.fault}
+    assert {name: each.fault for name, each in found.items()} == {
+        "calls": "SchedulerDoesNotCall",
+        "rights": "RightsMissing",
+        "webhooks": "ComponentMissing",
+    }
+    assert "lacks delete pods, patch pods, create pods/eviction" in found["rights"].message
+    assert "components/enforce" in found["webhooks"].message
+    (entries,) = [each for each in healthy() if each["kind"] == "ConfigMap"]
+    ignorable = {"kube-scheduler.yaml": OBSERVED.read_text()}
+    assert faults([*objects, {**entries, "data": ignorable}]) == []
+    assert "PreemptIgnorable" in faults([*objects, {**entries, "data": ignorable}], "Enforce")
+    assert faults(healthy(), "Enforce") == []
+    assert faults(healthy(), "Observe") == ["PreemptNotIgnorable", "WebhookGatesForNobody"]
+
+
+OBSERVED = Path("manifests/components/extender/kube-scheduler.yaml")
 
 
 def test_without_a_lease_a_scheduler_cannot_have_called() -> None:
@@ -329,10 +398,8 @@ def test_where_the_scheduler_places_groups_the_mode_is_named(
 
 @pytest.mark.parametrize("mode", ["Observe", "Off"])
 def test_where_nothing_is_enforced_nobody_has_to_call_and_the_mode_is_named(mode: str) -> None:
-    objects = healthy()
-    fields = {"command": ["kube-scheduler", "--feature-gates=GenericWorkload=true"]}
-    both(program(**fields), annotation("reprieve.dev/planning-mode", mode))(objects)
-    annotation("reprieve.dev/schedulers", "{}")(objects)
+    objects = observer(mode)
+    program(command=["kube-scheduler", "--feature-gates=GenericWorkload=true"])(objects)
     assert faults(objects) == []
     said = {each.check: each for each in examined(objects)}
     assert f"planning.mode {mode}" in said["process"].message

@@ -13,9 +13,12 @@ from webhooks.configuration import settings_of
 HEAD = "apiVersion: reprieve.dev/v1alpha1\nkind: Configuration\n"
 LOOPBACK = HEAD + "extender: {plainHTTP: true, bindAddress: 127.0.0.1}\n"
 TLS = HEAD + "extender: {tls: {certFile: a.pem, keyFile: b.pem, clientCAFile: c.pem}}\n"
+OFF = "planning: {mode: Off}\n"
 QUOTA = HEAD + "extender: null\nquota: {mode: Enforce}\n"
+ALONE = QUOTA + OFF
+"""Quota alone."""
 FINAL, INITIAL = "LessThanOrEqualToFinalShare", "LessThanInitialShare"
-WEBHOOKS = HEAD + "extender: null\nwebhooks: {gateOpeners: {example.com/gate: [jane]}}\n"
+WEBHOOKS = HEAD + OFF + "extender: null\nwebhooks: {gateOpeners: {example.com/gate: [jane]}}\n"
 
 
 def test_the_webhooks_alone() -> None:
@@ -28,8 +31,9 @@ def test_the_webhooks_alone() -> None:
     assert settings.gate_openers == {"example.com/gate": ("jane",)}
     assert (settings.gates_members, settings.gates_native) == (False, False)
     for planning, gated in (
-        (PlanningConfiguration(), True),
-        (PlanningConfiguration(native_groups="Off"), False),
+        (PlanningConfiguration(mode="Off"), True),
+        (PlanningConfiguration(mode="Enforce"), True),
+        (PlanningConfiguration(mode="Enforce", native_groups="Off"), False),
     ):
         settings = settings_of(configuration.webhooks, configuration.jobs, planning)
         assert (settings.gates_members, settings.gates_native) == (True, gated)
@@ -64,12 +68,12 @@ def test_defaults() -> None:
         LOOPBACK,
         LOOPBACK + "featureGates: {WorkloadAwarePreemption: true, TimeBasedSamePriorityPreemption: false}",
         WEBHOOKS,
-        QUOTA,
-        TLS + "quota: {mode: Enforce, fairSharing: {}, freeOverdue: true}",
-        QUOTA + "multikueue: {}",
-        QUOTA + "multikueue: {origin: here, order: FirstComeFirstServed, nonPreemptingWindowSeconds: 0}",
-        QUOTA + "multikueue: {giveUpSeconds: 60, allowedNetworks: [127.0.0.0/8, '::1/128']}",
-        QUOTA + "featureGates: {MultiKueueOrchestratedPreemption: false}",
+        ALONE,
+        TLS + "planning: {mode: Enforce}\nquota: {mode: Enforce, fairSharing: {}, freeOverdue: true}",
+        ALONE + "multikueue: {}",
+        ALONE + "multikueue: {origin: here, order: FirstComeFirstServed, nonPreemptingWindowSeconds: 0}",
+        ALONE + "multikueue: {giveUpSeconds: 60, allowedNetworks: [127.0.0.0/8, '::1/128']}",
+        ALONE + "featureGates: {MultiKueueOrchestratedPreemption: false}",
         TLS + f"quota: {{fairSharing: {{preemptionStrategies: [{INITIAL}]}}}}",
         TLS + f"quota: {{fairSharing: {{preemptionStrategies: [{FINAL}]}}}}",
     ],
@@ -128,8 +132,18 @@ def test_plain_http_on_loopback(address: str) -> None:
             "featureGates.WorkloadAwarePreemption: is locked to true",
         ),
         (
-            HEAD + "extender: null",
-            "extender: is null, webhooks is null, and quota.mode is Off: there is nothing to serve",
+            HEAD + OFF + "extender: null",
+            "extender: is null, webhooks is null, planning.mode is Off, and quota.mode is Off: there is nothing to",
+        ),
+        (
+            QUOTA + "planning: {mode: Enforce}",
+            "planning.mode: cannot be Enforce if extender is null: kube-scheduler has to ask reprieve.",
+        ),
+        (QUOTA, "planning.mode: cannot be Observe if quota.mode is Enforce: it is Enforce, or Off"),
+        (LOOPBACK + "quota: {mode: Enforce}", "planning.mode: cannot be Observe if quota.mode is Enforce"),
+        (
+            QUOTA + "multikueue: {}",
+            "planning.mode: cannot be Observe on a manager of several clusters",
         ),
         (LOOPBACK + "planning: {score: {terms: [Age]}}", "planning.score.terms[0]: "),
         (
@@ -153,16 +167,16 @@ def test_plain_http_on_loopback(address: str) -> None:
             LOOPBACK + "quota: {mode: Observe}\nmultikueue: {}",
             "multikueue: needs quota.mode Enforce, which is Observe",
         ),
-        (QUOTA + "multikueue: {origin: ''}", "multikueue.origin: expected"),
-        (QUOTA + "multikueue: {origin: a/b}", "multikueue.origin: expected"),
-        (QUOTA + "multikueue: {order: Cheapest}", "multikueue.order: invalid enum value"),
-        (QUOTA + "multikueue: {dispatcherName: x}", "multikueue.dispatcherName: is no such field"),
+        (ALONE + "multikueue: {origin: ''}", "multikueue.origin: expected"),
+        (ALONE + "multikueue: {origin: a/b}", "multikueue.origin: expected"),
+        (ALONE + "multikueue: {order: Cheapest}", "multikueue.order: invalid enum value"),
+        (ALONE + "multikueue: {dispatcherName: x}", "multikueue.dispatcherName: is no such field"),
         (
-            QUOTA + "multikueue: {singleClusterPreemptionTimeoutSeconds: 0}",
+            ALONE + "multikueue: {singleClusterPreemptionTimeoutSeconds: 0}",
             "multikueue.singleClusterPreemptionTimeoutSeconds: expected",
         ),
         (
-            QUOTA + "multikueue: {allowedNetworks: [10.0.0.0/8, 10.0.0.1/8]}",
+            ALONE + "multikueue: {allowedNetworks: [10.0.0.0/8, 10.0.0.1/8]}",
             "multikueue.allowedNetworks[1]: 10.0.0.1/8 has host bits set",
         ),
         (LOOPBACK + "quota: {mode: On}", "quota.mode: "),
@@ -301,7 +315,7 @@ MANIFESTS = Path(__file__).parents[4] / "manifests"
 
 def test_the_shipped_configuration_of_the_webhooks() -> None:
     """What the components add to it is in tests/unit/manifests/test_combinations.py."""
-    configuration = load(MANIFESTS / "base" / "webhooks" / "configuration.yaml").configuration
+    configuration = load(MANIFESTS / "webhooks" / "configuration.yaml").configuration
     assert configuration.extender is None
     assert configuration.webhooks is not None
     # The one that lease.yaml grants.
@@ -328,22 +342,24 @@ def test_off_needs_no_quotes(off: str) -> None:
 def test_to_observe_needs_no_listener() -> None:
     """But somebody has to have something to do."""
     alone = HEAD + "extender: null\n"
+    assert parse(alone).planning.mode == "Observe"
     assert parse(alone + "planning: {mode: Observe}\n").planning.mode == "Observe"
     assert parse(LOOPBACK + "planning: {mode: Observe}\nquota: {mode: Observe}\n").quota.mode == "Observe"
-    for mode in ("Off", "Enforce"):
-        with pytest.raises(ConfigurationError, match="there is nothing to serve"):
-            parse(alone + f"planning: {{mode: {mode}}}\n")
+    with pytest.raises(ConfigurationError, match="there is nothing to serve"):
+        parse(alone + OFF)
 
 
-def test_the_shipped_configurations_enforce_or_run_no_nodes_plane() -> None:
-    base, webhooks = (load(MANIFESTS / "base" / name).configuration for name in SHIPPED)
-    assert (base.planning.mode, base.extender is None) == ("Enforce", False)
-    assert (webhooks.planning.mode, webhooks.extender) == ("Off", None)
-    for path in MANIFESTS.glob("components/*/*configuration.yaml"):
-        assert "mode" not in (yaml.safe_load(path.read_text()).get("planning") or {}), path
-
-
-SHIPPED = ("configuration.yaml", "webhooks/configuration.yaml")
+def test_only_one_shipped_file_says_enforce_and_who_decides_nothing_about_nodes_says_off() -> None:
+    """The base says nothing: the default is to observe."""
+    said = {
+        str(path.relative_to(MANIFESTS)): mode
+        for path in MANIFESTS.rglob("*.yaml")
+        for document in yaml.safe_load_all(path.read_text())
+        if isinstance(document, dict) and document.get("kind") == "Configuration"
+        if (mode := (document.get("planning") or {}).get("mode")) is not None
+    }
+    assert said == {"components/enforce/configuration.yaml": "Enforce", "webhooks/configuration.yaml": "Off"}
+    assert Configuration().planning.mode == "Observe"
 
 
 @pytest.mark.parametrize("mode", ["Off", "Observe"])

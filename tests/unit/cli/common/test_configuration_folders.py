@@ -14,8 +14,15 @@ from tests.kit.mounted import mounted
 
 HEAD = "apiVersion: reprieve.dev/v1alpha1\nkind: Configuration\n"
 BASE = HEAD + "extender: {plainHTTP: true, bindAddress: 127.0.0.1}\nops: {port: 9080}\n"
-OBSERVE, ENFORCE = HEAD + "quota: {mode: Observe}\n", HEAD + "quota: {mode: Enforce}\n"
+OBSERVE, ENFORCE = (
+    HEAD + "quota: {mode: Observe}\n",
+    HEAD + "planning: {mode: Enforce}\nquota: {mode: Enforce}\n",
+)
 GATES = HEAD + "planning: {gates: Off}\nfeatureGates: {TimeBasedSamePriorityPreemption: false}\n"
+BOTH = (
+    "planning: {mode: Enforce, gates: Off}\nquota: {mode: Enforce}\n"
+    "featureGates: {TimeBasedSamePriorityPreemption: false}\n"
+)
 
 
 def test_the_files_of_a_mounted_config_map_make_one_configuration(tmp_path: Path) -> None:
@@ -23,7 +30,7 @@ def test_the_files_of_a_mounted_config_map_make_one_configuration(tmp_path: Path
     folder = mounted(
         tmp_path, {"base.yaml": BASE, "gates.yml": GATES, "quota.json": ENFORCE, "notes.txt": "- x"}
     )
-    assert load(folder).configuration == parse(BASE + GATES.removeprefix(HEAD) + ENFORCE.removeprefix(HEAD))
+    assert load(folder).configuration == parse(BASE + BOTH)
 
 
 def test_a_folder_with_one_file_is_that_file(tmp_path: Path) -> None:
@@ -130,7 +137,8 @@ def test_the_place_of_a_field(tmp_path: Path) -> None:
     source = load(mounted(tmp_path, {"base.yaml": BASE, "quota.yaml": ENFORCE}))
     assert source.place("quota.mode") == source.path / "quota.yaml"
     assert source.place("extender.peers.host") == source.path / "base.yaml"
-    assert source.place("planning.confirmation") == source.path
+    assert source.place("planning.confirmation") == source.path / "quota.yaml"
+    assert source.place("jobs.defaultQueue") == source.path
     (tmp_path / "one.yaml").write_text(BASE)
     alone = load(tmp_path / "one.yaml")
     assert alone.place("ops.port") == alone.place("quota.mode") == alone.path

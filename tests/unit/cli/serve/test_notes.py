@@ -29,6 +29,8 @@ from serving.namespaces import NamespaceSelector
 from tests.kit.clock import ManualClock
 from tests.kit.views import unconnected
 
+OFF = PlanningConfiguration(mode="Off")
+
 
 def test_the_notes_are_as_the_process_is_at_each_write() -> None:
     callers, views = Callers(ManualClock()), unconnected(ManualClock())
@@ -50,11 +52,12 @@ def test_a_process_without_an_extender_says_nothing_of_schedulers() -> None:
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
-        (Configuration(extender=None), False),
-        (Configuration(planning=PlanningConfiguration(mode="Off")), False),
+        (Configuration(extender=None, planning=OFF), False),
+        (Configuration(planning=OFF), False),
         (Configuration(), True),
+        (Configuration(planning=PlanningConfiguration(mode="Enforce")), True),
         (Configuration(extender=None, planning=PlanningConfiguration(mode="Observe")), True),
-        (Configuration(extender=None, quota=QuotaConfiguration(mode="Enforce")), True),
+        (Configuration(extender=None, planning=OFF, quota=QuotaConfiguration(mode="Enforce")), True),
     ],
 )
 def test_a_process_that_evicts_nobody_knows_of_no_pauses(file: Configuration, expected: bool) -> None:
@@ -93,23 +96,17 @@ def test_the_notes_name_the_pauses_that_hold_first_that_of_our_own_namespace() -
 
 
 @pytest.mark.parametrize(
-    ("mode", "listens", "said"),
-    [
-        ("Enforce", True, "Enforce"),
-        ("Enforce", False, "Off"),
-        ("Observe", True, "Observe"),
-        ("Observe", False, "Observe"),
-        ("Off", True, "Off"),
-    ],
+    ("mode", "listens"),
+    [("Enforce", True), ("Observe", True), ("Observe", False), ("Off", True), ("Off", False)],
 )
 def test_the_lease_and_the_first_line_of_the_log_say_how_far_the_nodes_plane_goes(
-    mode: Mode, listens: bool, said: Mode
+    mode: Mode, listens: bool
 ) -> None:
     extender = Configuration().extender if listens else None
     configuration = Configuration(planning=PlanningConfiguration(mode=mode), extender=extender)
-    assert notes(configuration, None, Pauses(unconnected()))()[PLANNING_MODE] == said
+    assert notes(configuration, None, Pauses(unconnected()))()[PLANNING_MODE] == mode
     line = said_of(configuration)
-    assert (line["planning"], line["quota"]) == (said, "Off")
+    assert (line["planning"], line["quota"]) == (mode, "Off")
     assert line["means"]
 
 

@@ -59,7 +59,6 @@ BOTH = [GangController, AccountController]
     ("mode", "listens", "controllers", "parts"),
     [
         ("Enforce", True, BOTH, [ExtenderService]),
-        ("Enforce", False, [], []),
         ("Observe", True, BOTH, [EchoService]),
         ("Observe", False, BOTH, []),
         ("Off", True, [], [EchoService]),

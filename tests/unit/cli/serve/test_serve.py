@@ -16,6 +16,8 @@ LOOPBACK = (
     + "extender: {plainHTTP: true, bindAddress: 127.0.0.1, port: 0}\nops: {bindAddress: 127.0.0.1, port: 0}\n"
 )
 
+ENFORCE = "planning: {mode: Enforce}\nquota: {mode: Enforce}\n"
+
 
 def invoke(*arguments: str) -> Result:
     return CliRunner().invoke(reprieve, ["serve", *arguments])
@@ -56,9 +58,9 @@ def test_bad_configurations_end_it(tmp_path: Path, text: str, message: str) -> N
 
 def test_a_folder_stands_for_its_files(tmp_path: Path) -> None:
     written(tmp_path, LOOPBACK)
-    (tmp_path / "quota.yaml").write_text(HEAD + "quota: {mode: Enforce}\n")
+    (tmp_path / "quota.yaml").write_text(HEAD + ENFORCE)
     result = invoke("--config", str(tmp_path), "--print-config")
-    assert (result.exit_code, parse(result.stdout)) == (0, parse(LOOPBACK + "quota: {mode: Enforce}\n"))
+    assert (result.exit_code, parse(result.stdout)) == (0, parse(LOOPBACK + ENFORCE))
     (tmp_path / "again.yaml").write_text(HEAD + "quota: {mode: Observe}\n")
     result = invoke("--config", str(tmp_path))
     assert (result.exit_code, result.stderr) == (

@@ -20,7 +20,7 @@ from kube.client import ApiClient
 from runtime.mirror.views import Views
 from tests.kit.stage import Api
 
-BASE = Path("manifests/base/kube-scheduler.yaml")
+BASE = Path("manifests/components/enforce/kube-scheduler.yaml")
 FILTER: dict[str, Any] = {"urlPrefix": "https://reprieve:9443/v1", "filterVerb": "filter", "ignorable": True}
 PREEMPT: dict[str, Any] = {"urlPrefix": "https://reprieve:9443/v1", "preemptVerb": "preempt"}
 OURS = [FILTER, PREEMPT]
