@@ -192,6 +192,7 @@ OFFLINE: Final = {
     "reprieve clusters west": Offline(MANAGER),
     "reprieve diff policy.yaml": Offline(TEAMS, files=(("policy.yaml", "diff/threshold.yaml"),)),
     "reprieve doctor": Offline(CLUSTER),
+    "reprieve doctor --for Enforce": Offline(CLUSTER),
     "reprieve doctor -f cluster.json": Offline(files=(("cluster.json", "training-cluster.yaml"),)),
     "reprieve plan --for research/llama-train": Offline(CLUSTER),
     "reprieve plan -f cluster.json --for research/llama-train": Offline(
