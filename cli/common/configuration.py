@@ -203,11 +203,11 @@ def dump(configuration: Configuration) -> str:
 def _check_modes(configuration: Configuration) -> None:
     """Raises FieldError for modes of the planes that do not go together."""
     planning = configuration.planning
+    if planning.mode == "Enforce" and not planning.enforced_namespace_selector.is_empty:
+        _check_narrowed(configuration)
     if planning.mode == "Enforce" and configuration.extender is None:
         message = "cannot be Enforce if extender is null: kube-scheduler has to ask reprieve. For quota alone it is Off"
         raise FieldError("planning.mode", message)
-    if planning.mode == "Enforce" and not planning.enforced_namespace_selector.is_empty:
-        _check_narrowed(configuration)
     if planning.mode != "Observe":
         return
     if configuration.multikueue is not None:
