@@ -474,9 +474,10 @@ class Sandbox:
 
 
 def may(client: Client, verb: str, resource: str) -> bool:
-    """Whether whoever the client is has a right in the whole cluster, of the core group. It is not tried: the audit
-    counts what is refused."""
-    attributes = {"verb": verb, "resource": resource}
+    """Whether whoever the client is has a right in the whole cluster, of the core group (`pods/status` is one, too). It
+    is not tried: the audit counts what is refused."""
+    name, _, subresource = resource.partition("/")
+    attributes = {"verb": verb, "resource": name, "subresource": subresource}
     body = {"spec": {"resourceAttributes": attributes}}
     path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
     answer = client.request(

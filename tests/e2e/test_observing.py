@@ -1,6 +1,6 @@
 """`planning.mode: Observe` beside a kube-scheduler that calls us: decisions are written down, and nothing else is.
 
-One plane for all of it: the tests run in the order of this file.
+One plane for all of it: the tests run in the order of this file. First reprieve has the rights of the observer only.
 """
 
 from __future__ import annotations
@@ -8,20 +8,31 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import pytest
 import yaml
 
-from hack.controlplane.client import Json
-from hack.controlplane.components import REPRIEVE_USER
+from hack.controlplane.client import Client, Json
+from hack.controlplane.components import OBSERVER_FOLDERS, REPRIEVE_USER
+from hack.controlplane.manifests import MANIFESTS
 from hack.controlplane.plane import ControlPlane, Options
 from tests.e2e.served import read_metrics
-from tests.e2e.support import REPRIEVE, Sandbox, SandboxFactory, condition, wait_for
+from tests.e2e.support import REPRIEVE, Sandbox, SandboxFactory, condition, may, wait_for
 
 READS = {"get", "list", "watch"}
 OURS = {"reprieve.dev", "coordination.k8s.io", "authentication.k8s.io", "authorization.k8s.io"}
 """API groups to which an observer writes: its own kinds, its Lease, and questions about rights."""
+POD_WRITES = [
+    *((verb, "pods") for verb in ("create", "update", "patch", "delete", "deletecollection")),
+    *(
+        (verb, f"pods/{name}")
+        for verb in ("update", "patch")
+        for name in ("status", "ephemeralcontainers", "resize")
+    ),
+    *(("create", f"pods/{name}") for name in ("eviction", "binding")),
+]
 NOBODY = "no-scheduler"
 STAYS = "example.com/stays"
 """A finalizer: the pod terminates until the test lets it go."""
@@ -33,7 +44,7 @@ LEASE = {"leaderElect": True, "retryPeriodSeconds": 0.2}
 @pytest.fixture(scope="module")
 def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
     settings = {"planning": {"mode": "Observe"}, "leaderElection": LEASE}
-    return start_plane(Options(reprieve=True, reprieve_settings=settings))
+    return start_plane(Options(reprieve=True, reprieve_settings=settings, manifests=OBSERVER_FOLDERS))
 
 
 @pytest.fixture
@@ -128,9 +139,21 @@ def preempted(sandbox: Sandbox) -> list[str]:
 
 
 def test_under_a_random_load_nothing_of_others_is_written(plane: ControlPlane, sandbox: Sandbox) -> None:
+    load(sandbox, ROUNDS)
+    assert written(plane) == []
+    metrics = read_metrics(plane)
+    assert metrics["reprieve_pod_writes_refused_total"] == 0.0
+    assert (
+        sum(value for name, value in metrics.items() if name.startswith("reprieve_observed_decisions_total"))
+        > 0.0
+    )
+
+
+def load(sandbox: Sandbox, rounds: int) -> None:
+    """Gangs and pods of three priorities come and go. At rest nobody bears anything of ours."""
     rng, made = random.Random(SEED), list[str]()  # no secret
     sandbox.nodes(3, cpu="4")
-    for number in range(ROUNDS):
+    for number in range(rounds):
         name, level = f"load-{number}", rng.choice((1, 10, 100))
         what = rng.choice(("gang", "gang", "pod", "delete"))
         if what == "gang":
@@ -144,13 +167,6 @@ def test_under_a_random_load_nothing_of_others_is_written(plane: ControlPlane, s
     for pod in sandbox.list_pods():
         assert condition(pod, "reprieve.dev/Held") is None
         assert not pod["spec"].get("schedulingGates")
-    assert written(plane) == []
-    metrics = read_metrics(plane)
-    assert metrics["reprieve_pod_writes_refused_total"] == 0.0
-    assert (
-        sum(value for name, value in metrics.items() if name.startswith("reprieve_observed_decisions_total"))
-        > 0.0
-    )
 
 
 def settle(sandbox: Sandbox) -> None:
@@ -197,23 +213,75 @@ def test_the_process_names_its_mode(plane: ControlPlane) -> None:
     assert "default-scheduler" in lease["metadata"]["annotations"]["reprieve.dev/schedulers"], "it calls us"
 
 
+def test_its_account_has_no_right_to_write_a_pod(plane: ControlPlane) -> None:
+    client = Client.of_kubeconfig(plane.layout.kubeconfig_of("reprieve"))
+    with closing(client):
+        assert may(client, "list", "pods")
+        assert [each for each in POD_WRITES if may(client, *each)] == []
+
+
+def test_enforce_without_the_rights_observes_and_says_so(plane: ControlPlane, sandbox: Sandbox) -> None:
+    restart(plane, "Enforce")
+    victims, members = full_of(sandbox)
+    assert observed(sandbox, "hero")["spec"]["mode"] == "Observe"
+    wait_for(lambda: "delete pods" in said_on_lease(plane)["reprieve.dev/rights-missing"])
+    assert said_on_lease(plane)["reprieve.dev/planning-mode"] == "Observe"
+    assert all(sandbox.get_pod(name) for name in (*victims, *members))
+    assert written(plane) == []
+
+
+def test_with_all_rights_an_observer_writes_no_more(plane: ControlPlane, sandbox: Sandbox) -> None:
+    grant(plane)
+    restart(plane, "Observe")
+    client = Client.of_kubeconfig(plane.layout.kubeconfig_of("reprieve"))
+    with closing(client):
+        wait_for(lambda: may(client, "delete", "pods"))
+    load(sandbox, ROUNDS // 2)
+    assert written(plane) == []
+
+
+def test_with_the_mode_and_the_rights_it_acts(plane: ControlPlane, sandbox: Sandbox) -> None:
+    restart(plane, "Enforce")
+    victims, members = full_of(sandbox, "default-scheduler")
+    sandbox.wait_gone(*victims)
+    sandbox.wait_bound(*members)
+    assert said_on_lease(plane)["reprieve.dev/rights-missing"] == ""
+    assert written(plane) != []
+
+
+def full_of(sandbox: Sandbox, scheduler: str = NOBODY) -> tuple[list[str], list[str]]:
+    """A gang that needs the room of two pods; both, and its members. With NOBODY, its scheduler does not evict."""
+    sandbox.nodes(2, cpu="2")
+    low = sandbox.pods("low", 2, priority=1, cpu="2")
+    sandbox.wait_bound(*low)
+    return low, sandbox.gang("hero", 2, priority=100, cpu="2", schedulerName=scheduler)
+
+
+def grant(plane: ControlPlane) -> None:
+    """The account of reprieve may do what a process that acts does."""
+    for body in yaml.safe_load_all((MANIFESTS / "rights" / "rbac.yaml").read_text()):
+        plane.client.apply(body)
+
+
+def restart(plane: ControlPlane, mode: str, **planning: Any) -> None:
+    """reprieve runs with this mode from now on, and with these settings of `planning`."""
+    file = plane.layout.directory / "reprieve.yaml"
+    settings = yaml.safe_load(file.read_text())
+    settings["planning"] |= {"mode": mode, **planning}
+    file.write_text(yaml.safe_dump(settings))
+    plane.reprieve.stop()
+    plane.start_reprieve()
+
+
+def said_on_lease(plane: ControlPlane) -> dict[str, str]:
+    lease = plane.client.get("coordination.k8s.io/v1", "Lease", "reprieve", "reprieve-system")
+    found: dict[str, str] = lease["metadata"]["annotations"]
+    return found
+
+
 # ---- a canary: the same plane, where one namespace after the other is enforced
 
 SELECTED = {"canary": "yes"}
-
-
-def enforce_selected(plane: ControlPlane) -> None:
-    """reprieve runs with `planning.mode: Enforce` for namespaces with the label, and observes the others."""
-    file = plane.layout.directory / "reprieve.yaml"
-    configuration = yaml.safe_load(file.read_text())
-    configuration["planning"] |= {
-        "mode": "Enforce",
-        "enforcedNamespaceSelector": {"matchLabels": SELECTED},
-        "confirmationSeconds": 1,
-    }
-    file.write_text(yaml.safe_dump(configuration))
-    plane.reprieve.stop()
-    plane.start_reprieve()
 
 
 def select(sandbox: Sandbox) -> None:
@@ -223,7 +291,9 @@ def select(sandbox: Sandbox) -> None:
 def test_a_canary_leaves_other_namespaces_alone_until_they_have_the_label(
     plane: ControlPlane, sandboxes: SandboxFactory
 ) -> None:
-    enforce_selected(plane)
+    grant(plane)
+    selector = {"matchLabels": SELECTED}
+    restart(plane, "Enforce", enforcedNamespaceSelector=selector, confirmationSeconds=1)
     ours, theirs = sandboxes(plane), sandboxes(plane)
     select(ours)
     first, second = ours.nodes(2, cpu="1")
