@@ -58,7 +58,7 @@ def test_pages_name_only_metrics_that_there_are() -> None:
 OF_QUEUES = {"cluster_queue", "cohort", "preempting_cluster_queue"}
 """Labels whose values are names that users choose."""
 BOUNDED = {
-    "agrees", "answer", "by", "cause", "cluster", "code", "end", "evictor", "kind", "lease", "method", "name",
+    "agrees", "answer", "by", "cause", "cluster", "code", "end", "evictor", "kind", "lease", "limit", "method", "name",
     "outcome", "phase", "plane", "purpose", "reason", "replica_role", "result", "scope", "served", "state", "status",
     "underlying_cause",
     "verb", "what", "which", "why",
