@@ -79,7 +79,7 @@ async def do(stage: Stage, step: str) -> None:
             stage.add(pod("l2", group="late", requests=BIG, conditions=REFUSED))
         case "a victim ends":
             end(stage)
-        case "time":
+        case _:  # time
             stage.clock += 5.0
 
 

@@ -18,11 +18,11 @@ from controllers.gangs.lifecycle.limiting import may_wait
 from controllers.gangs.lifecycle.limits import HOUR_SECONDS, Limited, Pods, namespaces_of
 from controllers.gangs.lifecycle.observations import LimitSeen
 from controllers.gangs.mirror.evicted_pods import SETTLE_SECONDS
+from tests.kit.eviction_stage import BIG, denied, hero, refuse, singles, unit
 from tests.kit.native_gangs import GANG_KEY
 from tests.kit.objects import gang, node, pod
+from tests.kit.paused import pause_after, resume
 from tests.kit.stage import Stage, staged
-from tests.unit.controllers.gangs.evicting.test_pauses import pause_after, resume
-from tests.unit.controllers.gangs.eviction_stage import BIG, denied, hero, refuse, singles, unit
 from tests.unit.controllers.gangs.pieces_stage import in_pieces, kept, released, wait
 from tests.unit.controllers.gangs.steered_stage import MEMBERS, hand_over, plan_of, steering
 

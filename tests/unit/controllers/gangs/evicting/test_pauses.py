@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.core import Namespace
-from api.meta import ObjectMeta
-from api.pauses import PAUSED, PAUSED_UNTIL
 from api.published import NAMESPACE
 from api.times import rfc3339
 from kube.errors import ApiError
@@ -31,6 +28,7 @@ from tests.kit.eviction_stage import (
 )
 from tests.kit.examples import examples
 from tests.kit.objects import gang, node, pod
+from tests.kit.paused import pause, pause_after, pause_at_mark, resume
 from tests.kit.stage import Stage, staged
 from tests.unit.controllers.gangs.pieces_stage import in_pieces, kept, released, wait
 from tests.unit.controllers.gangs.steered_stage import MEMBERS, hand_over, plan_of, steering, victim
@@ -43,19 +41,6 @@ MANY = 40
 """More pods than are evicted at a time."""
 
 
-def pause(stage: Stage, namespace: str = NAMESPACE, why: str = "upgrade", *, until: str = "") -> None:
-    said = {PAUSED: why} | ({PAUSED_UNTIL: until} if until else {})
-    annotate(stage, namespace, said)
-
-
-def resume(stage: Stage, namespace: str = NAMESPACE) -> None:
-    annotate(stage, namespace, {})
-
-
-def annotate(stage: Stage, namespace: str, annotations: Mapping[str, str]) -> None:
-    stage.add(Namespace(ObjectMeta(name=namespace, annotations=dict(annotations))))
-
-
 async def later(stage: Stage, seconds: float = 2.0) -> None:
     stage.clock += seconds
     await stage.settle()
@@ -64,33 +49,6 @@ async def later(stage: Stage, seconds: float = 2.0) -> None:
 def leave(stage: Stage) -> None:
     """What was deleted is gone."""
     stage.delete(*(pod(name) for name in stage.api.deleted))
-
-
-def pause_after(stage: Stage, deletions: int, namespace: str = NAMESPACE) -> None:
-    """The pause begins while the request after that many deletions is answered."""
-    seen: list[str] = []
-
-    def answer(method: str, path: str) -> ApiError | None:
-        if method == "DELETE" and "/pods/" in path and len(stage.api.deleted) >= deletions and not seen:
-            seen.append(path)
-            pause(stage, namespace)
-        return None
-
-    stage.api.refuse = answer
-
-
-def pause_at_mark(stage: Stage, number: int) -> None:
-    """The pause begins while that mark is written."""
-    seen: list[str] = []
-
-    def answer(method: str, path: str) -> ApiError | None:
-        if method == "PATCH" and path.endswith("/status") and "/pods/" in path and "/pods/m" not in path:
-            seen.append(path)
-            if len(seen) == number:
-                pause(stage)
-        return None
-
-    stage.api.refuse = answer
 
 
 @asynccontextmanager
