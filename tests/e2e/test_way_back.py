@@ -85,15 +85,14 @@ def test_at_rest_nothing_is_left_of_enforce(
 ) -> None:
     """A begun unit is finished. One that is only marked stays, until the scheduler itself evicts it."""
     sandbox = sandboxes(plane)
-    sandbox.nodes(2, cpu="2")
-    unit = sandbox.gang("low", 2, priority=1, cpu="2", mode="all")
+    sandbox.nodes(3, cpu="2")
+    unit = sandbox.gang("low", 3, priority=1, cpu="2", mode="all")
     sandbox.wait_bound(*unit)
     heroes = sandbox.gang("hero", 2, priority=100, cpu="2")
     if evicted:
         wait_for(lambda: len(sandbox.history.evictions()) == 1, what=sandbox.report)
     else:
         wait_for(lambda: any(condition(pod, "DisruptionTarget") for pod in sandbox.list_pods()))
-    sandbox.nodes(1, cpu="2")
     sandbox.group("late", min_count=3, priority=50)
     late = [sandbox.pod(f"late-{number}", priority=50, cpu="500m", group="late") for number in range(2)]
     wait_for(lambda: all(condition(sandbox.get_pod(name) or {}, "reprieve.dev/Held") for name in late))
