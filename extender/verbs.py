@@ -8,6 +8,7 @@ from typing import Protocol
 from api.core import Pod
 from controllers.gangs.answering import (
     HOLD_MARK,
+    PROMISED,
     RESERVED,
     ROOM_IS_RESERVED,
     SPARED,
@@ -206,7 +207,7 @@ class Verbs:
             names = names_decoder.decode(args.node_names) or []
             taken = self._face.taken(args.pod, names)
         if taken:
-            return self._leave(args.pod, names, dict.fromkeys(taken, RESERVED))
+            return self._leave(args.pod, names, dict.fromkeys(taken, PROMISED))
         self._face.let_through(args.pod, ())
         return filter_all(args.node_names, args.nodes)
 

@@ -39,7 +39,7 @@ def enforced(seen: Seen, now: float) -> list[Finding]:
 
 
 def gated(seen: Seen, now: float) -> list[Finding]:
-    """Whether the webhook adds scheduling gates to pods of the same namespaces: nobody removes them in the others."""
+    """Whether the webhook adds scheduling gates to pods of the same namespaces. In others they only delay pods."""
     selector = _selector(seen)
     hooks = [
         hook

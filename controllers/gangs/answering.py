@@ -21,12 +21,13 @@ from controllers.gangs.plan_answers import PlanAnswers
 from controllers.gangs.promised.account import pod_asks_with
 from controllers.gangs.promised.free_room import FreeRoom as Finder
 from controllers.gangs.promised.spared import native_group
-from controllers.gangs.scheduler.rejections import HOLD_MARK, RESERVED, SPARED
+from controllers.gangs.scheduler.rejections import HOLD_MARK, PROMISED, RESERVED, SPARED
 from controllers.gangs.waking.parked import TurnedDown
 from nodes.groups.keys import is_foreign, is_native_name, is_owned, short_name
 
 __all__ = [
     "HOLD_MARK",
+    "PROMISED",
     "RESERVED",
     "ROOM_IS_RESERVED",
     "SPARED",

@@ -51,7 +51,7 @@ def _may_be_of_a_gang(request: Request) -> bool:
 
 
 def _is_enforced(request: Request) -> bool:
-    """Whether somebody will remove the gate: nobody does that in a namespace that is observed.
+    """Whether gangs of the namespace wait for reprieve. Where it is observed, a gate only delays its pods.
 
     A namespace whose labels are not known counts as observed. Without the gate, filter holds the members.
     """

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["HOLD_MARK", "RESERVED", "SPARED", "is_kept_out", "is_ours"]
+__all__ = ["HOLD_MARK", "PROMISED", "RESERVED", "SPARED", "is_kept_out", "is_ours"]
 
 HOLD_MARK: Final = "reprieve: "
 """Begins every reason that our filter gives for a node."""
 
 RESERVED: Final = HOLD_MARK + "room is reserved for a pod group"
 """What filter says of a node on which the pod would take promised room."""
+
+PROMISED: Final = "room is promised to a pod group by reprieve"
+"""The same for a pod of an observed namespace. It has no HOLD_MARK, so nobody of ours brings the pod back."""
 
 SPARED: Final = HOLD_MARK + "a group there is evicted whole or not at all, and the node has no free room"
 """What filter says of a node on which kube-scheduler would break a unit for a pod group of its own."""

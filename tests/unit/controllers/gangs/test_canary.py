@@ -15,7 +15,7 @@ from api.core import Pod
 from api.groups import DisruptionMode, PodGroup
 from api.plans import PreemptionPlan
 from controllers.gangs.keys import key_of_pod
-from controllers.gangs.scheduler.rejections import RESERVED
+from controllers.gangs.scheduler.rejections import PROMISED
 from extender.wire import filter_decoder, preemption_decoder
 from tests.kit.canary import canary, space
 from tests.kit.objects import BIG, group, make, node, pod
@@ -205,7 +205,7 @@ async def test_filter_keeps_promised_room_from_observed_pods_and_nothing_else() 
         high = pod("high", namespace=OUT, requests=BIG, priority=PRIORITY + 1)
         answer = orjson.loads(asked(stage, low))
         assert answer["NodeNames"] == [each for each in ("n0", "n1", "n2") if each != placed]
-        assert set(answer["FailedAndUnresolvableNodes"]) == {placed}, "so preempt is not asked about it"
+        assert answer["FailedAndUnresolvableNodes"] == {placed: PROMISED}, "so preempt is not asked about it"
         assert b'"NodeNames":' + NAMES + b"," in asked(stage, high)
         assert stage.controller.waking is not None
         assert not stage.controller.waking.waker.is_held(low.metadata.uid)
@@ -243,17 +243,15 @@ async def test_before_namespaces_are_listed_a_gang_is_held_as_in_enforce() -> No
 # ---- what a term does besides
 
 
-async def test_nobody_of_an_observed_namespace_is_woken_pulsed_or_ungated() -> None:
-    held = [
-        {
-            "type": "PodScheduled",
-            "status": "False",
-            "reason": "Unschedulable",
-            "message": "0/1 nodes are available: 1 reprieve: not ready, pod groups wait. preemption: 0/1",
-        }
-    ]
-    objects = gang_in(OUT, 2, conditions=held, schedulingGates=[{"name": "reprieve.dev/gang"}])
-    single = pod("single", namespace=OUT, priority=1000, requests=BIG, conditions=held, nominated="n0")
+def turned_down(message: str) -> list[dict[str, str]]:
+    return [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}]
+
+
+async def test_nobody_of_an_observed_namespace_is_woken_or_pulsed() -> None:
+    """Also if filter keeps promised room from it: that is no hold of ours."""
+    told = turned_down(f"0/1 nodes are available: 1 {PROMISED}.")
+    objects = gang_in(OUT, 2, conditions=told)
+    single = pod("single", namespace=OUT, priority=1000, requests=BIG, conditions=told, nominated="n0")
     async with stage_of(node("n0"), *objects, single, *gang_in(IN, 2), victim_in(IN)) as stage:
         await stage.settle()
         for _ in range(4):
@@ -275,24 +273,6 @@ async def test_a_gang_in_pieces_is_released_in_an_enforced_namespace_only(enforc
         await pieces_stage.wait(stage)
         assert pieces_stage.released(stage) == (["m0", "m1", "m2"] if enforced else [])
         assert ("Releases" in {each.spec.outcome for each in plans(stage)}) == enforced
-
-
-def turned_down(message: str) -> list[dict[str, str]]:
-    return [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}]
-
-
-@BOTH
-async def test_who_was_kept_out_is_woken_in_an_enforced_namespace_only(enforced: bool) -> None:
-    """As far as a former process kept it out, which its status says."""
-    kept = pod(
-        "kept",
-        namespace=IN if enforced else OUT,
-        conditions=turned_down(f"0/1 nodes are available: 1 {RESERVED}."),
-    )
-    async with stage_of(node("n0"), kept) as stage:
-        await stage.settle()
-        await stage.written()
-        assert stage.api.woken == (["kept"] if enforced else [])
 
 
 @BOTH

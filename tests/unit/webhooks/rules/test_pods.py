@@ -186,7 +186,7 @@ def test_the_pods_of_a_job_that_was_started_have_its_quota() -> None:
     ],
 )
 @pytest.mark.parametrize("new", [pod(), pod(None, schedulingGroup={"podGroupName": "g"})])
-def test_no_gate_is_added_where_nobody_would_remove_it(facts: Facts, gated: bool, new: Object) -> None:
+def test_no_gate_is_added_in_an_observed_namespace(facts: Facts, gated: bool, new: Object) -> None:
     """A namespace whose labels are not known counts as observed."""
     canary = Settings(enforced=LabelSelector({"canary": "yes"}), gates_native=True)
     gates = defaulted(new, facts, settings=canary)["spec"].get("schedulingGates", [])
