@@ -227,3 +227,12 @@ def test_time_alone_is_no_news() -> None:
     second = said_of(only(ledger), 0, 25.0)
     assert is_news(second, None)
     assert not is_news(said_of(only(ledger), 0, 90.0), second)
+
+
+def test_a_member_that_comes_too_late_does_not_serve_although_the_gang_ran() -> None:
+    ledger = Ledger(EPISODE)
+    ledger.decided(decision(), 5.0)
+    preempted(ledger, victim())
+    ledger.stands(GANG.uid, standing("n1", "n2", waiting=1), 12.0)
+    ledger.stands(GANG.uid, standing("n0", "n1", "n2"), 10.0 + EPISODE + 1)
+    assert said_of(only(ledger), 0, 10.0 + EPISODE + 1).served_nobody == 1
