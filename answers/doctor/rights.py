@@ -24,7 +24,7 @@ class Right(NamedTuple):
 
 READS: Final = ("list", "watch")
 TABLE: Final[dict[tuple[str, str], tuple[str, ...]]] = {
-    ("", "namespaces nodes persistentvolumeclaims persistentvolumes pods"): READS,
+    ("", "events namespaces nodes persistentvolumeclaims persistentvolumes pods"): READS,
     ("resource.k8s.io", "deviceclasses"): READS,
     ("storage.k8s.io", "csidrivers csinodes csistoragecapacities storageclasses"): READS,
     ("policy", "poddisruptionbudgets"): READS,

@@ -9,6 +9,7 @@ import pytest
 
 DOCS: Final = Path(__file__).parents[3] / "docs"
 DEPENDS: Final = {
+    "account": "Observe",
     "architecture": "Enforce",
     "doctor": "each",
     "gates": "Enforce",
