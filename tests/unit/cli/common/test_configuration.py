@@ -247,6 +247,9 @@ def test_plain_http_on_loopback(address: str) -> None:
         ),
         (LOOPBACK + "planning: {planDeadlineSeconds: .nan}", "planning.planDeadlineSeconds: expected"),
         (LOOPBACK + "planning: {backoffMaxSeconds: 0.5}", "planning.backoffMaxSeconds: is less than"),
+        (LOOPBACK + "planning: {limits: {podsPerHour: 0}}", "planning.limits.podsPerHour"),
+        (LOOPBACK + "planning: {limits: {plansInVainPerHour: 1.5}}", "planning.limits.plansInVainPerHour"),
+        (LOOPBACK + "planning: {limits: {podsPerDay: 5}}", "planning.limits.podsPerDay"),
         (
             LOOPBACK + "leaderElection: {leaseDurationSeconds: 3.5}",
             "leaderElection.leaseDurationSeconds: is no whole number",
