@@ -156,6 +156,7 @@ NOTED: Final = {
         ],
         RunBy("e2e/test_install.py", '"kind" / "README.md"'),
     ),
+    ("docs/modes.md", "reprieve release --held"): RunBy("unit/cli/leaving/test_held.py", '"release", "--held"'),
     ("docs/leaving.md", "reprieve release"): RunBy("e2e/test_jobs_alone.py", "(reprieve release)$"),
     ("docs/why.md", "kubectl get "): RunBy("e2e/questions.py", '"^kubectl get .*$"'),
 }
@@ -204,6 +205,8 @@ OFFLINE: Final = {
     "reprieve queue team-a/standard": Offline(TEAMS),
     "reprieve quota --for team-a/train": Offline(TEAMS),
     "reprieve quota -f quota.json --for team-a/train": Offline(files=(("quota.json", "quota-teams.yaml"),)),
+    "reprieve report": Offline(WAITING),
+    "reprieve report --since 24h -n research --by gang": Offline(WAITING),
     "reprieve validate --jsonl requests.jsonl": Offline(
         files=(("requests.jsonl", "settings-requests.jsonl"),)
     ),

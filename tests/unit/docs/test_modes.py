@@ -18,6 +18,7 @@ DEPENDS: Final = {
     "is-it-for-me": "Enforce",
     "jobs": "Enforce",
     "leaving": "Enforce",
+    "limits": "Enforce",
     "monitoring": "each",
     "multikueue": "Enforce",
     "nodes": "Enforce",
