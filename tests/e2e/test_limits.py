@@ -28,7 +28,7 @@ LEASE = {
 
 @pytest.fixture(scope="module")
 def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
-    settings = {"planning": {"limits": LIMITS}, "leaderElection": LEASE}
+    settings = {"planning": {"mode": "Enforce", "limits": LIMITS}, "leaderElection": LEASE}
     return start_plane(Options(reprieve=True, reprieve_settings=settings))
 
 

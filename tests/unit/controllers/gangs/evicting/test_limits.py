@@ -28,7 +28,7 @@ from tests.unit.controllers.gangs.steered_stage import MEMBERS, hand_over, plan_
 
 
 def limiting(**limits: int) -> PlanningConfiguration:
-    return PlanningConfiguration(limits=LimitsConfiguration(**limits))
+    return PlanningConfiguration(mode="Enforce", limits=LimitsConfiguration(**limits))
 
 
 def filler(number: int, namespace: str = "default", *, priority: int = 1) -> list[Any]:
