@@ -156,7 +156,9 @@ NOTED: Final = {
         ],
         RunBy("e2e/test_install.py", '"kind" / "README.md"'),
     ),
-    ("docs/modes.md", "reprieve release --held"): RunBy("unit/cli/leaving/test_held.py", '"release", "--held"'),
+    ("docs/modes.md", "reprieve release --held"): RunBy(
+        "unit/cli/leaving/test_held.py", '"release", "--held"'
+    ),
     ("docs/leaving.md", "reprieve release"): RunBy("e2e/test_jobs_alone.py", "(reprieve release)$"),
     ("docs/why.md", "kubectl get "): RunBy("e2e/questions.py", '"^kubectl get .*$"'),
 }

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api.groups import API_VERSION
+from api.instead import Instead, InsteadVictims
 from api.meta import ObjectMeta
 from api.plans import (
     PreemptionPlan,
@@ -26,6 +27,7 @@ from api.plans import (
     Victim,
     VictimPod,
 )
+from api.times import rfc3339
 from cli.main import COMMANDS, reprieve
 from tests.kit.examples import examples
 from tests.kit.healthy import NOW as AT
@@ -59,6 +61,16 @@ def plans() -> str:
     return msgspec.json.encode(plan).decode()
 
 
+def observed() -> str:
+    """A plan that was observed, and what the scheduler did instead."""
+    hero = Preemptor("PodGroup", API_VERSION, "team-b", "hero", "uid-hero", 1000)
+    spec = PreemptionPlanSpec(hero, "Preempts", "it fits with 1 victim gone", mode="Observe")
+    instead = Instead(InsteadVictims(pods=2), state="Same", concluded=True)
+    status = PreemptionPlanStatus(phase="Observed", instead=instead)
+    meta = ObjectMeta(name="hero-1", namespace="team-b", creation_timestamp=rfc3339(AT - 60.0))
+    return msgspec.json.encode(PreemptionPlan(metadata=meta, spec=spec, status=status)).decode()
+
+
 def faults() -> str:
     """A cluster in which a scheduler that nobody knows has pods."""
     waiting = [pod(f"web-{number}", schedulerName="mystery") for number in range(3)]
@@ -81,6 +93,7 @@ CASES: Final[Mapping[str, tuple[Callable[[], str], str, str]]] = {
     "queue": (lambda: example("quota-teams.yaml"), r"\b(nightly|train|b-best-effort)\b(?!-)", NOW),
     "validate": (lambda: example("settings.yaml"), r"\b(borrower|takes-turns)\b(?!-)", ""),
     "who-evicted": (plans, r"\b(sweep|hero)\b(?!-)", "team-b/sweep{}"),
+    "report": (observed, r"\b(hero|team-b)\b(?!-)", "--by gang"),
     "doctor": (faults, r"\b(mystery|web-\d)\b(?!-)", ""),
     "clusters": (
         lambda: example("multikueue/manager.yaml"),
