@@ -47,7 +47,7 @@ class Election(Protocol):
     @property
     def enforces(self) -> bool | None:
         """Whether the leader enforces, or something of a former Enforce is still held, by the Lease as it was seen
-        last. None if there is no Lease."""
+        last. None if there is no Lease, or nobody has held it yet."""
 
 
 class _Listening:

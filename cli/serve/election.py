@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from controllers.gangs.controller import may_hold
+from controllers.gangs.controller import may_hold, mode_of
 from kube.lease import LeaseLock
 
 __all__ = ["Election"]
@@ -34,6 +34,8 @@ class Election:
 
     @property
     def enforces(self) -> bool | None:
-        """Whether the leader enforces, or something of that is still held."""
+        """Whether the leader enforces, or something of that is still held. None: the Lease does not say it."""
         record = self._lock.observed.record
-        return bool(may_hold(record.notes)) if record is not None else None
+        if record is None or mode_of(record.notes) is None:
+            return None
+        return bool(may_hold(record.notes))

@@ -23,7 +23,7 @@ from controllers.gangs.observing import Observing
 from controllers.gangs.permits import Permits
 from controllers.gangs.pod_events import PodEvents
 from controllers.gangs.promised.workload_places import WorkloadPlaces
-from controllers.gangs.undoing.holding import Holding, may_hold
+from controllers.gangs.undoing.holding import Holding, may_hold, mode_of
 from controllers.gangs.undoing.traces import Traces, traces_of
 from controllers.gangs.waking.parked import TurnedDown
 from controllers.gangs.waking.waking import Waking
@@ -37,7 +37,7 @@ from runtime.terms.term import Term
 from runtime.work.search_thread import SearchThread
 from serving.ops import Check
 
-__all__ = ["GangController", "Holding", "Traces", "may_hold", "traces_of"]
+__all__ = ["GangController", "Holding", "Traces", "may_hold", "mode_of", "traces_of"]
 
 log = structlog.get_logger(__name__)
 

@@ -15,7 +15,7 @@ import yaml
 from api.groups import SCHEDULING_GATE
 from hack.controlplane.binaries import binaries
 from hack.controlplane.client import Client, path_of
-from hack.controlplane.manifests import apply_webhooks, render
+from hack.controlplane.manifests import MANIFESTS, apply_webhooks, render
 from hack.controlplane.plane import ControlPlane, Options
 from kube.client import JSON_PATCH
 from tests.e2e.pages import shell
@@ -45,7 +45,9 @@ def sandbox(plane: ControlPlane, sandboxes: Callable[[ControlPlane | Client], Sa
         plane.start_reprieve()
     made = sandboxes(plane)
     if plane.client.find(ADMISSION, "MutatingWebhookConfiguration", "reprieve") is None:
-        apply_webhooks(plane.client, render(binaries(["kubectl"])["kubectl"]), plane.layout)
+        apply_webhooks(
+            plane.client, render(binaries(["kubectl"])["kubectl"], MANIFESTS / "webhooks"), plane.layout
+        )
     wait_for(lambda: gets_a_gate(made), what="new members get no gate")
     yield made
     made.remove()

@@ -220,6 +220,15 @@ def test_its_account_has_no_right_to_write_a_pod(plane: ControlPlane) -> None:
         assert [each for each in POD_WRITES if may(client, *each)] == []
 
 
+def test_with_all_rights_an_observer_writes_no_more(plane: ControlPlane, sandbox: Sandbox) -> None:
+    """No process has enforced here: such a one may turn pods down, and the next observer would bring them back."""
+    grant(plane)
+    restart(plane, "Observe")
+    load(sandbox, ROUNDS // 2)
+    assert written(plane) == []
+    revoke(plane)
+
+
 def test_enforce_without_the_rights_observes_and_says_so(plane: ControlPlane, sandbox: Sandbox) -> None:
     restart(plane, "Enforce")
     victims, members = full_of(sandbox)
@@ -230,17 +239,8 @@ def test_enforce_without_the_rights_observes_and_says_so(plane: ControlPlane, sa
     assert written(plane) == []
 
 
-def test_with_all_rights_an_observer_writes_no_more(plane: ControlPlane, sandbox: Sandbox) -> None:
-    grant(plane)
-    restart(plane, "Observe")
-    client = Client.of_kubeconfig(plane.layout.kubeconfig_of("reprieve"))
-    with closing(client):
-        wait_for(lambda: may(client, "delete", "pods"))
-    load(sandbox, ROUNDS // 2)
-    assert written(plane) == []
-
-
 def test_with_the_mode_and_the_rights_it_acts(plane: ControlPlane, sandbox: Sandbox) -> None:
+    grant(plane)
     restart(plane, "Enforce")
     victims, members = full_of(sandbox, "default-scheduler")
     sandbox.wait_gone(*victims)
@@ -261,6 +261,20 @@ def grant(plane: ControlPlane) -> None:
     """The account of reprieve may do what a process that acts does."""
     for body in yaml.safe_load_all((MANIFESTS / "rights" / "rbac.yaml").read_text()):
         plane.client.apply(body)
+    wait_for(lambda: may_delete(plane))
+
+
+def revoke(plane: ControlPlane) -> None:
+    """It may do what an observer does."""
+    for body in yaml.safe_load_all((MANIFESTS / "rights" / "rbac.yaml").read_text()):
+        meta = body["metadata"]
+        plane.client.delete(body["apiVersion"], body["kind"], meta["name"])
+    wait_for(lambda: not may_delete(plane))
+
+
+def may_delete(plane: ControlPlane) -> bool:
+    with closing(Client.of_kubeconfig(plane.layout.kubeconfig_of("reprieve"))) as client:
+        return may(client, "delete", "pods")
 
 
 def restart(plane: ControlPlane, mode: str, **planning: Any) -> None:

@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from api.holds import UNKNOWN, Holds, holds_of
-from api.published import HOLDS, PLANNING_MODE
+from api.published import HOLDS, PLANNING_MODE, SCHEDULERS
 
-__all__ = ["Holding", "may_hold"]
+__all__ = ["Holding", "may_hold", "mode_of"]
+
+
+def mode_of(notes: Mapping[str, str]) -> str | None:
+    """The mode of whoever wrote these annotations of a Lease. None: nobody has, or a process without a nodes plane.
+
+    Versions without modes enforce. They name the schedulers that call them, if they can be called.
+    """
+    return notes.get(PLANNING_MODE, "Enforce" if SCHEDULERS in notes else None)
 
 
 def may_hold(notes: Mapping[str, str]) -> Holds:
-    """What may be held, by the annotations of a Lease. Versions without a mode enforce."""
-    return UNKNOWN if notes.get(PLANNING_MODE, "Enforce") == "Enforce" else holds_of(notes.get(HOLDS, ""))
+    """What may be held, by the annotations of a Lease."""
+    return UNKNOWN if mode_of(notes) == "Enforce" else holds_of(notes.get(HOLDS, ""))
 
 
 class Holding:

@@ -51,6 +51,7 @@ def process(mode: Mode, *leases: dict[str, Any]) -> tuple[Leaving, Configuration
     ("mode", "leases", "expected"),
     [
         ("Off", [], False),
+        ("Off", [lease()], False),  # an installation makes it, and nobody has held it yet
         ("Off", [lease(mode="Enforce")], True),
         ("Off", [lease(mode="Observe", holds='{"gates":1}')], True),
         ("Off", [lease(mode="Observe", holds="")], False),

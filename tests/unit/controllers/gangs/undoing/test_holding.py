@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from api.holds import UNKNOWN, Holds, holds_of
-from api.published import HOLDS, PLANNING_MODE
+from api.published import HOLDS, PLANNING_MODE, SCHEDULERS
 from controllers.gangs.undoing.holding import Holding, may_hold
 
 OBSERVES = {PLANNING_MODE: "Observe"}
@@ -14,7 +14,8 @@ OBSERVES = {PLANNING_MODE: "Observe"}
     [
         ({PLANNING_MODE: "Enforce"}, UNKNOWN),
         ({PLANNING_MODE: "Enforce", HOLDS: ""}, UNKNOWN),
-        ({}, UNKNOWN),  # a version that knows no modes enforces
+        ({SCHEDULERS: ""}, UNKNOWN),  # a version that knows no modes enforces
+        ({}, Holds()),  # nobody has held the Lease yet
         (OBSERVES, Holds()),
         ({**OBSERVES, HOLDS: ""}, Holds()),
         ({**OBSERVES, HOLDS: '{"gates":2}'}, Holds(gates=2)),
