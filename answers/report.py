@@ -7,88 +7,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from statistics import median
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from msgspec import UNSET
-
-from api.instead import Instead, StateOfDecision
+from answers.report_rows import Dear, Row, Wait, dearest_of, preemptor_of, waits_of
+from api.instead import StateOfDecision
 from api.plans import PreemptionPlan
 from api.stored_plans import is_observed
-from api.times import parse_rfc3339
+from api.times import parse_rfc3339, rfc3339
 from api.words import counted
-from nodes.groups.keys import short_name
 
-__all__ = ["BY", "By", "Report", "Row", "report"]
+__all__ = ["BY", "By", "Report", "report"]
 
 By = Literal["day", "namespace", "priority", "gang"]
 BY: Final[tuple[By, ...]] = ("day", "namespace", "priority", "gang")
 HOUR: Final = 3600.0
-
-
-@dataclass(slots=True)
-class Row:
-    """Decisions with something in common. All but `decisions` and `unattributed` is of those that are compared."""
-
-    name: str
-    decisions: int = 0
-    compared: int = 0
-    """Whose state is Same."""
-    ours: int = 0
-    """Pods that reprieve would have evicted."""
-    schedulers: int = 0
-    """Pods that a scheduler preempted."""
-    served_nobody: int = 0
-    groups_broken: int = 0
-    in_pieces: int = 0
-    """Gangs that were in pieces for a second or more."""
-    in_pieces_seconds: int = 0
-    bound: int = 0
-    unattributed: int = 0
-    seconds: list[int] = field(default_factory=list)
-    """Until each of those was bound that are."""
-
-    def add(self, plan: PreemptionPlan, instead: Instead) -> None:
-        """Count one more decision."""
-        self.decisions += 1
-        self.unattributed += instead.unattributed
-        if instead.state != "Same":
-            return
-        self.compared += 1
-        self.ours += sum(len(each.pods) for each in plan.spec.victims)
-        self.schedulers += instead.victims.pods
-        self.served_nobody += instead.served_nobody
-        self.groups_broken += instead.groups_broken
-        self.in_pieces += instead.in_pieces
-        self.in_pieces_seconds += instead.in_pieces_seconds
-        self.bound += instead.bound
-        if instead.seconds_until_bound is not UNSET:
-            self.seconds.append(instead.seconds_until_bound)
-
-    @property
-    def median_seconds(self) -> float | None:
-        """Until a gang was bound by the scheduler; None if none was."""
-        return median(self.seconds) if self.seconds else None
-
-    def plain(self) -> dict[str, Any]:
-        """For programs."""
-        return {
-            "name": self.name,
-            "decisions": self.decisions,
-            "compared": self.compared,
-            "ours": {"pods": self.ours},
-            "scheduler": {
-                "pods": self.schedulers,
-                "servedNobody": self.served_nobody,
-                "groupsBroken": self.groups_broken,
-                "inPieces": self.in_pieces,
-                "inPiecesSeconds": self.in_pieces_seconds,
-                "bound": self.bound,
-                "medianSecondsUntilBound": self.median_seconds,
-            },
-            "unattributed": self.unattributed,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +36,21 @@ class Report:
     states: Counter[StateOfDecision]
     open: int
     """Decisions whose preemptor still waits, or whose victims may still serve somebody."""
+    days: Sequence[Row]
+    """Rows by day, whatever `by` is."""
+    namespaces: Sequence[Row]
+    """Rows by namespace, the dearest first, whatever `by` is."""
+    dearest: Sequence[Dear]
+    """The dearest decisions, 50 at most."""
+    as_of: str
+    """When it was made (RFC 3339)."""
+    namespace: str | None
+    """The namespace of the preemptors; None: all."""
+
+    @property
+    def waits(self) -> Sequence[Wait]:
+        """How many preemptors the scheduler bound within which time."""
+        return waits_of(self.total)
 
     @property
     def answer(self) -> str:
@@ -147,6 +95,8 @@ class Report:
             "What admission or the scheduler's filters would have refused us is not known.",
             "Sums are no forecast: after the first difference the cluster would have looked otherwise.",
             "Preemptions for which there is no observed plan are not here. Nor are plans that were deleted since.",
+            "What it costs in hours or money is not known: plans have neither the requests nor the ages of the "
+            "scheduler's victims.",
         ]
         return said
 
@@ -156,11 +106,17 @@ class Report:
             "answer": self.answer,
             "notKnown": self.unknown,
             "by": self.by,
+            "asOf": self.as_of,
+            "namespace": self.namespace,
             "observedSeconds": int(self.seconds),
             "states": {state: self.states[state] for state in ("Same", "Changed", "Unknown")},
             "open": self.open,
             "total": self.total.plain(),
             "rows": [each.plain() for each in self.rows],
+            "days": [each.plain() for each in self.days],
+            "namespaces": [each.plain() for each in self.namespaces],
+            "waits": [each.plain() for each in self.waits],
+            "dearest": [each.plain() for each in self.dearest],
         }
 
 
@@ -168,33 +124,51 @@ def report(
     plans: Iterable[PreemptionPlan], *, now: float, since: float, by: By, namespace: str | None = None
 ) -> Report:
     """Of the decisions since then, for preemptors of the namespace; None: of all."""
-    total, rows = Row("total"), dict[str, Row]()
+    total, tables = Row("total"), {kind: dict[str, Row]() for kind in BY}
     states, is_open, oldest = Counter[StateOfDecision](), 0, now
+    compared = list[Dear]()
     for plan in plans:
         instead = plan.status.instead if plan.status is not None else None
         decided = _seconds(plan.metadata.creation_timestamp)
         is_of = namespace in (None, plan.metadata.namespace)
         if instead is None or not is_observed(plan) or decided < since or not is_of:
             continue
-        name = _name(plan, by)
-        for row in (total, rows.setdefault(name, Row(name))):
-            row.add(plan, instead)
+        total.add(plan, instead)
+        for kind in {by, "day", "namespace"}:
+            name = _name(plan, kind)
+            tables[kind].setdefault(name, Row(name)).add(plan, instead)
+        if instead.state == "Same":
+            compared.append(Dear.of(plan, instead))
         states[instead.state] += 1
         is_open += not instead.concluded
         oldest = min(oldest, decided)
-    ordered = sorted(rows.values(), key=lambda row: _order(row, by))
-    return Report(by, now - oldest, total, ordered, states, is_open)
+    ordered = {
+        kind: sorted(rows.values(), key=lambda row: _order(row, kind)) for kind, rows in tables.items()
+    }
+    days, namespaces, dearest = ordered["day"], ordered["namespace"], dearest_of(compared)
+    return Report(
+        by,
+        now - oldest,
+        total,
+        ordered[by],
+        states,
+        is_open,
+        days,
+        namespaces,
+        dearest,
+        rfc3339(now),
+        namespace,
+    )
 
 
 def _name(plan: PreemptionPlan, by: By) -> str:
-    preemptor = plan.spec.preemptor
     if by == "day":
         return (plan.metadata.creation_timestamp or "")[:10]
     if by == "namespace":
         return plan.metadata.namespace
     if by == "priority":
-        return str(preemptor.priority)
-    return f"{plan.metadata.namespace}/{short_name(preemptor.name)}"
+        return str(plan.spec.preemptor.priority)
+    return preemptor_of(plan)
 
 
 def _order(row: Row, by: By) -> tuple[float, str]:

@@ -10,7 +10,16 @@ import click
 from api.owner_annotations import BY_OWNER as SETTINGS
 from cli.common.completion import Completed, a_file, a_namespace
 
-__all__ = ["BY_OWNER", "FILES", "MORE_FILES", "NAMESPACE", "OUTPUT", "for_option", "jsonl_option"]
+__all__ = [
+    "BY_OWNER",
+    "FILES",
+    "MORE_FILES",
+    "NAMESPACE",
+    "OUTPUT",
+    "OUTPUT_OR_PAGE",
+    "for_option",
+    "jsonl_option",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,6 +49,12 @@ NAMESPACE: Final = click.option(
 )
 OUTPUT: Final = click.option(
     "-o", "--output", type=click.Choice(["text", "json", "yaml"]), help="text is the default."
+)
+OUTPUT_OR_PAGE: Final = click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json", "yaml", "html"]),
+    help="text is the default. html is one file for a browser.",
 )
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "plain_table",
     "show",
     "show_as",
+    "show_page",
     "title",
     "with_rest",
 ]
@@ -71,6 +72,11 @@ def show_as(data: dict[str, Any], output: str) -> None:
         plain = json.dumps(json.loads(text), indent=2) if output == "json" else _yaml(data, False)
         text = f"{plain.rstrip()}\n"
     sys.stdout.write(text)
+
+
+def show_page(page: str) -> None:
+    """Print a page of HTML to standard output. It is ASCII, and its values are escaped."""
+    sys.stdout.write(page)
 
 
 def _formatted(data: dict[str, Any], output: str) -> str:

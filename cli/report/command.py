@@ -13,9 +13,10 @@ from api.clock import SYSTEM_CLOCK
 from cli.common.completion import a_namespace
 from cli.common.duration import Duration
 from cli.common.ending import ending
-from cli.common.options import OUTPUT
-from cli.common.output import show, show_as
+from cli.common.options import OUTPUT_OR_PAGE
+from cli.common.output import show, show_as, show_page
 from cli.common.sources import Sources, reading
+from cli.report.page import page_of
 from cli.report.render import render
 
 __all__ = ["report"]
@@ -28,6 +29,7 @@ Examples:
   reprieve report
   reprieve report --since 1d --by namespace
   reprieve report -n team-a --by gang -o json
+  reprieve report --since 30d -o html > report.html
   kubectl get preemptionplans,clusterpreemptionplans -A -o json > plans.json
   reprieve report -f plans.json --since 30d
 
@@ -62,7 +64,7 @@ docs/account.md says what is compared. A decision counts for the day on which it
     "--by", type=click.Choice(BY), default="day", help="One row for each of these. day is the default."
 )
 @reading
-@OUTPUT
+@OUTPUT_OR_PAGE
 @click.pass_context
 def report(
     context: click.Context, seconds: int, namespace: str | None, by: By, sources: Sources, output: str | None
@@ -77,6 +79,8 @@ def report(
         answer = report_of(plans.plans(), now=now, since=now - seconds, by=by, namespace=namespace)
         if output in (None, "text"):
             show(render(answer))
+        elif output == "html":
+            show_page(page_of(answer))
         else:
             show_as(answer.plain(), output or "json")
         context.exit(0 if answer.total.decisions else NOTHING)

@@ -209,6 +209,7 @@ OFFLINE: Final = {
     "reprieve quota -f quota.json --for team-a/train": Offline(files=(("quota.json", "quota-teams.yaml"),)),
     "reprieve report": Offline(WAITING),
     "reprieve report --since 24h -n research --by gang": Offline(WAITING),
+    "reprieve report --since 30d -o html": Offline(WAITING),
     "reprieve validate --jsonl requests.jsonl": Offline(
         files=(("requests.jsonl", "settings-requests.jsonl"),)
     ),

@@ -21,7 +21,9 @@ SHOWN = {
     "validate": "reprieve validate -f examples/settings.yaml",
     "who-evicted": "reprieve who-evicted a/b -f examples/quota-teams.yaml",
     "doctor": "reprieve doctor -f examples/training-cluster.yaml",
+    "report": "reprieve report -f examples/training-cluster.yaml",
 }
+MORE_FORMATS = {"report": ("html",)}
 
 
 def rows(section: str) -> Iterator[tuple[list[str], list[str]]]:
@@ -54,7 +56,7 @@ def test_the_table_has_the_statuses_that_help_has(name: str) -> None:
 def test_every_command_prints_json_and_yaml(name: str) -> None:
     (option,) = [each for each in command(name).params if each.name == "output"]
     assert isinstance(option.type, click.Choice)
-    assert option.type.choices == ("text", "json", "yaml")
+    assert option.type.choices == ("text", "json", "yaml", *MORE_FORMATS.get(name, ()))
     assert name in FIELDS
 
 

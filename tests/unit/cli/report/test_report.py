@@ -10,60 +10,9 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from answers.report import Report, report
-from api.instead import Instead, InsteadVictims
-from api.meta import ObjectMeta
-from api.plans import (
-    PreemptionPlan,
-    PreemptionPlanSpec,
-    PreemptionPlanStatus,
-    Preemptor,
-    Victim,
-    VictimPod,
-)
-from api.times import parse_rfc3339, rfc3339
+from api.plans import PreemptionPlan, PreemptionPlanStatus
 from cli.main import reprieve
-
-NOW = parse_rfc3339("2026-11-26T12:00:00Z")
-DAY = 86400.0
-
-
-def plan(
-    number: int = 0,
-    *,
-    age: float = 2 * DAY,
-    namespace: str = "team-a",
-    priority: int = 100,
-    ours: int = 1,
-    **said: Any,
-) -> PreemptionPlan:
-    """An observed plan, and what it says of the scheduler."""
-    victims = [
-        Victim(
-            "Pod",
-            namespace,
-            f"v{each}",
-            f"v{each}",
-            1,
-            False,
-            [VictimPod(namespace, f"v{each}", f"v{each}", "n")],
-        )
-        for each in range(ours)
-    ]
-    preemptor = Preemptor(
-        "PodGroup", "reprieve.dev/v1alpha1", namespace, f"gang-{number}", f"uid-{number}", priority
-    )
-    spec = PreemptionPlanSpec(preemptor, "Preempts", "it fits", mode="Observe", victims=victims)
-    pods = said.pop("pods", 0)
-    instead = Instead(InsteadVictims(pods=pods), **{"state": "Same", "concluded": True, **said})
-    meta = ObjectMeta(name=f"plan-{number}", namespace=namespace, creation_timestamp=rfc3339(NOW - age))
-    return PreemptionPlan(
-        metadata=meta, spec=spec, status=PreemptionPlanStatus(phase="Observed", instead=instead)
-    )
-
-
-def reported(*plans: PreemptionPlan, **options: Any) -> Report:
-    return report(plans, **{"now": NOW, "since": NOW - 7 * DAY, "by": "day", **options})
+from tests.kit.observed_plans import DAY, NOW, plan, reported
 
 
 def test_the_first_sentence_is_the_answer() -> None:
@@ -103,6 +52,9 @@ def test_what_is_not_compared_is_not_in_the_numbers() -> None:
         ({}, "When our gangs would have run is not known"),
         ({}, "filters would have refused"),
         ({}, "Sums are no forecast"),
+        ({}, "no observed plan are not here"),
+        ({}, "What it costs in hours or money is not known"),
+        ({"state": "Changed"}, "1 were not made on the state before the scheduler began"),
         ({"state": "Unknown"}, "not all was seen"),
         ({"pods": 1, "unattributed": 1}, "1 pod (50 %) were preempted for somebody who is not known"),
         ({"concluded": False}, "1 decision may still change"),

@@ -1,0 +1,190 @@
+"""The rows of a report: decisions with something in common, single decisions, and how long preemptors waited.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any, Final, NamedTuple
+
+from msgspec import UNSET
+
+from api.instead import Instead
+from api.plans import PreemptionPlan
+from nodes.groups.keys import short_name
+
+__all__ = ["Dear", "Row", "Wait", "dearest_of", "preemptor_of", "waits_of"]
+
+DEAREST: Final = 50
+"""How many decisions a report names at most."""
+WAITS: Final = (10, 60, 600, 3600)
+"""Where one class of waiting times ends and the next one begins, in seconds."""
+WAIT_NAMES: Final = (
+    "less than 10 seconds",
+    "10 to 59 seconds",
+    "1 to 9 minutes",
+    "10 to 59 minutes",
+    "an hour or more",
+)
+
+
+@dataclass(slots=True)
+class Row:
+    """Decisions with something in common. All but `decisions` and `unattributed` is of those that are compared."""
+
+    name: str
+    decisions: int = 0
+    compared: int = 0
+    """Whose state is Same."""
+    ours: int = 0
+    """Pods that reprieve would have evicted."""
+    schedulers: int = 0
+    """Pods that a scheduler preempted."""
+    served_nobody: int = 0
+    groups_broken: int = 0
+    in_pieces: int = 0
+    """Gangs that were in pieces for a second or more."""
+    in_pieces_seconds: int = 0
+    bound: int = 0
+    unattributed: int = 0
+    seconds: list[int] = field(default_factory=list)
+    """Until each of those was bound that are."""
+
+    def add(self, plan: PreemptionPlan, instead: Instead) -> None:
+        """Count one more decision."""
+        self.decisions += 1
+        self.unattributed += instead.unattributed
+        if instead.state != "Same":
+            return
+        self.compared += 1
+        self.ours += sum(len(each.pods) for each in plan.spec.victims)
+        self.schedulers += instead.victims.pods
+        self.served_nobody += instead.served_nobody
+        self.groups_broken += instead.groups_broken
+        self.in_pieces += instead.in_pieces
+        self.in_pieces_seconds += instead.in_pieces_seconds
+        self.bound += instead.bound
+        if instead.seconds_until_bound is not UNSET:
+            self.seconds.append(instead.seconds_until_bound)
+
+    @property
+    def median_seconds(self) -> float | None:
+        """Until a gang was bound by the scheduler; None if none was."""
+        return median(self.seconds) if self.seconds else None
+
+    def plain(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "name": self.name,
+            "decisions": self.decisions,
+            "compared": self.compared,
+            "ours": {"pods": self.ours},
+            "scheduler": {
+                "pods": self.schedulers,
+                "servedNobody": self.served_nobody,
+                "groupsBroken": self.groups_broken,
+                "inPieces": self.in_pieces,
+                "inPiecesSeconds": self.in_pieces_seconds,
+                "bound": self.bound,
+                "medianSecondsUntilBound": self.median_seconds,
+            },
+            "unattributed": self.unattributed,
+        }
+
+
+class Wait(NamedTuple):
+    """Preemptors that waited about as long until they were bound."""
+
+    name: str
+    """Such as `10 to 59 seconds`."""
+    decisions: int
+
+    def plain(self) -> dict[str, Any]:
+        """For programs."""
+        return {"name": self.name, "decisions": self.decisions}
+
+
+@dataclass(frozen=True, slots=True)
+class Dear:
+    """One decision that is compared."""
+
+    preemptor: str
+    """Namespace and name."""
+    priority: int
+    plan: str
+    """Namespace and name."""
+    decided: str
+    """When it was made, as the plan says (RFC 3339)."""
+    ours: int
+    """Pods that reprieve would have evicted."""
+    schedulers: int
+    """Pods that a scheduler preempted."""
+    served_nobody: int
+    groups_broken: int
+    in_pieces_seconds: int
+    seconds_until_bound: int | None
+    open: bool
+    """Whether its numbers may still change."""
+
+    @classmethod
+    def of(cls, plan: PreemptionPlan, instead: Instead) -> Dear:
+        """The decision of this plan."""
+        until = instead.seconds_until_bound
+        return cls(
+            preemptor_of(plan),
+            plan.spec.preemptor.priority,
+            f"{plan.metadata.namespace}/{plan.metadata.name}",
+            plan.metadata.creation_timestamp or "",
+            sum(len(each.pods) for each in plan.spec.victims),
+            instead.victims.pods,
+            instead.served_nobody,
+            instead.groups_broken,
+            instead.in_pieces_seconds,
+            None if until is UNSET else until,
+            not instead.concluded,
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "preemptor": self.preemptor,
+            "priority": self.priority,
+            "plan": self.plan,
+            "decided": self.decided,
+            "ours": {"pods": self.ours},
+            "scheduler": {
+                "pods": self.schedulers,
+                "servedNobody": self.served_nobody,
+                "groupsBroken": self.groups_broken,
+                "inPiecesSeconds": self.in_pieces_seconds,
+                "secondsUntilBound": self.seconds_until_bound,
+            },
+            "open": self.open,
+        }
+
+
+def preemptor_of(plan: PreemptionPlan) -> str:
+    """The namespace and the name of the plan's preemptor."""
+    return f"{plan.metadata.namespace}/{short_name(plan.spec.preemptor.name)}"
+
+
+def dearest_of(decisions: Iterable[Dear]) -> list[Dear]:
+    """The dearest ones first: most pods preempted, then most that served nobody, then the longest time in pieces."""
+    ordered = sorted(
+        decisions,
+        key=lambda each: (-each.schedulers, -each.served_nobody, -each.in_pieces_seconds, each.plan),
+    )
+    return ordered[:DEAREST]
+
+
+def waits_of(total: Row) -> Sequence[Wait]:
+    """How many preemptors were bound within which time, and how many were not bound."""
+    counts = [0] * len(WAIT_NAMES)
+    for seconds in total.seconds:
+        counts[bisect_right(WAITS, seconds)] += 1
+    waits = [Wait(name, count) for name, count in zip(WAIT_NAMES, counts, strict=True)]
+    return [*waits, Wait("not bound", total.compared - total.bound)]

@@ -1,0 +1,66 @@
+"""Observed plans that say what a scheduler did, and reports of them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from answers.report import Report, report
+from api.instead import Instead, InsteadVictims
+from api.meta import ObjectMeta
+from api.plans import (
+    PreemptionPlan,
+    PreemptionPlanSpec,
+    PreemptionPlanStatus,
+    Preemptor,
+    Victim,
+    VictimPod,
+)
+from api.times import parse_rfc3339, rfc3339
+
+__all__ = ["DAY", "NOW", "plan", "reported"]
+
+NOW: Final = parse_rfc3339("2026-11-26T12:00:00Z")
+DAY: Final = 86400.0
+
+
+def plan(
+    number: int = 0,
+    *,
+    age: float = 2 * DAY,
+    namespace: str = "team-a",
+    priority: int = 100,
+    ours: int = 1,
+    gang: str = "",
+    **said: Any,
+) -> PreemptionPlan:
+    """An observed plan, and what it says of the scheduler: `pods`, and the fields of `Instead`.
+
+    `age`: in seconds.
+    """
+    victims = [
+        Victim(
+            "Pod",
+            namespace,
+            f"v{each}",
+            f"v{each}",
+            1,
+            False,
+            [VictimPod(namespace, f"v{each}", f"v{each}", "n")],
+        )
+        for each in range(ours)
+    ]
+    preemptor = Preemptor(
+        "PodGroup", "reprieve.dev/v1alpha1", namespace, gang or f"gang-{number}", f"uid-{number}", priority
+    )
+    spec = PreemptionPlanSpec(preemptor, "Preempts", "it fits", mode="Observe", victims=victims)
+    pods = said.pop("pods", 0)
+    instead = Instead(InsteadVictims(pods=pods), **{"state": "Same", "concluded": True, **said})
+    meta = ObjectMeta(name=f"plan-{number}", namespace=namespace, creation_timestamp=rfc3339(NOW - age))
+    return PreemptionPlan(
+        metadata=meta, spec=spec, status=PreemptionPlanStatus(phase="Observed", instead=instead)
+    )
+
+
+def reported(*plans: PreemptionPlan, **options: Any) -> Report:
+    """A report of the last seven days, by day, but for the options."""
+    return report(plans, **{"now": NOW, "since": NOW - 7 * DAY, "by": "day", **options})
