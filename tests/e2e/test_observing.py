@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
+from cli.main import reprieve
 from hack.controlplane.client import Client, Json
 from hack.controlplane.components import OBSERVER_FOLDERS, REPRIEVE_USER
 from hack.controlplane.manifests import MANIFESTS
 from hack.controlplane.plane import ControlPlane, Options
+from tests.e2e.pages import shell
 from tests.e2e.served import read_metrics
 from tests.e2e.support import REPRIEVE, Sandbox, SandboxFactory, condition, may, wait_for
 
@@ -96,7 +100,9 @@ def test_the_scheduler_does_what_it_would_do_without_us(sandbox: Sandbox) -> Non
     sandbox.wait_reason("PodGroup", "hero", "reprieve.dev/Scheduled", "Observing")
 
 
-def test_the_plan_says_what_the_scheduler_did_instead(sandbox: Sandbox) -> None:
+def test_the_plan_says_what_the_scheduler_did_instead(
+    plane: ControlPlane, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It preempts for the first member before the second one exists. A group that is evicted whole by rule loses two
     of its three pods. They are still terminating when the gang is complete, so the state before is known."""
     sandbox.nodes(3, cpu="2")
@@ -124,9 +130,27 @@ def test_the_plan_says_what_the_scheduler_did_instead(sandbox: Sandbox) -> None:
     }
     assert (instead["groupsBroken"], instead["unattributed"]) == (1, 0)
     assert (instead["bound"], instead["concluded"]) == (False, False)
+    a_cluster_and_its_dump_give_one_report(plane, sandbox.namespace, monkeypatch)
     for name in low:
         sandbox.client.patch("v1", "Pod", name, {"metadata": {"finalizers": None}}, sandbox.namespace)
     sandbox.wait_bound("hero-0", "hero-1")
+
+
+def a_cluster_and_its_dump_give_one_report(
+    plane: ControlPlane, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As JSON and as a page. Both are made at one time."""
+    now = time.time()
+    monkeypatch.setattr("api.clock._SystemClock.wall", lambda _self: now)
+    dump = plane.directory / "plans.json"
+    result = shell(plane, f"kubectl get preemptionplans,clusterpreemptionplans -A -o json > {dump}")
+    assert result.returncode == 0, result.stderr
+    for output in ("json", "html"):
+        asked = ["report", "-n", namespace, "--by", "gang", "-o", output]
+        live = CliRunner().invoke(reprieve, [*asked, "--kubeconfig", str(plane.kubeconfig)])
+        assert (live.exit_code, live.stderr) == (0, "")
+        assert "the scheduler preempted 2 pods, and reprieve would have evicted 3" in live.stdout
+        assert CliRunner().invoke(reprieve, [*asked, "-f", str(dump)]).stdout == live.stdout
 
 
 def preempted(sandbox: Sandbox) -> list[str]:
