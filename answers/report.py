@@ -94,6 +94,7 @@ class Report:
         said += [
             "What admission or the scheduler's filters would have refused us is not known.",
             "Sums are no forecast: after the first difference the cluster would have looked otherwise.",
+            "What happened while reprieve did not run, or did not reach the API server, may be missing.",
             "Preemptions for which there is no observed plan are not here. Nor are plans that were deleted since.",
             "What it costs in hours or money is not known: plans have neither the requests nor the ages of the "
             "scheduler's victims.",

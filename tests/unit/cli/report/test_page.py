@@ -187,6 +187,9 @@ def plans(draw: st.DrawFn) -> list[PreemptionPlan]:
             said |= {"bound": True, "seconds_until_bound": draw(st.integers(0, 9000))}
         said["state"] = draw(st.sampled_from(["Same", "Same", "Changed", "Unknown"]))
         said["concluded"] = draw(st.booleans())
+        said["groups_broken"] = draw(st.integers(0, 5))
+        said["in_pieces_seconds"] = draw(st.integers(0, 900))
+        said["in_pieces"] = said["in_pieces_seconds"] > 0
         made.append(
             plan(
                 number,
@@ -294,7 +297,7 @@ def test_the_page_and_json_have_equal_numbers(some: list[PreemptionPlan], by: By
 def test_the_answer_and_what_is_not_known_stand_above_the_numbers() -> None:
     answer = reported(plan(pods=3, unattributed=1), plan(1, state="Unknown", concluded=False))
     text = Page(page_of(answer)).text
-    assert len(answer.unknown) == 8
+    assert len(answer.unknown) == 9
     places = [text.index(each) for each in (answer.answer, *answer.unknown, "In all", "By day")]
     assert places == sorted(places)
 

@@ -53,6 +53,7 @@ def test_what_is_not_compared_is_not_in_the_numbers() -> None:
         ({}, "filters would have refused"),
         ({}, "Sums are no forecast"),
         ({}, "no observed plan are not here"),
+        ({}, "did not run, or did not reach the API server, may be missing"),
         ({}, "What it costs in hours or money is not known"),
         ({"state": "Changed"}, "1 were not made on the state before the scheduler began"),
         ({"state": "Unknown"}, "not all was seen"),
