@@ -150,7 +150,7 @@ class Accounting:
         for case in counted.cases:
             self._conclude(case, now)
         VICTIMS.labels("unknown").inc(len(counted.unattributed))
-        self._forget(counted)
+        self._forget()
         return counted
 
     def _to_say(self, now: float) -> list[Case]:
@@ -172,11 +172,10 @@ class Accounting:
         for owner in [each for key in dirty for each in self._owners.get(key, ())]:
             self._ledger.stands(owner.uid, self._roll.standing(owner), now)
 
-    def _forget(self, counted: Counted) -> None:
-        for owner in {case.owner for case in counted.cases}:
-            if not self._ledger.has(owner.uid):
-                self._owners[owner.key].discard(owner)
-        self._owners = {key: each for key, each in self._owners.items() if each}
+    def _forget(self) -> None:
+        has = self._ledger.has  # a case may also have ended because its only victim was another preemptor's
+        owners = {key: {each for each in owners if has(each.uid)} for key, owners in self._owners.items()}
+        self._owners = {key: each for key, each in owners.items() if each}
         self._ended = {uid: at for uid, at in self._ended.items() if self._decisions.of(uid)}
         alive = {each.decision.uid for each in self._ledger if each.decision is not None}
         self._pages = {uid: page for uid, page in self._pages.items() if uid in alive}

@@ -327,3 +327,21 @@ async def test_a_gang_of_the_same_name_is_another_preemptor() -> None:
         said = account.said()
         assert said is not None
         assert (said.concluded, said.bound, said.served_nobody) == (True, False, 1)
+
+
+async def test_whose_only_victim_was_for_another_preemptor_is_forgotten() -> None:
+    """A nomination spoke for it, until the event named the other one."""
+    first = pod("first", nominated="n5", requests=BIG, priority=100)
+    second = pod("second", requests=BIG, priority=100)
+    async with accounted(node("n5"), victim(5), second) as account:
+        acting = account.begin().acting
+        assert acting is not None
+        account.stage.add(first)
+        account.preempt(5)
+        await account.pass_time(LATE_SECONDS + 1.0)
+        assert acting._ledger.has(uid(first))
+        account.event(uid(victim(5)), uid(second), "n5")
+        await account.step()
+        assert not acting._ledger.has(uid(first))
+        assert uid(first) not in {owner.uid for owners in acting._owners.values() for owner in owners}
+        assert uid(second) in {owner.uid for owners in acting._owners.values() for owner in owners}
