@@ -93,7 +93,7 @@ class PartialGangs:
         except ApiError as error:
             log.warning("a gang in pieces is looked at later", group=gang.key, error=str(error))
             return
-        if found is not None:
+        if found is not None and not self._gangs.modes.observes(gang.key[0]):  # its label may have changed
             self._observe(gang, found)
 
     def _observe(self, gang: Gang, found: Found) -> None:

@@ -17,6 +17,7 @@ from controllers.gangs.gangs import Gang, Gangs
 from controllers.gangs.lifecycle.life import GroupKey
 from controllers.gangs.lifecycle.limits import namespaces_of
 from controllers.gangs.lifecycle.observations import Decided, Failed, NotDecided, Relented
+from controllers.gangs.mirror.pausing import namespaces
 from controllers.gangs.planning.candidates import Candidates
 from controllers.gangs.planning.decide import Decider
 from controllers.gangs.planning.planning_queue import PlanningQueue, Turn
@@ -121,6 +122,8 @@ class Turns:
         former = gang.life.former
         barred = self._verdicts.why_barred(gang.key, gang.life) or ("" if turn.may_evict else BACKS_OFF)
         decided = await self._decider.decide(gang.key, barred=barred)
+        while not self._is_of_mode(gang.key, decided):
+            decided = await self._decider.decide(gang.key, barred=barred)
         if isinstance(decided, NotDecided):
             return decided
         room = self._verdicts.room(gang.key, former) if former is not None else None
@@ -128,6 +131,16 @@ class Turns:
         if decided.spec.victims and not decided.observed:
             limited = self._gangs.limits.of(gang.key, namespaces_of(decided.spec))
         return replace(decided, room=room, only_free=not turn.may_evict, limited=limited)
+
+    def _is_of_mode(self, key: GroupKey, decided: Decided | NotDecided) -> bool:
+        """Whether the namespaces that it concerns have the modes that it was made for. Labels may have changed during
+        the search."""
+        if isinstance(decided, NotDecided):
+            return True
+        observes = self._gangs.modes.observes
+        if decided.observed or observes(key[0]):
+            return decided.observed == observes(key[0])
+        return not any(map(observes, namespaces(decided.spec)))
 
 
 class Waits:

@@ -275,6 +275,29 @@ async def test_a_gang_in_pieces_is_released_in_an_enforced_namespace_only(enforc
         assert ("Releases" in {each.spec.outcome for each in plans(stage)}) == enforced
 
 
+async def test_a_gang_in_pieces_that_is_observed_meanwhile_is_not_released() -> None:
+    """The label of its namespace changes while the API server is asked about the gang."""
+    nodes = [node(f"n{number}", cpu="1") for number in range(3)]
+    async with staged(space("default", enforced=True), *nodes, configuration=canary()) as stage:
+        pieces_stage.says(stage, 150.0)
+        bound = [pieces_stage.member(stage, f"m{number}", f"n{number}") for number in range(3)]
+        stage.add(*bound, pieces_stage.member(stage, "m3"))
+        await stage.settle()
+        lists = list[str]()
+
+        def observe(method: str, path: str) -> None:
+            if method == "GET" and not lists:
+                lists.append(path)
+                stage.add(space("default", enforced=False))
+
+        stage.api.refuse = observe
+        await pieces_stage.wait(stage)
+        assert lists
+        assert "Releases" not in {each.spec.outcome for each in plans(stage)}
+        assert stage.reserved == 0
+        assert pieces_stage.released(stage) == []
+
+
 @BOTH
 async def test_nominations_of_members_are_withdrawn_in_an_enforced_namespace_only(enforced: bool) -> None:
     """Those of observed members are their scheduler's."""
