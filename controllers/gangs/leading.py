@@ -255,6 +255,7 @@ class Leading:
         if mode == "Enforce":
             self._begin_to_enforce(namespace)
         else:
+            self.pods.enforcement_ended(namespace)
             self.gangs.end_enforcement(self._enforces)
         self.undoing.begin(was_enforced=mode != "Enforce")
         self.gangs.nudge()

@@ -131,7 +131,7 @@ OBSERVED = Counter(
 POD_WRITES_REFUSED = Counter(
     "reprieve_pod_writes_refused_total",
     "Writes to pods that reprieve itself refused to send, because planning.mode is not Enforce for their namespace. "
-    "Above 0 is a fault of reprieve.",
+    "A write that was begun before that changed does not count. Above 0 is a fault of reprieve.",
 )
 PARKED = Counter(
     "reprieve_extender_parked_pods_total",

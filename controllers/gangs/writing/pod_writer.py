@@ -32,6 +32,9 @@ __all__ = ["Deletion", "Exempt", "Marked", "PodWriter", "Write"]
 log = structlog.get_logger(__name__)
 
 DRY_RUN: Final = {"dryRun": "All"}
+LATE_SECONDS: Final = 300.0
+"""For how long after a namespace has ceased to be enforced writes may come that were begun before: they wait for their
+turn, and for an API server that is slow."""
 
 
 def _always() -> bool:
@@ -120,6 +123,14 @@ class PodWriter:
         """`event`: see `kube.recorder.EventRecorder`. It tells users the result of a write. `exempt`: None: nobody."""
         self._sender, self._clock, self._modes, self.event = sender, clock, modes, event
         self._exempt = exempt or _Nobody()
+        self._ended: dict[str, float] = {}
+        """By namespace: when it has ceased to be enforced, in monotonic seconds. Nothing is kept for long."""
+
+    def enforcement_ended(self, namespace: str) -> None:
+        """The namespace is not enforced any longer. A write that was begun before is no fault, and is not sent."""
+        now = self._clock.monotonic()
+        self._ended = {name: at for name, at in self._ended.items() if now < at + LATE_SECONDS}
+        self._ended[namespace] = now
 
     def may_write(self, namespace: str) -> bool:
         """Whether pods of this namespace may be written to. Whoever has the choice asks before."""
@@ -303,22 +314,42 @@ class PodWriter:
         content_type: str = JSON,
         wanted: Callable[[], bool] = _always,
     ) -> bytes:
-        """The last barrier. The caller should have known that the namespace is not enforced."""
-        namespace = pod.namespace
-        if not self.may_write(namespace) and not self._exempt.lets(pod.uid, what):
-            mode = self._modes.of(namespace)
-            POD_WRITES_REFUSED.inc()
-            log.error(
-                "a write to a pod is refused, and nobody should have asked for it",
-                what=what,
-                namespace=namespace,
+        """The last barrier, which is asked before each attempt. The caller should have known that the namespace is not
+        enforced."""
+
+        def lets() -> bool:
+            return self.may_write(pod.namespace) or self._exempt.lets(pod.uid, what)
+
+        if not lets():
+            self._note_refusal(what, pod.namespace)
+            raise self._not_enforced(pod.namespace)
+        try:
+            return await self._sender.send(
+                what,
+                method,
+                path,
+                body=body,
+                query=query,
+                content_type=content_type,
+                wanted=lambda: wanted() and lets(),
             )
-            raise ApiError(
-                HTTPStatus.FORBIDDEN, "NotEnforced", f"the mode of namespace {namespace} is {mode}"
-            )
-        return await self._sender.send(
-            what, method, path, body=body, query=query, content_type=content_type, wanted=wanted
+        except WithdrawnError:
+            if lets():
+                raise
+            raise self._not_enforced(pod.namespace) from None
+
+    def _note_refusal(self, what: Write, namespace: str) -> None:
+        if self._clock.monotonic() < self._ended.get(namespace, float("-inf")) + LATE_SECONDS:
+            log.info("a write to a pod comes too late", what=what, namespace=namespace)
+            return
+        POD_WRITES_REFUSED.inc()
+        log.error(
+            "a write to a pod is refused, and nobody should have asked for it", what=what, namespace=namespace
         )
+
+    def _not_enforced(self, namespace: str) -> ApiError:
+        mode = self._modes.of(namespace)
+        return ApiError(HTTPStatus.FORBIDDEN, "NotEnforced", f"the mode of namespace {namespace} is {mode}")
 
 
 def _delete_options(uid: str, version: str, *, dry_run: bool) -> dict[str, Any]:

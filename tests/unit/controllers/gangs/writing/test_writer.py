@@ -16,14 +16,16 @@ from prometheus_client import REGISTRY
 
 from api.backoff import Backoff
 from api.clock import SYSTEM_CLOCK
-from api.meta import Condition, ObjectMeta
+from api.core import Namespace
+from api.meta import Condition, LabelSelector, ObjectMeta
 from api.plans import PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus, Preemptor
-from controllers.gangs.lifecycle.modes import Mode
-from controllers.gangs.writing.pod_writer import Deletion, Marked, PodWriter
+from controllers.gangs.lifecycle.modes import Mode, Modes
+from controllers.gangs.writing.pod_writer import LATE_SECONDS, Deletion, Marked, PodWriter
 from controllers.gangs.writing.writer import Reference, Writer
 from kube.client import ApiClient
 from kube.errors import ApiError
 from kube.sender import Sender
+from tests.kit.clock import ManualClock
 from tests.kit.pod_writes import pod_writer
 from tests.kit.scripted import Script, faulty_server, status
 from tests.kit.waiting import until
@@ -356,6 +358,38 @@ async def test_nothing_is_sent_for_a_pod_of_a_namespace_that_is_not_enforced(
             await write(pods)
     assert script.sent == []
     assert refused_writes() == before + 1
+
+
+async def test_a_write_that_was_begun_before_the_mode_changed_is_not_sent_again() -> None:
+    """The API server is away, and the label of the namespace changes meanwhile."""
+    modes, before = Modes("Enforce", LabelSelector(match_labels={"on": "yes"})), refused_writes()
+    modes.upsert(Namespace(ObjectMeta(name="d", labels={"on": "yes"})))
+
+    async def away(request: web.Request) -> web.StreamResponse:
+        modes.upsert(Namespace(ObjectMeta(name="d")))
+        return await refusal(503, "ServiceUnavailable")(request)
+
+    script = Recording(away)
+    async with faulty_server(script) as client:
+        sender = Sender(client, attempts=3, backoff=Backoff(0.0, 0.0))
+        pods = PodWriter(sender, SYSTEM_CLOCK, modes, lambda *_args, **_options: None)
+        with pytest.raises(ApiError, match="403 NotEnforced: the mode of namespace d is Observe"):
+            await pods.delete_pod("d", "p", "uid-p")
+    assert len(script.sent) == 1
+    assert refused_writes() == before, "it was begun in time"
+
+
+async def test_a_write_that_comes_just_after_the_mode_changed_is_no_fault() -> None:
+    script, clock, before = Recording(), ManualClock(), refused_writes()
+    async with faulty_server(script) as client:
+        pods = PodWriter(Sender(client), clock, Modes("Observe"), lambda *_args, **_options: None)
+        pods.enforcement_ended("d")
+        for seconds, counted in ((1.0, 0), (LATE_SECONDS, 1)):
+            clock.advance(seconds)
+            with pytest.raises(ApiError, match="403 NotEnforced"):
+                await pods.delete_pod("d", "p", "uid-p")
+            assert refused_writes() == before + counted
+    assert script.sent == []
 
 
 def refused_writes() -> float:
