@@ -252,6 +252,7 @@ class Leading:
 
     def mode_changed(self, namespace: str, mode: Mode) -> None:
         """The mode of the namespace is another one now."""
+        self.telling.reporter.mode_changed(namespace)
         if mode == "Enforce":
             self._begin_to_enforce(namespace)
         else:

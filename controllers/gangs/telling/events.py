@@ -321,7 +321,10 @@ class Reporter:
             told = _Told(phase, self._told_before(key, text))
         elif told.phase != phase:
             told = _Told(phase, frozenset())
-        condition = held_condition("True", phase, text, self._clock.wall())
+        condition, changes = (
+            held_condition("True", phase, text, self._clock.wall()),
+            self._gangs.modes.changes,
+        )
         waiting = {member.uid: member.name for member in self._roster.members(key) if member.node is None}
         said = await asyncio.gather(
             *(
@@ -331,7 +334,8 @@ class Reporter:
             )
         )
         pods = told.pods & waiting.keys() | {uid for uid in said if uid is not None}
-        self._remember(key, _Told(phase, pods))
+        if changes == self._gangs.modes.changes:  # otherwise it may have been withdrawn meanwhile
+            self._remember(key, _Told(phase, pods))
 
     def _remember(self, key: GroupKey, told: _Told) -> None:
         if self._is_followed(key):
@@ -341,6 +345,10 @@ class Reporter:
         """The gang's pods (UIDs) that a former process has told just this."""
         pods = (self._waiting.find(member.uid) for member in self._roster.members(key))
         return frozenset(pod.uid for pod in pods if pod is not None and pod.held == text)
+
+    def mode_changed(self, namespace: str) -> None:
+        """What its pods were told is withdrawn where nothing is enforced. Where it is, they are told anew."""
+        self._told = {key: told for key, told in self._told.items() if key[0] != namespace}
 
     def forget(self, key: GroupKey) -> None:
         """The group is gone."""

@@ -154,3 +154,23 @@ async def test_enforced_again_it_begins_anew() -> None:
         stage.clock += 70.0
         await stage.settle(20)
         assert len(stage.api.deleted) == 2
+
+
+async def test_enforced_again_its_pods_say_again_that_they_are_held() -> None:
+    """For the same reason as before."""
+    lasts = pod("lasts", node="n0", requests={"cpu": "4"}, priority=1000)
+    async with staged(ENFORCED, node("n0"), lasts, *hero(2), configuration=canary()) as stage:
+        said = []
+        for where in (ENFORCED, OBSERVED, ENFORCED):
+            stage.add(where)
+            stage.clock += 70.0
+            await stage.settle()
+            await stage.written()
+            said.append({status for name in ("m0", "m1") for status in held(stage, name)})
+        assert said == [{"True"}, {"False"}, {"True"}]
+
+
+def held(stage: Stage, name: str) -> list[str]:
+    """The status of the condition reprieve.dev/Held."""
+    conditions = stage.api.of(PODS)[name]["status"].get("conditions", ())
+    return [each["status"] for each in conditions if each["type"] == "reprieve.dev/Held"]
