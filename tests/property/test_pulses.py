@@ -31,7 +31,7 @@ class Crowd:
         self.pods: dict[str, WaitingPod] = {}
         self.left: dict[str, float] = {}
 
-    def find(self, uid: str) -> WaitingPod | None:
+    def find_writable(self, uid: str) -> WaitingPod | None:
         return self.pods.get(uid)
 
     def usable(self, but: Container[str]) -> list[WaitingPod]:

@@ -115,6 +115,11 @@ class WaitingPods:
         """The waiting pod of this UID."""
         return self._pods.get(uid)
 
+    def find_writable(self, uid: str) -> WaitingPod | None:
+        """The waiting pod of this UID, if it may carry a pulse now."""
+        pod = self._pods.get(uid)
+        return pod if pod is not None and self._may_write(pod.namespace) else None
+
     @property
     def nominated(self) -> list[WaitingPod]:
         """The pods that have a nomination."""

@@ -58,8 +58,8 @@ class Pulsing:
 
     # ---- see `controllers.gangs.waking.pulses.Carriers`
 
-    def find(self, uid: str) -> WaitingPod | None:
-        """The waiting pod of this UID."""
+    def find_writable(self, uid: str) -> WaitingPod | None:
+        """A pod of a namespace that is not enforced."""
         pod = self._waiting.find(uid)
         return pod if pod is not None and self._concerns(pod.namespace) else None
 

@@ -85,8 +85,8 @@ class Result(StrEnum):
 class Carriers(Protocol):
     """What is asked of `WaitingPods`."""
 
-    def find(self, uid: str) -> WaitingPod | None:
-        """The waiting pod of this UID."""
+    def find_writable(self, uid: str) -> WaitingPod | None:
+        """The waiting pod of this UID, if it may carry a pulse."""
 
     def carrier(self, scheduler: str, at_least: int, but: Container[str] = ()) -> WaitingPod | None:
         """A pod without a nomination, of the lowest own priority that is not below `at_least`."""
@@ -265,7 +265,7 @@ class PulseQueue:
         return itself or pods.carrier(scheduler, priority, self._spared)
 
     def _itself(self, wish: Wish, pods: Carriers) -> WaitingPod | None:
-        pod = pods.find(wish.uid) if wish.uid and wish.uid not in self._spared else None
+        pod = pods.find_writable(wish.uid) if wish.uid and wish.uid not in self._spared else None
         return pod if pod is not None and not pod.nominated else None
 
 

@@ -16,6 +16,7 @@ from api.groups import DisruptionMode, PodGroup
 from api.plans import PreemptionPlan
 from controllers.gangs.keys import key_of_pod
 from controllers.gangs.scheduler.rejections import PROMISED
+from controllers.gangs.waking.parked import TurnedDown
 from extender.wire import filter_decoder, preemption_decoder
 from tests.kit.canary import canary, space
 from tests.kit.objects import BIG, group, make, node, pod
@@ -256,6 +257,23 @@ async def test_nobody_of_an_observed_namespace_is_woken_or_pulsed() -> None:
         await stage.settle()
         for _ in range(4):
             await pass_time(stage, 30.0)
+        assert touched(stage, OUT) == []
+
+
+async def test_a_pod_that_another_replica_names_carries_no_pulse_in_an_observed_namespace() -> None:
+    """That replica may know other labels, or none yet."""
+    ports = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.",
+    }
+    waits = pod("waits", namespace=OUT, priority=5, conditions=[ports])
+    async with stage_of(node("n0"), waits) as stage:
+        await stage.settle()
+        stage.controller.told(TurnedDown({}, [waits.metadata.uid]))
+        for _ in range(3):
+            await pass_time(stage, 2.0)
         assert touched(stage, OUT) == []
 
 
