@@ -15,6 +15,7 @@ from api.backoff import Backoff
 from api.plan_names import PlanKey
 from api.plans import Victim, VictimPod
 from controllers.gangs.evicting.evictor import Evictor
+from controllers.gangs.evicting.refused_evictions import lacks_right
 from controllers.gangs.gangs import Gang, Gangs
 from controllers.gangs.keys import spoken_in
 from controllers.gangs.lifecycle.life import ActivePlan
@@ -35,6 +36,8 @@ log = structlog.get_logger(__name__)
 
 NOT_ENFORCED: Final = "its namespace is not enforced any longer"
 RETRY_SECONDS: Final = 1.0
+NO_RIGHT_SECONDS: Final = 10.0
+"""Between two attempts to finish a unit, while the right to do that is missing."""
 PATIENT_SECONDS: Final = 60.0
 """The longest time between two attempts to write a condition."""
 
@@ -209,6 +212,9 @@ class Evictions:
             return await self.evictor.evict(plan, victims, permission)
         except (ApiError, PlanNotStoredError) as error:
             log.warning("an eviction failed and will be tried again", plan=plan.name, error=str(error))
+            if isinstance(error, ApiError) and lacks_right(error):
+                await asyncio.sleep(NO_RIGHT_SECONDS)
+                return False
         except Exception:
             log.exception("an eviction failed and will be tried again", plan=plan.name)
         await asyncio.sleep(RETRY_SECONDS)
@@ -249,6 +255,11 @@ class _Permission:
         self._namespaces = namespaces(plan.spec)
         self.was_paused = False
         """A pause has stopped the run."""
+
+    @property
+    def insists(self) -> bool:
+        """Half a unit is of no use to anybody, and nobody would remember it."""
+        return self._gang is None
 
     def is_paused(self) -> bool:
         """If it is, the run stops, however soon the pause ends."""

@@ -18,7 +18,12 @@ import structlog
 from api.plans import Victim, VictimPod
 from controllers.gangs.evicting.job_stops import Stopping
 from controllers.gangs.evicting.marking import Marking, said
-from controllers.gangs.evicting.refused_evictions import OverBudgetError, PausedError, refusal
+from controllers.gangs.evicting.refused_evictions import (
+    OverBudgetError,
+    PausedError,
+    lacks_right,
+    refusal,
+)
 from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
 from controllers.gangs.mirror.roster import Roster
@@ -46,6 +51,10 @@ CONFLICTS: Final = 5
 
 class Permission(Protocol):
     """What the evictor asks before it acts, and where it reports the result."""
+
+    @property
+    def insists(self) -> bool:
+        """Whether a right that is missing is waited for: the plan has ended, and its begun units are finished."""
 
     def may_begin(self, victim: Victim) -> bool:
         """Whether the unit may begin. Asked right before its first pod."""
@@ -338,7 +347,7 @@ class Evictor:
             try:
                 await self._marking.mark(run.plan, unit.victim, pod)
             except ApiError as error:
-                why = refusal(run.plan, pod, error, EVICTIONS.labels("refused"))
+                why = _refusal(run, pod, error)
                 run.permission.refused(pod, why)
                 unit.stop(why)
 
@@ -351,7 +360,7 @@ class Evictor:
             result = await self._delete(run, victim, pod)
         except ApiError as error:
             # An admission webhook, say: it would be refused until the plan's deadline, and every next plan's.
-            return refusal(run.plan, pod, error, EVICTIONS.labels("refused"))
+            return _refusal(run, pod, error)
         if result is Deletion.PAUSED:
             raise PausedError
         if result is Deletion.CHANGED:
@@ -413,6 +422,13 @@ class Evictor:
 
 def _pods(plan: ActivePlan) -> list[VictimPod]:
     return [pod for victim in plan.spec.victims for pod in victim.pods]
+
+
+def _refusal(run: _Run, pod: VictimPod, error: ApiError) -> str:
+    """Why the API server refuses the pod for good. Raises the error if another attempt may succeed."""
+    if run.permission.insists and lacks_right(error):
+        raise error
+    return refusal(run.plan, pod, error, EVICTIONS.labels("refused"))
 
 
 def _may_begin(run: _Run, victim: Victim) -> bool:

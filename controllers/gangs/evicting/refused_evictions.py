@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from http import HTTPStatus
 from typing import Final
 
@@ -13,13 +14,15 @@ from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.mirror.withheld_names import spoken_pod
 from kube.errors import ApiError
 
-__all__ = ["OverBudgetError", "PausedError", "may_succeed_later", "refusal"]
+__all__ = ["OverBudgetError", "PausedError", "lacks_right", "may_succeed_later", "refusal"]
 
 log = structlog.get_logger(__name__)
 
 
 NO_VERDICT: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.CONFLICT})
 """Answers that refuse this request, and say nothing of the next one."""
+NO_RIGHT: Final = re.compile(r"\bcannot \w+ resource\b")
+"""What the API server's authorizer says, and no admission plugin."""
 
 
 class OverBudgetError(Exception):
@@ -33,6 +36,11 @@ class PausedError(Exception):
 def may_succeed_later(error: ApiError) -> bool:
     """Whether another attempt may get another answer."""
     return error.is_retriable or error.status in NO_VERDICT
+
+
+def lacks_right(error: ApiError) -> bool:
+    """Whether the API server refuses the request of anybody who lacks a right, whichever pod it is about."""
+    return error.status == HTTPStatus.FORBIDDEN and NO_RIGHT.search(error.message) is not None
 
 
 def refusal(plan: ActivePlan, pod: VictimPod, error: ApiError, counter: Counter) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from api.core import Pod
+from controllers.gangs.evicting import evictions
 from kube.errors import ApiError
 from tests.kit.eviction_stage import hero, impatient, singles, unit
 from tests.kit.leftovers import left
@@ -154,6 +155,39 @@ async def test_without_the_rights_nothing_is_tried_and_the_lease_says_it() -> No
         stage.api.may = lambda _what: True
         stage.clock += 60.0
         await rest(stage)
+        assert left(stage.api) == []
+        assert not stage.controller.holding.now
+        await stage.close()
+
+
+async def test_a_unit_is_finished_later_if_the_rights_go_while_that_is_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They were asked for just before."""
+    monkeypatch.setattr(evictions, "NO_RIGHT_SECONDS", 0.0)
+    objects = [*unit(3), *hero(3)]
+    async with staged(*objects) as former:
+        await some_gone(former)
+        await former.close()
+        stage = after(former, objects)
+
+        def forbidden(method: str, path: str) -> ApiError | None:
+            if "/pods/" not in path or method == "GET":
+                return None
+            stage.api.may = lambda _what: False
+            said = f'pods "u1" is forbidden: User "reprieve" cannot {method.lower()} resource "pods" in API group ""'
+            return ApiError(403, "Forbidden", said)
+
+        stage.api.refuse = forbidden
+        await rest(stage)
+        stage.clock += 60.0
+        await rest(stage)
+        held = stage.controller.holding.now
+        assert (held.units, held.lacks_rights) == (1, True)
+        stage.api.refuse, stage.api.may = lambda _method, _path: None, lambda _what: True
+        stage.clock += 60.0
+        await rest(stage)
+        assert len(stage.api.deleted) == 3
         assert left(stage.api) == []
         assert not stage.controller.holding.now
         await stage.close()
