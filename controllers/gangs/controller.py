@@ -143,7 +143,9 @@ class GangController:
     async def take_over(self, leading: Leading | Observing) -> None:
         """Go on from what a former process or term left. The mirror must be synced."""
         if isinstance(leading, Observing):
-            leading.take_over(self.known.misread, was_enforced=bool(self.holding.now))
+            # Without the rights to enforce, the Lease of the former leader is not looked at (`Holding`).
+            was_enforced = bool(self.holding.now or self.permits.lacking)
+            leading.take_over(self.known.misread, was_enforced=was_enforced)
         else:
             await leading.prepare()
             leading.take_over(self.known.misread)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
+from typing import Final
 
 from api.clock import Clock
 from controllers.gangs.mirror.waiting import WaitingPod, WaitingPods
 from controllers.gangs.waking.parked import ParkedPods, TurnedDown, crowd
-from controllers.gangs.waking.pulses import PulseBudget, PulseQueue, carry_out
+from controllers.gangs.waking.pulses import PulseBudget, PulseQueue, Wish, carry_out
 from controllers.gangs.writing.pod_writer import PodWriter
 
 __all__ = ["Pulsing"]
+
+FLUSH_SECONDS: Final = 330.0
+"""After this time kube-scheduler has brought back everybody by itself: it looks twice a minute for pods that have
+waited for five minutes."""
 
 
 class Pulsing:
@@ -29,6 +34,8 @@ class Pulsing:
         self._parked, self._waiting, self._concerns = parked, waiting, concerns
         self._carries, self._clock = carries, clock
         self._queue = PulseQueue(PulseBudget())
+        self._until = float("-inf")
+        """When nobody who waits for a pulse needs it any longer, in monotonic seconds."""
 
     def __bool__(self) -> bool:
         """Whether somebody is to be brought back."""
@@ -37,12 +44,22 @@ class Pulsing:
     def bring_back_all(self) -> None:
         """Everybody whom a scheduler has found no node for. A pod that waits for host ports comes back by itself."""
         for scheduler, priority in self._waiting.turned_down(self._concerns).items():
-            self._queue.want(crowd(scheduler, priority), self._clock.monotonic())
+            self._want(crowd(scheduler, priority))
 
     def told(self, turned_down: TurnedDown) -> None:
         """Another process has turned down these pods."""
         for wish in self._parked.wishes(turned_down):
-            self._queue.want(wish, self._clock.monotonic())
+            self._want(wish)
+
+    def _want(self, wish: Wish) -> None:
+        now = self._clock.monotonic()
+        self._queue.want(wish, now)
+        self._until = now + FLUSH_SECONDS
+
+    def wait(self) -> None:
+        """Pods may not be written to now. It is not waited for longer than anybody needs a pulse."""
+        if self._clock.monotonic() >= self._until:
+            self._queue = PulseQueue(PulseBudget())
 
     async def step(self, pods: PodWriter) -> None:
         """At most one pulse."""

@@ -111,6 +111,8 @@ class Undoing:
                 self._finish(self.tools)
             await self._withdraw(self.tools)
             await self._pulsing.step(self.tools.pods)
+        else:
+            self._pulsing.wait()
         if not self.is_needed():
             await self.close()
 

@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from api.core import Pod
+from api.published import PLANNING_MODE
 from controllers.gangs.evicting import evictions
+from controllers.gangs.undoing.holding import Holding
+from controllers.gangs.undoing.pulsing import FLUSH_SECONDS
 from kube.errors import ApiError
 from tests.kit.eviction_stage import hero, impatient, singles, unit
 from tests.kit.leftovers import left
@@ -190,6 +193,45 @@ async def test_a_unit_is_finished_later_if_the_rights_go_while_that_is_done(
         assert len(stage.api.deleted) == 3
         assert left(stage.api) == []
         assert not stage.controller.holding.now
+        await stage.close()
+
+
+NO_ROOM = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "Unschedulable",
+    "message": "0/1 nodes are available: 1 Insufficient cpu.",
+}
+
+
+async def test_a_term_of_enforce_that_lacks_a_right_brings_back_who_was_parked() -> None:
+    """The former leader had it. It had answered preempt with no node, which nothing shows."""
+    async with staged() as former:
+        await former.close()
+        stage = after(former, [node("n0")], mode="Enforce")
+        stage.add(pod("parked", conditions=[NO_ROOM]))
+        stage.api.may = lambda what: what != "delete pods"
+        stage.controller.holding = Holding(lambda: {PLANNING_MODE: "Enforce"}, enforces=True)
+        await stage.controller.permits.ask()
+        await rest(stage)
+        assert stage.api.pulsed == ["parked"]
+        await stage.close()
+
+
+async def test_without_the_rights_nobody_waits_for_a_pulse_for_ever() -> None:
+    """kube-scheduler brings parked pods back by itself. Then nothing is left, and nobody asks for rights."""
+    async with staged() as former:
+        await former.close()
+        stage = after(former, [node("n0")])
+        stage.add(pod("parked", conditions=[NO_ROOM]))
+        stage.api.may = lambda _what: False
+        undoing = stage.leading.undoing
+        await stage.settle()
+        undoing.begin(was_enforced=True)
+        for seconds, needed in ((60.0, True), (FLUSH_SECONDS, False)):
+            stage.clock += seconds
+            await stage.settle()
+            assert undoing.is_needed() is needed
         await stage.close()
 
 
