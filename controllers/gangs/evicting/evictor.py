@@ -347,7 +347,7 @@ class Evictor:
             try:
                 await self._marking.mark(run.plan, unit.victim, pod)
             except ApiError as error:
-                why = _refusal(run, pod, error)
+                why = self._refusal(run, unit.victim, pod, error)
                 run.permission.refused(pod, why)
                 unit.stop(why)
 
@@ -360,7 +360,7 @@ class Evictor:
             result = await self._delete(run, victim, pod)
         except ApiError as error:
             # An admission webhook, say: it would be refused until the plan's deadline, and every next plan's.
-            return _refusal(run, pod, error)
+            return self._refusal(run, victim, pod, error)
         if result is Deletion.PAUSED:
             raise PausedError
         if result is Deletion.CHANGED:
@@ -377,6 +377,16 @@ class Evictor:
             "evicted", plan=run.plan.name, namespace=pod.namespace, pod=pod.name, node=pod.node, result=result
         )
         return ""
+
+    def _refusal(self, run: _Run, victim: Victim, pod: VictimPod, error: ApiError) -> str:
+        """Why the API server refuses the pod for good. Raises the error if another attempt may succeed.
+
+        A right that is missing is waited for if the unit is in pieces.
+        """
+        in_pieces = len(victim.pods) > 1 and not all(map(self.remains, victim.pods))
+        if lacks_right(error) and (run.permission.insists or in_pieces):
+            raise error
+        return refusal(run.plan, pod, error, EVICTIONS.labels("refused"))
 
     async def _delete(self, run: _Run, victim: Victim, pod: VictimPod) -> Deletion:
         """Mark and delete, and again if somebody else has written the pod between the two. Raises ApiError.
@@ -422,13 +432,6 @@ class Evictor:
 
 def _pods(plan: ActivePlan) -> list[VictimPod]:
     return [pod for victim in plan.spec.victims for pod in victim.pods]
-
-
-def _refusal(run: _Run, pod: VictimPod, error: ApiError) -> str:
-    """Why the API server refuses the pod for good. Raises the error if another attempt may succeed."""
-    if run.permission.insists and lacks_right(error):
-        raise error
-    return refusal(run.plan, pod, error, EVICTIONS.labels("refused"))
 
 
 def _may_begin(run: _Run, victim: Victim) -> bool:

@@ -174,14 +174,13 @@ async def test_a_unit_is_finished_later_if_the_rights_go_while_that_is_done(
         await former.close()
         stage = after(former, objects)
 
-        def forbidden(method: str, path: str) -> ApiError | None:
-            if "/pods/" not in path or method == "GET":
-                return None
-            stage.api.may = lambda _what: False
-            said = f'pods "u1" is forbidden: User "reprieve" cannot {method.lower()} resource "pods" in API group ""'
-            return ApiError(403, "Forbidden", said)
+        def refuse(method: str, path: str) -> ApiError | None:
+            error = forbidden(method, path)
+            if error is not None:
+                stage.api.may = lambda _what: False
+            return error
 
-        stage.api.refuse = forbidden
+        stage.api.refuse = refuse
         await rest(stage)
         stage.clock += 60.0
         await rest(stage)
@@ -194,6 +193,32 @@ async def test_a_unit_is_finished_later_if_the_rights_go_while_that_is_done(
         assert left(stage.api) == []
         assert not stage.controller.holding.now
         await stage.close()
+
+
+async def test_a_unit_from_which_enforce_lost_its_rights_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They went in the middle of it."""
+    monkeypatch.setattr(evictions, "NO_RIGHT_SECONDS", 0.0)
+    objects = [*unit(3), *hero(3)]
+    async with staged(*objects) as former:
+        former.api.refuse = lambda method, path: forbidden(method, path) if former.api.deleted else None
+        await former.settle()
+        assert len(former.api.deleted) == 1
+        await former.close()
+        stage = after(former, objects)
+        stage.list_plans()
+        assert stage.leading.undoing.left.holds().units == 1
+        await rest(stage)
+        assert len(stage.api.deleted) == 3
+        assert left(stage.api) == []
+        await stage.close()
+
+
+def forbidden(method: str, path: str) -> ApiError | None:
+    """What the API server answers to whoever may not write to pods."""
+    if "/pods/" not in path or method == "GET":
+        return None
+    said = f'pods "u1" is forbidden: User "reprieve" cannot {method.lower()} resource "pods" in API group ""'
+    return ApiError(403, "Forbidden", said)
 
 
 NO_ROOM = {
