@@ -74,7 +74,7 @@ async def test_a_begun_unit_is_finished() -> None:
         assert left(stage.api) == []
 
 
-def in_the_search(stage: Stage, then: Callable[[], None]) -> None:
+def in_the_search(monkeypatch: pytest.MonkeyPatch, stage: Stage, then: Callable[[], None]) -> None:
     """`then` happens once, when the next search has found what it looks for, and nobody has heard of that yet."""
     search, left_to_do = stage.controller._search, [then]
     run = search.run
@@ -85,19 +85,23 @@ def in_the_search(stage: Stage, then: Callable[[], None]) -> None:
             left_to_do.pop()()
         return found
 
-    search.run = searched  # type: ignore[method-assign]
+    monkeypatch.setattr(search, "run", searched)
 
 
-async def test_a_decision_that_comes_after_the_change_is_not_carried_out() -> None:
+async def test_a_decision_that_comes_after_the_change_is_not_carried_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async with staged(ENFORCED, *singles(2), *hero(2), configuration=canary()) as stage:
         stage.clock += 10.0
-        in_the_search(stage, lambda: stage.add(OBSERVED))
+        in_the_search(monkeypatch, stage, lambda: stage.add(OBSERVED))
         await stage.settle()
         assert (stage.phases(), stage.reserved) == (["Observed"], 0)
         assert stage.api.deleted == []
 
 
-async def test_a_decision_with_a_victim_that_is_not_enforced_any_longer_is_made_again() -> None:
+async def test_a_decision_with_a_victim_that_is_not_enforced_any_longer_is_made_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     victims = [pod(f"v{each}", node=f"n{each}", requests={"cpu": "4"}, priority=each + 1) for each in (0, 1)]
     victims[1] = pod("v1", namespace=IN, node="n1", requests={"cpu": "4"}, priority=2)
     member = pod("m", namespace=IN, group="gang", requests={"cpu": "4"}, priority=100)
@@ -105,16 +109,18 @@ async def test_a_decision_with_a_victim_that_is_not_enforced_any_longer_is_made_
     where = [space(IN, enforced=True), ENFORCED, node("n0"), node("n1")]
     async with staged(*where, *preemptor, *victims, configuration=canary()) as stage:
         stage.clock += 10.0
-        in_the_search(stage, lambda: stage.add(OBSERVED))
+        in_the_search(monkeypatch, stage, lambda: stage.add(OBSERVED))
         await stage.settle()
         assert stage.api.deleted == ["v1"]
         assert len(stage.api.plans) == 1
 
 
-async def test_what_was_only_observed_is_decided_anew_after_the_change() -> None:
+async def test_what_was_only_observed_is_decided_anew_after_the_change(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async with staged(OBSERVED, *singles(2), *hero(2), configuration=canary()) as stage:
         stage.clock += 10.0
-        in_the_search(stage, lambda: stage.add(ENFORCED))
+        in_the_search(monkeypatch, stage, lambda: stage.add(ENFORCED))
         await stage.settle(20)
         assert len(stage.api.deleted) == 2
 
