@@ -347,7 +347,7 @@ class Reporter:
         return frozenset(pod.uid for pod in pods if pod is not None and pod.held == text)
 
     def mode_changed(self, namespace: str) -> None:
-        """What its pods were told is withdrawn where nothing is enforced. Where it is, they are told anew."""
+        """What was written to its pods is withdrawn where nothing is enforced. Where it is, it is written again."""
         self._told = {key: told for key, told in self._told.items() if key[0] != namespace}
 
     def forget(self, key: GroupKey) -> None:
