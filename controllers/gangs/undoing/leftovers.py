@@ -111,7 +111,8 @@ class Leftovers:
 
     def begin(self) -> None:
         """Make it anew."""
-        self._nodes.clear()
+        waits = self._shown.waiting.find  # its plan may have ended since the list was made before
+        self._nodes = {uid: nodes for uid, nodes in self._nodes.items() if waits(uid) is not None}
         for stored in self._shown.stored:
             spec = stored.to_undo
             for placement in spec.placements if spec is not None and not stored.observed else ():

@@ -12,7 +12,7 @@ from tests.kit.canary import canary, space
 from tests.kit.eviction_stage import away, hero, impatient, refuse, singles, unit
 from tests.kit.leftovers import left
 from tests.kit.objects import group, node, pod
-from tests.kit.phases import CASES, HALF_GONE, PODS, Reach
+from tests.kit.phases import CASES, HALF_GONE, PODS, Reach, ready
 from tests.kit.stage import Stage, staged
 
 __all__ = ["impatient"]
@@ -144,6 +144,24 @@ async def test_a_gang_that_is_enforced_does_without_victims_that_are_not() -> No
         assert stage.api.deleted == []
         (first, *_) = stage.api.plans.values()
         assert first["status"]["conditions"][-1]["reason"] == "ModeChanged"
+
+
+async def test_a_nomination_is_still_known_when_another_namespace_changes() -> None:
+    """The API server was away when it was to be withdrawn, and the plan has ended since."""
+    async with staged(ENFORCED, *singles(2), *hero(2), configuration=canary()) as stage:
+        stage.clock += 10.0
+        await ready(stage)
+        assert stage.api.nominated
+        stage.api.refuse = lambda _method, path: away() if "/pods/" in path else None
+        stage.add(OBSERVED)
+        await stage.settle()
+        stage.list_plans()
+        assert stage.api.nominated
+        stage.add(space(IN, enforced=True))
+        await stage.settle()
+        stage.api.refuse = lambda _method, _path: None
+        await rest(stage)
+        assert left(stage.api) == []
 
 
 async def test_enforced_again_it_begins_anew() -> None:
