@@ -167,10 +167,11 @@ class ApiClient:
 
         A GET is repeated once if its credentials are refused and have been read again since.
         """
-        timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_SECONDS)
 
         async def once() -> bytes:
-            async with self._answer(method, path, query, body, content_type, timeout, accept) as response:
+            async with self._answer(
+                method, path, query, body, content_type, accept=accept, seconds=seconds
+            ) as response:
                 if most is None:
                     return await response.read()
                 found, is_whole = await _beginning(response, most)
@@ -192,8 +193,7 @@ class ApiClient:
     ) -> AsyncIterator[Pieces]:
         """The body of a 2xx answer as it arrives. `read_seconds` is the limit for each wait. Raises ApiError, which is
         a SilenceError if the answer had begun."""
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=read_seconds)
-        async with self._answer("GET", path, query, None, JSON, timeout) as response:
+        async with self._answer("GET", path, query, None, JSON, read_seconds=read_seconds) as response:
             yield response.content
 
     @asynccontextmanager
@@ -204,27 +204,36 @@ class ApiClient:
         query: Mapping[str, str] | None,
         body: bytes | None,
         content_type: str,
-        timeout: aiohttp.ClientTimeout,
+        *,
         accept: str = JSON,
+        seconds: float | None = None,
+        read_seconds: float | None = None,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """`seconds` is the limit for all of it, `read_seconds` for each wait."""
         headers = {"Accept": accept, "User-Agent": "reprieve"}
         if body is not None:
             headers["Content-Type"] = content_type
         if self._credentials is not None:
             await self._credentials(headers)
         url = URL(self.server + path, encoded=True).with_query(query)
+        # aiohttp's own limit for the whole request takes a cancellation at that time for its own (aiohttp 5979). The
+        # task would go on in a term that is over.
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=read_seconds)
         code = 0
         try:
-            async with self._session.request(
-                method,
-                url,
-                data=body,
-                headers=headers,
-                timeout=timeout,
-                proxy=self._proxy,
-                server_hostname=self._server_hostname,
-                allow_redirects=False,
-            ) as response:
+            async with (
+                asyncio.timeout(seconds),
+                self._session.request(
+                    method,
+                    url,
+                    data=body,
+                    headers=headers,
+                    timeout=timeout,
+                    proxy=self._proxy,
+                    server_hostname=self._server_hostname,
+                    allow_redirects=False,
+                ) as response,
+            ):
                 code = response.status
                 if not 200 <= code < 300:
                     raise error_of(response, (await _beginning(response, ERROR_BYTES))[0])

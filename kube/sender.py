@@ -20,8 +20,6 @@ __all__ = ["Fence", "FencedError", "Sender", "WithdrawnError"]
 log = structlog.get_logger(__name__)
 
 ATTEMPTS: Final = 6
-SHORTEST_SECONDS: Final = 0.001
-"""The client takes 0 for no limit."""
 DEFAULT_BACKOFF: Final = Backoff(0.2, 5.0)
 
 
@@ -126,7 +124,7 @@ class Sender:
                         query=query,
                         body=body,
                         content_type=content_type,
-                        seconds=max(SHORTEST_SECONDS, min(REQUEST_SECONDS, self._fence.seconds_left())),
+                        seconds=min(REQUEST_SECONDS, self._fence.seconds_left()),
                     )
                 except ApiError as error:
                     wait = retry.failed(error)

@@ -101,6 +101,35 @@ async def test_a_server_that_does_not_answer_is_given_up() -> None:
     assert error.is_retriable
 
 
+@pytest.mark.parametrize("has_begun", [False, True])
+async def test_who_cancels_a_request_when_its_time_is_over_cancels_it(
+    monkeypatch: pytest.MonkeyPatch, has_begun: bool
+) -> None:
+    """The end of a term cancels the writes of the term. Each of them has a limit: the end of the term."""
+    script, asked = Script(), asyncio.Event()
+
+    async def hang(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        if has_begun:
+            await response.prepare(request)
+        asked.set()
+        await script.stop.wait()
+        return response
+
+    loop = asyncio.get_running_loop()
+    seconds, real = 30.0, loop.time
+    async with faulty_server(Once(hang)) as client:
+        request = asyncio.create_task(client.request("GET", "/api/v1/pods", seconds=seconds))
+        await asked.wait()
+        await asyncio.sleep(0.05 if has_begun else 0)  # the headers arrive
+        loop.call_later(seconds + 5, request.cancel)  # one pass of the loop has both if it is late
+        monkeypatch.setattr(loop, "time", lambda: real() + seconds + 10)
+        (result,) = await asyncio.gather(request, return_exceptions=True)
+        monkeypatch.undo()
+        script.stop.set()
+    assert isinstance(result, asyncio.CancelledError)
+
+
 async def test_credentials_are_read_again_when_they_are_refused() -> None:
     tokens = iter(["old", "new"])
     token = next(tokens)
