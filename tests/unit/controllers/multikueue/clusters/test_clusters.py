@@ -289,7 +289,8 @@ async def test_gates_are_honoured_until_two_probes_say_that_they_are_not(workers
     worker, here = await workers("a"), Here()
     here.join("a", worker)
     async with here.running():
-        await until(lambda: here.of("a").honours_gates)
+        await here.reaches("a", "Connected")  # it is probed before that, and not active before that
+        assert here.of("a").honours_gates
         worker.honours_gates = False
         worker.open.clear()
         await until(lambda: not here.of("a").activity.is_active)
