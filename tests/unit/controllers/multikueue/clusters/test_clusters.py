@@ -333,6 +333,7 @@ async def test_probes_of_gates_come_more_and_more_seldom(
             waits.append(failures)
             return 0.02
 
+    monkeypatch.setattr(connecting, "AWAY_SECONDS", 60.0)  # another session counts from the beginning
     monkeypatch.setattr(connecting, "PROBES", Steps())
     monkeypatch.setattr(probe, "PATIENCE_SECONDS", 0.02)
     worker, here = await workers("a"), Here()
