@@ -30,16 +30,20 @@ def options() -> Options:
     )
 
 
-def use_mode(plane: ControlPlane, mode: str, gates: str = "Gathering") -> None:
-    """reprieve runs with this mode from now on, Steer or Drive, and without failpoints. `gates`: `planning.gates`."""
+def use_mode(plane: ControlPlane, mode: str, gates: str = "Gathering", *, elects: bool = False) -> None:
+    """reprieve runs with this mode from now on, Steer or Drive, and without failpoints. `gates`: `planning.gates`.
+
+    `elects`: it holds a Lease, where it says what it does. `reprieve why` reads that.
+    """
     path = plane.directory / "reprieve.yaml"
     settings = yaml.safe_load(path.read_text())
-    planning = settings["planning"]
+    planning, election = settings["planning"], {"leaderElect": elects}
     wanted = {**planning, "nativeGroups": mode, "gates": gates}
-    is_used = {"gates": "Gathering", **planning} == wanted and not plane.reprieve.environment
+    is_same = {"gates": "Gathering", **planning} == wanted and settings["leaderElection"] == election
+    is_used = is_same and not plane.reprieve.environment
     if is_used and plane.is_ready("reprieve"):
         return
-    settings["planning"] = wanted
+    settings |= {"planning": wanted, "leaderElection": election}
     path.write_text(yaml.safe_dump(settings))
     plane.reprieve.stop()
     plane.reprieve.environment = {}

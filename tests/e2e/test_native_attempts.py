@@ -52,6 +52,7 @@ def test_without_gates_the_attempt_whose_time_was_stored_evicts(steering: Steeri
 @SELDOM
 def test_why_names_the_attempt_that_evicts(steering: Steering, tmp_path: Path) -> None:
     """The command takes some seconds, and attempts on a gang of 25 are 50 s apart."""
+    use_mode(steering.plane, "Steer", elects=True)
     pods, plan = planned_after(steering, 25, 180.0)
     due = plan["status"]["nextAttempt"]
     answer = Asking(steering.plane, tmp_path).in_state(question(steering), "AttemptPending")
