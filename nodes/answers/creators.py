@@ -11,13 +11,13 @@ from api.foreign_owners import OwningJob, ReplicaSet, SetSpec, StatefulSet
 from api.integration import QUEUE_NAME_LABEL
 from api.jobs import pods_at_once
 from api.meta import ObjectMeta, Struct, controller_reference
+from api.preempted import Reference
 from api.words import counted
 from nodes.groups.registry import groups_of
 
 __all__ = [
     "Creator",
     "Event",
-    "InvolvedObject",
     "ReplicaSet",
     "StatefulSet",
     "creator_of_job",
@@ -37,20 +37,11 @@ ENDED: Final = ("Succeeded", "Failed")
 NAMED: Final = 5
 
 
-class InvolvedObject(Struct):
-    """core/v1 ObjectReference."""
-
-    kind: str = ""
-    namespace: str = ""
-    name: str = ""
-    uid: str = ""
-
-
 class Event(Struct, kw_only=True):
     """core/v1 Event."""
 
     metadata: ObjectMeta
-    involved_object: InvolvedObject
+    involved_object: Reference
     reason: str = ""
     message: str = ""
     last_timestamp: str | None = None
