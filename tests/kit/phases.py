@@ -10,7 +10,8 @@ import pytest
 from api.core import Pod
 from tests.kit.eviction_stage import BIG, away, hero, refuse, singles, the_plan, unit
 from tests.kit.objects import pod
-from tests.kit.stage import Stage
+from tests.kit.observed import ObservedStage
+from tests.kit.stage import Mirrored, Stage
 
 __all__ = [
     "CASES",
@@ -23,6 +24,8 @@ __all__ = [
     "planned",
     "ready",
     "some_gone",
+    "end_victims",
+    "rest",
 ]
 
 PODS: Final = "/api/v1/pods"
@@ -97,3 +100,18 @@ Reach = Callable[[Stage], Awaitable[None]]
 def bound(stage: Stage, name: str) -> Pod:
     """The member, bound where it is nominated."""
     return pod(name, group="gang", requests=BIG, node=stage.api.nominated[name])
+
+
+def end_victims(stage: Mirrored) -> None:
+    """Pods whose deletion was asked for are gone."""
+    there = stage.api.of(PODS)
+    leaving = {name for name, body in there.items() if body["metadata"].get("deletionTimestamp")}
+    stage.delete(*(pod(name) for name in {*leaving, *stage.api.deleted}))
+
+
+async def rest(stage: Stage | ObservedStage) -> None:
+    """A few seconds in which victims end."""
+    for _ in range(4):
+        await stage.settle(3)
+        end_victims(stage)
+        stage.clock += 1.0

@@ -15,7 +15,7 @@ from tests.kit.eviction_stage import BIG, away, hero, unit
 from tests.kit.leftovers import left
 from tests.kit.objects import gang, make, node, pod
 from tests.kit.observed import ObservedStage
-from tests.kit.phases import PODS
+from tests.kit.phases import PODS, end_victims
 from tests.kit.stage import Api, Mirrored, Stage
 
 GATE = [{"name": "reprieve.dev/gang"}]
@@ -78,16 +78,9 @@ async def do(stage: Stage, step: str) -> None:
         case "refused":
             stage.add(pod("l2", group="late", requests=BIG, conditions=REFUSED))
         case "a victim ends":
-            end(stage)
+            end_victims(stage)
         case _:  # time
             stage.clock += 5.0
-
-
-def end(stage: Mirrored) -> None:
-    """Pods whose deletion was asked for are gone."""
-    there = stage.api.of(PODS)
-    leaving = {name for name, body in there.items() if body["metadata"].get("deletionTimestamp")}
-    stage.delete(*(pod(name) for name in {*leaving, *stage.api.deleted}))
 
 
 def observer(former: Mirrored) -> ObservedStage:
@@ -113,7 +106,7 @@ async def history(steps: list[str], deaths: list[int]) -> None:
             stage = observer(stage)
         for _ in range(4):
             await stage.settle(3)
-            end(stage)
+            end_victims(stage)
             stage.clock += 61.0
         assert left(stage.api) == []
         assert stage.reserved == 0

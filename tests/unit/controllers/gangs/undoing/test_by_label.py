@@ -12,7 +12,7 @@ from tests.kit.canary import canary, space
 from tests.kit.eviction_stage import away, hero, impatient, refuse, singles, unit
 from tests.kit.leftovers import left
 from tests.kit.objects import group, node, pod
-from tests.kit.phases import CASES, HALF_GONE, PODS, Reach, ready
+from tests.kit.phases import CASES, HALF_GONE, PODS, Reach, ready, rest
 from tests.kit.stage import Stage, staged
 
 __all__ = ["impatient"]
@@ -26,17 +26,6 @@ IN = "team-in"
 def refused_writes() -> float:
     """Writes to pods that the last barrier has refused."""
     return REGISTRY.get_sample_value("reprieve_pod_writes_refused_total") or 0.0
-
-
-async def rest(stage: Stage) -> None:
-    """A few seconds in which victims end."""
-    for _ in range(4):
-        await stage.settle(3)
-        gone = [
-            name for name, body in stage.api.of(PODS).items() if body["metadata"].get("deletionTimestamp")
-        ]
-        stage.delete(*(pod(name) for name in {*gone, *stage.api.deleted}))
-        stage.clock += 1.0
 
 
 @pytest.mark.parametrize(("objects", "reach"), CASES)

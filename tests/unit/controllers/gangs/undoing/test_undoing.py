@@ -16,7 +16,7 @@ from tests.kit.eviction_stage import hero, impatient, singles, unit
 from tests.kit.leftovers import left
 from tests.kit.objects import gang, make, node, pod
 from tests.kit.observed import ObservedStage
-from tests.kit.phases import CASES, HALF_GONE, PODS, Reach, planned, ready, some_gone
+from tests.kit.phases import CASES, HALF_GONE, PODS, Reach, planned, ready, rest, some_gone
 from tests.kit.stage import Stage, staged
 
 __all__ = ["impatient"]
@@ -33,17 +33,6 @@ def after(former: Stage, objects: list[Any], **settings: Any) -> ObservedStage:
     stage.add(*(each for each in objects if not isinstance(each, Pod)))
     stage.add(*(make(Pod, body) for body in list(former.api.of(PODS).values())))
     return stage
-
-
-async def rest(stage: ObservedStage) -> None:
-    """A few seconds in which victims end."""
-    for _ in range(4):
-        await stage.settle(3)
-        gone = [
-            name for name, body in stage.api.of(PODS).items() if body["metadata"].get("deletionTimestamp")
-        ]
-        stage.delete(*(pod(name) for name in {*gone, *stage.api.deleted}))
-        stage.clock += 1.0
 
 
 def endings(stage: ObservedStage) -> set[tuple[str, str]]:
