@@ -72,7 +72,7 @@ class Preemption(NamedTuple):
 
 
 def preemption_of(event: PreemptedEvent) -> Preemption | None:
-    """For whom the pod was preempted; None if it is not an event of kube-scheduler's."""
+    """The preemptor that the event names; None for an event that kube-scheduler did not write."""
     match = EVENT.match(event.message)
     if event.reason != PREEMPTED or match is None:
         return None

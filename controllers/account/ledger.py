@@ -26,7 +26,7 @@ class Counted(NamedTuple):
     cases: list[Case]
     """Concluded."""
     unattributed: list[Victim]
-    """Nothing has said for whom they were preempted."""
+    """Their preemptor is not known."""
 
 
 class _Hints:
@@ -136,7 +136,7 @@ class Ledger:
         self._pass(now)
 
     def named(self, victim: str, owner: Owner, now: float) -> None:
-        """An event says for whom the victim (UID) was preempted. That is stronger than all else."""
+        """An event names the preemptor of the victim (UID). No other evidence is stronger."""
         self._pass(now)
         if victim in self._victims and victim not in self._named:
             self._named.add(victim)

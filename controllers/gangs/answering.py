@@ -16,6 +16,7 @@ from controllers.gangs.controller import GangController
 from controllers.gangs.filter_answers import AnyOf, BoundPod, FreeRoom, Hold, InPass, Offer, Within
 from controllers.gangs.lifecycle.life import GroupKey, hold_text
 from controllers.gangs.lifecycle.observations import NotOffered, Observation, Offered, PreemptCalled
+from controllers.gangs.looking.attempt_book import tries_nominated
 from controllers.gangs.metrics import PARKED
 from controllers.gangs.plan_answers import PlanAnswers
 from controllers.gangs.promised.account import pod_asks_with
@@ -195,7 +196,7 @@ class Answering:
         return deciding is not None and deciding.attempts.simulates(key)
 
     def free_node(self, pod: Pod, names: Collection[str]) -> str | None:
-        """One of these nodes that has free room for the pod, a member beyond minCount; None if there is none."""
+        """A node with free room for the pod, which is a member beyond minCount; None if no node has it."""
         key = self._roster.gang_of(pod)
         if (deciding := self._controller.deciding) is not None:
             deciding.attempts.called(pod, names)
@@ -270,8 +271,7 @@ class Answering:
             return self._promises.spared.all_units_on(key, pod, names)
         refused = self._promises.spared.refused(key, pod, self._roster.asks_for(pod), names)
         may_preempt = self._roster.preempts_by_pod(key) and not self._is_member(pod)
-        is_first_try = [*names] == [pod.status.nominated_node_name]  # then the scheduler asks about all nodes
-        is_nowhere = len(refused) == len(names) and not is_first_try
+        is_nowhere = len(refused) == len(names) and not tries_nominated(pod, names)
         deciding = self._controller.deciding if may_preempt and is_nowhere else None
         if deciding is not None:
             deciding.wants_plan(pod, names)

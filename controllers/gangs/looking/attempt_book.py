@@ -6,7 +6,7 @@ nominated node first and alone: a call with one name and the next one for the sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from api.clock import Clock
@@ -21,7 +21,12 @@ from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.scheduler.attempts import Attempts, Backoffs, Estimate
 from nodes.groups.keys import is_native_name
 
-__all__ = ["AttemptBook"]
+__all__ = ["AttemptBook", "tries_nominated"]
+
+
+def tries_nominated(pod: Pod, names: Iterable[str]) -> bool:
+    """Whether the scheduler tries the pod's nominated node alone. If that fails, it asks about all nodes."""
+    return [*names] == [pod.status.nominated_node_name]
 
 
 @dataclass(slots=True)
@@ -84,8 +89,7 @@ class AttemptBook:
         else:
             group.attempts = group.attempts.call(now)
         group.called.add(uid)
-        is_nominated = [*nodes] == [pod.status.nominated_node_name]
-        group.alone = uid if is_nominated and group.alone != uid else ""
+        group.alone = uid if tries_nominated(pod, nodes) and group.alone != uid else ""
         self._note_missed(key, group, pod, nodes)
 
     def offered(self, key: GroupKey) -> None:
