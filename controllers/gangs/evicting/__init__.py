@@ -1,5 +1,5 @@
 """Carrying out the evictions of a plan, in one order, by one actor.
 
-Tests: job_stops and refused_evictions in test_evictor.py; marking in test_evictions.py; strays in
+Tests: job_stops, refused_evictions and runs in test_evictor.py; marking in test_evictions.py; strays in
 tests/unit/controllers/gangs/test_terms.py.
 """

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from itertools import count, islice
-from typing import Final, Protocol
+from typing import Final
 
 import structlog
 
@@ -24,6 +23,7 @@ from controllers.gangs.evicting.refused_evictions import (
     lacks_right,
     refusal,
 )
+from controllers.gangs.evicting.runs import AT_ONCE, Permission, Run, Unit
 from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
 from controllers.gangs.mirror.roster import Roster
@@ -34,12 +34,10 @@ from kube.errors import ApiError
 from runtime.failpoints import failpoint
 from runtime.work.ranked_slots import Rank, RankedSlots
 
-__all__ = ["Evictor", "Permission"]
+__all__ = ["Evictor"]
 
 log = structlog.get_logger(__name__)
 
-AT_ONCE: Final = 16
-"""Pods of one plan that are evicted at a time: enough to hide the API server's latency."""
 ALL_AT_ONCE: Final = 48
 """Pods of all plans that are evicted or rehearsed at a time: few enough not to crowd others out. More plans at the same
 time would all become slow, and pass their deadlines together. The first marks of units count by themselves."""
@@ -47,75 +45,6 @@ BEGIN_AT_ONCE: Final = 16
 """Units of several pods that are stored as begun in one write. One without evicted pods needs no finishing."""
 CONFLICTS: Final = 5
 """How often a pod that others write to is marked again at once. After that, the next attempt to evict marks it."""
-
-
-class Permission(Protocol):
-    """What the evictor asks before it acts, and where it reports the result."""
-
-    @property
-    def insists(self) -> bool:
-        """Whether a right that is missing is waited for: the plan has ended, and its begun units are finished."""
-
-    def may_begin(self, victim: Victim) -> bool:
-        """Whether the unit may begin. Asked right before its first pod."""
-
-    def is_paused(self) -> bool:
-        """Whether nobody may be evicted for the plan now. Asked right before each deletion is sent."""
-
-    def why_stays(self, pod: VictimPod) -> str:
-        """Why the pod of a unit that has begun must stay; empty if it may be evicted. Asked right before each pod."""
-
-    async def begin(self, victims: Sequence[Victim]) -> None:
-        """Store that these units have begun, or are about to. Raises an error if it cannot be stored."""
-
-    def refused(self, pod: VictimPod, why: str) -> None:
-        """The API server refuses the deletion of the pod."""
-
-    def over_budget(self, why: str) -> None:
-        """A budget that is respected does not allow any longer what the plan has left to evict."""
-
-    async def stopped(self, victim: Victim, left: Sequence[VictimPod], why: str) -> None:
-        """The unit stops here. `left`: its pods that stay, all of them if none was evicted."""
-
-
-@dataclass(slots=True)
-class _Unit:
-    victim: Victim
-    begun: bool = False
-    why: str = ""
-    """Why it has stopped: the first of its pods that stays."""
-
-    def stop(self, why: str) -> None:
-        """One of its pods stays."""
-        self.why = self.why or why
-
-
-@dataclass(slots=True)
-class _Run:
-    """One walk through victims."""
-
-    plan: ActivePlan
-    permission: Permission
-    rank: Rank
-    """Of the plan, among those that evict at the same time."""
-    unlisted: deque[Victim]
-    """Units of several pods that are not stored as begun, in order."""
-    listed: set[str] = field(default_factory=set)
-    """Units (UIDs) that are stored as begun, and have no pod that was touched."""
-    complete: bool = True
-    """Every deletion has been asked for."""
-    stopped: bool = False
-    """No unit begins any longer."""
-    paused: bool = False
-    """A pause has stopped it. No pod of a unit that has begun is evicted any longer, either."""
-    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
-    tasks: list[asyncio.Task[None]] = field(default_factory=list)
-    units: list[_Unit] = field(default_factory=list)
-    """Those that have begun."""
-
-    def stop(self) -> None:
-        """A pod stays, or evictions are paused: begin no other unit."""
-        self.complete, self.stopped = False, True
 
 
 class Evictor:
@@ -198,7 +127,7 @@ class Evictor:
         await self._marking.mark_anew(plan, units)
         whole = deque(victim for victim in units if len(victim.pods) > 1)
         rank = self._rank(plan, rehearsal=False)
-        run, faults = _Run(plan, permission, rank, whole), list[BaseException]()
+        run, faults = Run(plan, permission, rank, whole), list[BaseException]()
         try:
             for victim in units:
                 await self._unit(run, victim)
@@ -229,9 +158,9 @@ class Evictor:
         """Take our mark off pods that stay. Returns false if the API server did not answer for one of them."""
         return all([await self._marking.withdraw(pod.namespace, pod.name, pod.uid) for pod in pods])
 
-    async def _unit(self, run: _Run, victim: Victim) -> None:
+    async def _unit(self, run: Run, victim: Victim) -> None:
         """Begin one unit; tasks evict its pods."""
-        unit = _Unit(victim)
+        unit = Unit(victim)
         for pod in victim.pods:
             if not self.remains(pod):
                 continue
@@ -253,16 +182,16 @@ class Evictor:
                     run.stop()
                     return
 
-    async def _begin(self, run: _Run, unit: _Unit) -> bool:
-        if not _may_begin(run, unit.victim):
+    async def _begin(self, run: Run, unit: Unit) -> bool:
+        if not run.may_begin(unit.victim):
             return False
         if len(unit.victim.pods) > 1 and unit.victim.uid not in run.listed:
             await self._list_begun(run, unit.victim)
             await failpoint("evict.begun")
-            if not _may_begin(run, unit.victim):  # the plan may have ended while that was written
+            if not run.may_begin(unit.victim):  # the plan may have ended while that was written
                 return False
         await self._stopping.before(unit.victim, said(run.plan, unit.victim))
-        if not _may_begin(run, unit.victim):
+        if not run.may_begin(unit.victim):
             return False
         if len(unit.victim.pods) > 1 and not await self._mark_unit(run, unit):
             return False
@@ -271,7 +200,7 @@ class Evictor:
         run.units.append(unit)
         return True
 
-    async def _list_begun(self, run: _Run, victim: Victim) -> None:
+    async def _list_begun(self, run: Run, victim: Victim) -> None:
         """Store that the unit and those after it have begun."""
         while run.unlisted[0].uid != victim.uid:
             run.unlisted.popleft()  # nobody of it is left
@@ -281,12 +210,12 @@ class Evictor:
         for _ in ahead:
             run.unlisted.popleft()
 
-    async def _strike_untouched(self, run: _Run) -> None:
+    async def _strike_untouched(self, run: Run) -> None:
         """The units that were stored as begun, and do not begin after all, are not to be finished."""
         if run.stopped and run.listed:
             await run.permission.begin([unit.victim for unit in run.units])
 
-    async def _one(self, run: _Run, unit: _Unit, pod: VictimPod) -> None:
+    async def _one(self, run: Run, unit: Unit, pod: VictimPod) -> None:
         try:
             if unit.why or run.paused:
                 return
@@ -313,7 +242,7 @@ class Evictor:
         """Evictions come first, then the higher priority, then the plan that began first."""
         return int(rehearsal), -plan.spec.preemptor.priority, next(self._runs)
 
-    async def _acquire(self, run: _Run) -> None:
+    async def _acquire(self, run: Run) -> None:
         await run.slots.acquire()
         try:
             await self._slots.acquire(run.rank)
@@ -321,11 +250,11 @@ class Evictor:
             run.slots.release()
             raise
 
-    def _release(self, run: _Run) -> None:
+    def _release(self, run: Run) -> None:
         run.slots.release()
         self._slots.release()
 
-    async def _mark_unit(self, run: _Run, unit: _Unit) -> bool:
+    async def _mark_unit(self, run: Run, unit: Unit) -> bool:
         """Mark all pods of the unit. Whoever finishes it later knows by that that it was begun.
 
         Returns false if the unit may not begin after all.
@@ -340,9 +269,9 @@ class Evictor:
                 run.listed.discard(unit.victim.uid)
                 run.units.append(unit)
                 return False
-        return _may_begin(run, unit.victim)  # the plan may have ended meanwhile
+        return run.may_begin(unit.victim)  # the plan may have ended meanwhile
 
-    async def _mark_of_unit(self, run: _Run, unit: _Unit, pod: VictimPod) -> None:
+    async def _mark_of_unit(self, run: Run, unit: Unit, pod: VictimPod) -> None:
         async with self._marking_slots.held(run.rank):
             try:
                 await self._marking.mark(run.plan, unit.victim, pod)
@@ -351,7 +280,7 @@ class Evictor:
                 run.permission.refused(pod, why)
                 unit.stop(why)
 
-    async def _evict_pod(self, run: _Run, victim: Victim, pod: VictimPod) -> str:
+    async def _evict_pod(self, run: Run, victim: Victim, pod: VictimPod) -> str:
         """Ask for the deletion of one pod. Returns why it stays, else an empty text. Raises OverBudgetError, and
         PausedError."""
         if not self.remains(pod):
@@ -378,7 +307,7 @@ class Evictor:
         )
         return ""
 
-    def _refusal(self, run: _Run, victim: Victim, pod: VictimPod, error: ApiError) -> str:
+    def _refusal(self, run: Run, victim: Victim, pod: VictimPod, error: ApiError) -> str:
         """Why the API server refuses the pod for good. Raises the error if another attempt may succeed.
 
         A right that is missing is waited for if the unit is in pieces.
@@ -388,7 +317,7 @@ class Evictor:
             raise error
         return refusal(run.plan, pod, error, EVICTIONS.labels("refused"))
 
-    async def _delete(self, run: _Run, victim: Victim, pod: VictimPod) -> Deletion:
+    async def _delete(self, run: Run, victim: Victim, pod: VictimPod) -> Deletion:
         """Mark and delete, and again if somebody else has written the pod between the two. Raises ApiError.
 
         CHANGED: the pod may not be evicted as it is now. PAUSED: nor is any other pod for now.
@@ -432,7 +361,3 @@ class Evictor:
 
 def _pods(plan: ActivePlan) -> list[VictimPod]:
     return [pod for victim in plan.spec.victims for pod in victim.pods]
-
-
-def _may_begin(run: _Run, victim: Victim) -> bool:
-    return not run.stopped and run.permission.may_begin(victim)
