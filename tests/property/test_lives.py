@@ -58,7 +58,6 @@ from controllers.gangs.lifecycle.observations import (
     GroupGone,
     HandedOver,
     LimitSeen,
-    MemberProof,
     MembersSeen,
     NeverNamed,
     Nominated,
@@ -69,7 +68,6 @@ from controllers.gangs.lifecycle.observations import (
     Offered,
     PassBegan,
     PauseEnded,
-    PlanSeen,
     PreemptCalled,
     Rehearsed,
     Relented,
@@ -81,6 +79,7 @@ from controllers.gangs.lifecycle.observations import (
 )
 from controllers.gangs.lifecycle.partial import Keep, Member, Pieces, Release, resolve
 from controllers.gangs.lifecycle.pausing import PAUSED
+from controllers.gangs.lifecycle.plan_seen import MemberProof, PlanSeen
 from controllers.gangs.lifecycle.reducer import reduce
 from controllers.gangs.lifecycle.settings import (
     ASKED_SECONDS,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from api.words import counted
 from controllers.gangs.lifecycle.life import ActivePlan, Contradiction, Ending
-from controllers.gangs.lifecycle.observations import PlanSeen
+from controllers.gangs.lifecycle.plan_seen import PlanSeen
 from controllers.gangs.lifecycle.settings import ASK_AGAIN_SECONDS, ASKED_SECONDS, Settings
 from controllers.gangs.scheduler.proofs import Doubt, Proof
 

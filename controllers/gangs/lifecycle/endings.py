@@ -10,8 +10,8 @@ from controllers.gangs.keys import spoken_in
 from controllers.gangs.lifecycle.confirming import contradictions
 from controllers.gangs.lifecycle.life import ActivePlan, Contradiction, Ending
 from controllers.gangs.lifecycle.limiting import limited_ending
-from controllers.gangs.lifecycle.observations import PlanSeen
 from controllers.gangs.lifecycle.pausing import paused_ending
+from controllers.gangs.lifecycle.plan_seen import PlanSeen
 from controllers.gangs.lifecycle.settings import (
     ESTIMATES,
     LEAST_ESTIMATE_SECONDS,

@@ -14,7 +14,7 @@ from controllers.gangs.keys import GroupKey
 from controllers.gangs.lifecycle.effects import CannotSchedule, Effect
 from controllers.gangs.lifecycle.life import ActivePlan, Ending, Life
 from controllers.gangs.lifecycle.limits import REACHED, Limited, Pods
-from controllers.gangs.lifecycle.observations import PlanSeen
+from controllers.gangs.lifecycle.plan_seen import PlanSeen
 
 __all__ = ["Limiting", "NoLimits", "limited_ending", "may_wait", "still_waits", "waits_for_limit"]
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from controllers.gangs.lifecycle.effects import CannotSchedule, Effect
 from controllers.gangs.lifecycle.life import ActivePlan, Ending, Life
-from controllers.gangs.lifecycle.observations import PlanSeen
+from controllers.gangs.lifecycle.plan_seen import PlanSeen
 
 __all__ = ["PAUSED", "paused_ending", "standing", "waits"]
 

@@ -63,7 +63,6 @@ from controllers.gangs.lifecycle.observations import (
     NotStored,
     Observation,
     PauseEnded,
-    PlanSeen,
     Relented,
     Remembered,
     Resumed,
@@ -73,6 +72,7 @@ from controllers.gangs.lifecycle.observations import (
 )
 from controllers.gangs.lifecycle.observed import enforced, observed
 from controllers.gangs.lifecycle.pausing import standing, waits
+from controllers.gangs.lifecycle.plan_seen import PlanSeen
 from controllers.gangs.lifecycle.settings import (
     REMIND_SECONDS,
     Settings,

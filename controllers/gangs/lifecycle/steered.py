@@ -33,9 +33,9 @@ from controllers.gangs.lifecycle.observations import (
     Observation,
     Offered,
     PassBegan,
-    PlanSeen,
     PreemptCalled,
 )
+from controllers.gangs.lifecycle.plan_seen import PlanSeen
 from controllers.gangs.lifecycle.settings import LATER_SECONDS, PASS_SECONDS, REMIND_SECONDS, Settings
 from controllers.gangs.lifecycle.steps import Step, advanced, ended, unsettled
 

@@ -14,8 +14,9 @@ from controllers.gangs.lifecycle.gathering import at_rest
 from controllers.gangs.lifecycle.judging import after_bound, after_end, setback
 from controllers.gangs.lifecycle.life import ActivePlan, Ending, Life
 from controllers.gangs.lifecycle.limits import LIMIT, REACHED
-from controllers.gangs.lifecycle.observations import NotStored, PlanSeen
+from controllers.gangs.lifecycle.observations import NotStored
 from controllers.gangs.lifecycle.pausing import PAUSED
+from controllers.gangs.lifecycle.plan_seen import PlanSeen
 from controllers.gangs.lifecycle.settings import REPLANS_AT_ONCE, REWRITE_SECONDS, SETTLED_SECONDS, Settings
 
 __all__ = ["Step", "advanced", "cannot", "ended", "failed", "not_stored", "unsettled", "with_other_room"]

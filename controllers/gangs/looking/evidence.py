@@ -13,7 +13,7 @@ from api.clock import Clock
 from api.core import Pod
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.lifecycle.life import ActivePlan, GroupKey, victim_uids
-from controllers.gangs.lifecycle.observations import MemberProof
+from controllers.gangs.lifecycle.plan_seen import MemberProof
 from controllers.gangs.looking.native_proofs import native_proofs
 from controllers.gangs.looking.plan_changes import PlanChanges
 from controllers.gangs.looking.plan_proofs import PlanProofs, gone_from, victims_on

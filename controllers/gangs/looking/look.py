@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from api.groups import has_run
 from controllers.gangs.lifecycle.life import ActivePlan, GroupKey
-from controllers.gangs.lifecycle.observations import PlanSeen
+from controllers.gangs.lifecycle.plan_seen import PlanSeen
 from controllers.gangs.looking.comparison import BEFORE_EVICTING
 from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.looking.kept_look import KeptLook

@@ -8,7 +8,7 @@ class once victims have gone, and a node that it does not name shows nothing: th
 from __future__ import annotations
 
 from controllers.gangs.lifecycle.life import ActivePlan
-from controllers.gangs.lifecycle.observations import MemberProof
+from controllers.gangs.lifecycle.plan_seen import MemberProof
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration
 from controllers.gangs.scheduler.offers import Offers

@@ -10,7 +10,7 @@ from typing import Final
 
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.lifecycle.life import ActivePlan
-from controllers.gangs.lifecycle.observations import MemberProof
+from controllers.gangs.lifecycle.plan_seen import MemberProof
 from controllers.gangs.looking.plan_changes import PlanChanges
 from controllers.gangs.looking.plan_parts import planned_on
 from controllers.gangs.mirror.roster import Roster

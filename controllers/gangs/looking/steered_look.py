@@ -8,7 +8,7 @@ from typing import Final
 from api.groups import INITIALLY_SCHEDULED
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.lifecycle.life import ActivePlan
-from controllers.gangs.lifecycle.observations import SteeredSeen
+from controllers.gangs.lifecycle.plan_seen import SteeredSeen
 from controllers.gangs.looking.other_room import OtherRoom
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.mirror.scheduler_marks import SchedulerMarks

@@ -1,4 +1,4 @@
 """What people read: events, conditions and the status of PodGroups.
 
-Tests: telling in test_group_status.py.
+Tests: causes in test_events.py; telling in test_group_status.py.
 """

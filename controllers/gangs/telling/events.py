@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 import structlog
@@ -28,64 +26,22 @@ from controllers.gangs.mirror.marked_pods import reason_of_release
 from controllers.gangs.mirror.misread import faults_of
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.mirror.waiting import WaitingPods, held_condition
+from controllers.gangs.telling.causes import Causes
 from controllers.gangs.writing.pod_writer import PodWriter
 from controllers.gangs.writing.writer import Reference, Writer, reference_of
 from kube.errors import ApiError
-from kube.recorder import SERIES_SECONDS
 from nodes.groups.forms import is_basic, is_native
 from nodes.groups.keys import is_foreign, short_name
 from nodes.groups.registry import groups_of
 from runtime.exchange.owner_stops import PodOwner
 
-__all__ = ["Causes", "Reporter"]
+__all__ = ["Reporter"]
 
 log = structlog.get_logger(__name__)
 
 
 NAMED: Final = 3
 """Pods that an event names."""
-REMEMBERED: Final = 32
-"""Causes of one gang. The oldest is forgotten first."""
-NUMBERS: Final = re.compile(r"\d+")
-
-
-class _Cause(NamedTuple):
-    reason: str
-    text: str
-    """Without numbers: a retry finds other ones for the same cause."""
-
-
-@dataclass(slots=True)
-class _Note:
-    text: str
-    last: float
-    """When it was last used, in monotonic seconds."""
-
-
-class Causes:
-    """The first note of each cause, by gang. The event recorder makes events of equal notes one series."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._notes: dict[GroupKey, dict[_Cause, _Note]] = {}
-
-    def note(self, key: GroupKey, reason: str, cause: str, note: str) -> str:
-        """What an event with this reason says: `note`, or the note of the series that the event continues.
-
-        Two causes are the same if their texts differ only in numbers.
-        """
-        notes, now = self._notes.setdefault(key, {}), self._clock.monotonic()
-        first = notes.setdefault(_Cause(reason, NUMBERS.sub("", cause)), _Note(note, now))
-        if now - first.last > SERIES_SECONDS:
-            first.text = note
-        first.last = now
-        if len(notes) > REMEMBERED:
-            del notes[next(iter(notes))]
-        return first.text
-
-    def forget(self, key: GroupKey) -> None:
-        """The gang runs, or is gone."""
-        self._notes.pop(key, None)
 
 
 class _Told(NamedTuple):

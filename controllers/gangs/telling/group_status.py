@@ -20,7 +20,7 @@ from api.groups import SCHEDULED, PodGroup
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.gangs import Gangs
 from controllers.gangs.lifecycle.life import ActivePlan, GroupKey
-from controllers.gangs.lifecycle.observations import PlanSeen
+from controllers.gangs.lifecycle.plan_seen import PlanSeen
 from controllers.gangs.mirror.gated_pods import GatedPods
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.scheduler.proofs import Proof

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from api.core import Pod
 from controllers.gangs.lifecycle.life import ActivePlan, GroupKey
-from controllers.gangs.lifecycle.observations import PlanSeen
+from controllers.gangs.lifecycle.plan_seen import PlanSeen
 from controllers.gangs.mirror.misread import Fault
 from controllers.gangs.telling.events import Reporter
 from controllers.gangs.telling.group_status import GroupStatusWriter

@@ -10,7 +10,7 @@ from api.groups import has_run
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.lifecycle.life import ActivePlan, PlannedPod
-from controllers.gangs.lifecycle.observations import MemberProof, PlanSeen
+from controllers.gangs.lifecycle.plan_seen import MemberProof, PlanSeen
 from controllers.gangs.looking.comparison import BEFORE_EVICTING, Walk, steered_difference
 from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.looking.plan_proofs import CUT_AT_MOST

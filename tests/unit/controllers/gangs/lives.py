@@ -12,12 +12,8 @@ from controllers.gangs.lifecycle.effects import (
     End,
 )
 from controllers.gangs.lifecycle.life import ActivePhase, ActivePlan, Life, PlannedPod
-from controllers.gangs.lifecycle.observations import (
-    Decided,
-    MemberProof,
-    Observation,
-    PlanSeen,
-)
+from controllers.gangs.lifecycle.observations import Decided, Observation
+from controllers.gangs.lifecycle.plan_seen import MemberProof, PlanSeen
 from controllers.gangs.lifecycle.reducer import reduce
 from controllers.gangs.lifecycle.settings import Settings
 from controllers.gangs.scheduler.proofs import Proof

@@ -25,7 +25,6 @@ from controllers.gangs.lifecycle.life import Life
 from controllers.gangs.lifecycle.observations import (
     Failed,
     GatesRemoved,
-    MemberProof,
     MembersSeen,
     NotDecided,
     NotStored,
@@ -33,6 +32,7 @@ from controllers.gangs.lifecycle.observations import (
     Resumed,
     Stored,
 )
+from controllers.gangs.lifecycle.plan_seen import MemberProof
 from controllers.gangs.lifecycle.settings import Confirmation, Settings
 from controllers.gangs.scheduler.proofs import Proof
 from tests.unit.controllers.gangs.lives import (

@@ -27,7 +27,6 @@ from controllers.gangs.lifecycle.observations import (
     DeletionRefused,
     EvictorStopped,
     GroupGone,
-    MemberProof,
     MembersSeen,
     NotOffered,
     Offered,
@@ -35,6 +34,7 @@ from controllers.gangs.lifecycle.observations import (
     Rehearsed,
     Stored,
 )
+from controllers.gangs.lifecycle.plan_seen import MemberProof
 from controllers.gangs.lifecycle.settings import ASK_AGAIN_SECONDS, Confirmation
 from controllers.gangs.scheduler.attempts import Backoffs
 from controllers.gangs.scheduler.proofs import Doubt, Proof

@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from controllers.gangs.lifecycle.effects import Advance, Ask, End, Nominate
-from controllers.gangs.lifecycle.observations import Asked, MemberProof
+from controllers.gangs.lifecycle.observations import Asked
+from controllers.gangs.lifecycle.plan_seen import MemberProof
 from controllers.gangs.lifecycle.settings import Confirmation
 from controllers.gangs.scheduler.proofs import Doubt, Proof
 from tests.unit.controllers.gangs.lives import CONFIRMED, MEMBERS, RULES, UNKNOWN, Gang, in_phase, kinds

@@ -8,7 +8,7 @@ import pytest
 
 from api.plans import Placement, PreemptionPlanSpec, Preemptor, Victim, VictimPod
 from controllers.gangs.lifecycle.life import ActivePlan, PlannedPod
-from controllers.gangs.lifecycle.observations import MemberProof
+from controllers.gangs.lifecycle.plan_seen import MemberProof
 from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration

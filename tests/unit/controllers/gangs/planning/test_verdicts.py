@@ -15,13 +15,12 @@ from controllers.gangs.lifecycle.life import Ending, Former, RoomMade
 from controllers.gangs.lifecycle.observations import (
     Compared,
     GroupGone,
-    MemberProof,
     MembersSeen,
-    PlanSeen,
     Relented,
     Remembered,
     Stored,
 )
+from controllers.gangs.lifecycle.plan_seen import MemberProof, PlanSeen
 from controllers.gangs.lifecycle.settings import Confirmation
 from controllers.gangs.lifecycle.stored_plan import InVain, StoredPlan
 from controllers.gangs.lifecycle.vain import continues, history, room_made, taken_until

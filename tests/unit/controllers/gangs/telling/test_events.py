@@ -7,7 +7,7 @@ from typing import Any
 
 from controllers.gangs.lifecycle.effects import CannotSchedule
 from controllers.gangs.lifecycle.life import ActivePlan, Ending
-from controllers.gangs.telling.events import REMEMBERED, Causes
+from controllers.gangs.telling.causes import REMEMBERED, Causes
 from tests.kit.clock import ManualClock
 from tests.kit.objects import gang, node, pod
 from tests.kit.stage import Stage, staged
