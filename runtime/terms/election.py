@@ -81,6 +81,8 @@ class LeaseTerms:
         margin = MARGIN * self._times.renew_deadline
         term = Term(held.number, self._clock, holder=self._lock.identity, end=held.until, margin=margin)
         renewing = asyncio.create_task(self._renew(held, term), name="renewing")
+        # What acts may take its time to end, and does not act any longer.
+        renewing.add_done_callback(lambda _: self._gauge.set(0))
         self._gauge.set(1)
         try:
             yield term

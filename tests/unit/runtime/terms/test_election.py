@@ -78,5 +78,14 @@ async def test_the_metric_says_who_leads_and_by_which_lease() -> None:
     assert leading("") == 0
 
 
+async def test_a_process_whose_term_is_over_does_not_say_that_it_leads() -> None:
+    """What acted in the term may still take its time to end."""
+    clock = ManualClock()
+    lock = LeaseLock(cast(ApiClient, Server(clock)), "ns", "over", "a", TIMES, clock)
+    async with LeaseTerms(lock, clock).term() as term:
+        term.end()
+        await until(lambda: REGISTRY.get_sample_value("reprieve_leading", {"lease": "over"}) == 0)
+
+
 def _leader(lock: LeaseLock) -> str:
     return lock.holder.address if lock.holder is not None else ""
