@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET
 
-from api.instead import Instead
+from api.instead import Costs, Instead, ResourceSeconds, beyond_ours, sum_of
 from api.plans import PreemptionPlan
 from nodes.groups.keys import short_name
 
@@ -53,6 +53,8 @@ class Row:
     unattributed: int = 0
     seconds: list[int] = field(default_factory=list)
     """Until each of those was bound that are."""
+    costs: Costs = field(default_factory=Costs)
+    """What they cost, as far as that is known."""
 
     def add(self, plan: PreemptionPlan, instead: Instead) -> None:
         """Count one more decision."""
@@ -70,6 +72,13 @@ class Row:
         self.bound += instead.bound
         if instead.seconds_until_bound is not UNSET:
             self.seconds.append(instead.seconds_until_bound)
+        if instead.costs is not UNSET:
+            self.costs = sum_of((self.costs, instead.costs))
+
+    @property
+    def beyond_ours(self) -> ResourceSeconds:
+        """See `api.instead.beyond_ours`."""
+        return beyond_ours(self.costs)
 
     @property
     def median_seconds(self) -> float | None:
