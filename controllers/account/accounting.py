@@ -7,12 +7,13 @@ from typing import Final
 
 from api.clock import Clock
 from api.instead import Instead
-from controllers.account.cases import Case, Decision, Victim
+from controllers.account.cases import Case, Decision
 from controllers.account.decisions import Decisions, current
 from controllers.account.ledger import Counted, Ledger
 from controllers.account.metrics import GROUPS_BROKEN, VICTIMS
-from controllers.account.saying import is_news, said_of, together
+from controllers.account.saying import is_news, said_of, together, written_over
 from controllers.account.signs import Said
+from controllers.account.victims import Victim
 from controllers.account.writing import Writing
 from runtime.exchange.accounted import Owner, OwnerKey, Roll
 
@@ -50,6 +51,9 @@ class Accounting:
         self._owners: dict[OwnerKey, set[Owner]] = {}
         """The preemptors that have a case. One of the same name may have been there before."""
         self._dirty: dict[OwnerKey, None] = {}
+        self._broken: dict[OwnerKey, str] = {}
+        """Groups that have lost a part of their pods, by UID."""
+        self._dirty_groups: dict[str, None] = {}
         self._pages: dict[str, _Page] = {}
         """By the UID of a plan whose case goes on."""
         self._unsaid: dict[Case, None] = {}
@@ -120,9 +124,11 @@ class Accounting:
         self._ledger.decided(plan.decision, self._clock.wall())
 
     def touched(self, key: OwnerKey) -> None:
-        """A preemptor or one of its pods has changed."""
+        """A group or one of its pods has changed."""
         if key in self._owners:
             self._dirty[key] = None
+        if key in self._broken:
+            self._dirty_groups[self._broken[key]] = None
 
     def pod_touched(self, uid: str) -> None:
         """A pod has changed, which may be a preemptor of its own."""
@@ -143,6 +149,7 @@ class Accounting:
         """Look at what has changed, count what is over, and have written what is news."""
         self._look()
         now = self._clock.wall()
+        self._look_at_groups(now)
         counted = self._ledger.settle(now)
         self._look()
         for case in self._to_say(now):
@@ -171,6 +178,21 @@ class Accounting:
         dirty, self._dirty = self._dirty, {}
         for owner in [each for key in dirty for each in self._owners.get(key, ())]:
             self._ledger.stands(owner.uid, self._roll.standing(owner), now)
+
+    def _look_at_groups(self, now: float) -> None:
+        """What is left of groups that have lost pods. Only once a step: a scheduler takes their pods one by one."""
+        for group, key in self._ledger.broken():
+            self._broken[key] = group
+            self._dirty_groups[group] = None
+        dirty, self._dirty_groups = self._dirty_groups, {}
+        for group in dirty:
+            left = self._ledger.left(group)
+            if left is not None:
+                stayed = self._roll.stayed(left.key, group, left.gone)
+                self._ledger.stays(group, stayed, now)
+        self._broken = {
+            key: group for key, group in self._broken.items() if self._ledger.left(group) is not None
+        }
 
     def _forget(self) -> None:
         has = self._ledger.has  # a case may also have ended because its only victim was another preemptor's
@@ -215,5 +237,6 @@ class Accounting:
         return self._pages.get(case.decision.uid) if case.decision is not None else None
 
     def _write(self, page: _Page, decision: Decision, said: Instead, now: float) -> None:
+        said = written_over(said, page.written)
         page.written, page.due = said, now + WRITE_SECONDS
         self.writing.put(decision, said)

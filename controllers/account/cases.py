@@ -10,31 +10,17 @@ from math import inf
 from typing import Final, Literal
 
 from api.plan_names import PlanKey
-from runtime.exchange.accounted import Owner, Standing
+from controllers.account.costs import Lost, Room
+from controllers.account.remainders import Remainder
+from controllers.account.victims import Victim
+from runtime.exchange.accounted import NOTHING, Owner, Requests, Standing
 
-__all__ = ["LATE_SECONDS", "Case", "Decision", "Fate", "Victim"]
+__all__ = ["LATE_SECONDS", "Case", "Decision", "Fate"]
 
 Fate = Literal["Served", "ServedNobody", "Open"]
 
 LATE_SECONDS: Final = 10.0
 """How long after a pod was preempted, or a preemptor was bound, an event that belongs to it may come."""
-
-
-@dataclass(frozen=True, slots=True)
-class Victim:
-    """A pod that a scheduler preempted."""
-
-    uid: str
-    namespace: str
-    node: str
-    at: float
-    unit: str
-    """See `Unit.uid`."""
-    running: int = 1
-    """See `Unit.running`."""
-    priority: int | None = None
-    seen: bool = True
-    """Whether the pod itself was seen. Otherwise only the event is known: neither its unit nor its priority."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +33,8 @@ class Decision:
     owner: Owner
     changed: bool
     """Whether it was not decided on the state before the scheduler began."""
+    ours: Lost = field(default_factory=Lost)
+    """What its victims would have lost, as of the time of the decision."""
 
 
 @dataclass(slots=True, eq=False)
@@ -71,8 +59,21 @@ class Case:
     pieces_since: float | None = None
     pieces: float = 0.0
     """For how many seconds it was in pieces before `pieces_since`."""
+    idle_since: float | None = None
+    """Since when it has been in pieces without a break."""
+    held: Room = field(init=False)
+    """What it held in pieces. Room that counts as the remainder of a broken group is not in it."""
+    holds: Requests = field(default_factory=dict)
+    """What it holds in pieces now."""
+    is_remainder: bool = False
+    """Whether it is followed as the remainder of a broken group."""
+    remainders: dict[str, Remainder] = field(default_factory=dict)
+    """What stayed of groups that were broken for it, by the UID of the pod that was preempted first."""
     unattributed: int = 0
     """Of pods that were forgotten since."""
+
+    def __post_init__(self) -> None:
+        self.held = Room(self.began)
 
     @property
     def is_untouched(self) -> bool:
@@ -83,6 +84,7 @@ class Case:
         """Its newest state; None if it is gone."""
         if standing is None:
             self._pieces(now, goes_on=False)
+            self._hold(now)
             self.end = now if self.end is None else self.end
             self.over = min(self.over, now)
             return
@@ -90,6 +92,8 @@ class Case:
             self.ran_on.setdefault(node, now)
         if self.end is None:
             self._pieces(now, goes_on=standing.is_in_pieces)
+            self.holds = standing.held
+            self._hold(now)
         if standing.is_whole:
             self.whole_at = now if self.whole_at is None else self.whole_at
             self.end = now if self.end is None else self.end
@@ -100,6 +104,18 @@ class Case:
         if self.pieces_since is not None:
             self.pieces += now - self.pieces_since
         self.pieces_since = now if goes_on and self.end is None else None
+        if self.pieces_since is None:
+            self.idle_since = None
+        elif self.idle_since is None:
+            self.idle_since = now
+
+    def _hold(self, now: float) -> None:
+        self.held.change(NOTHING if self.is_remainder or self.pieces_since is None else self.holds, now)
+
+    def counts_elsewhere(self, is_remainder: bool, now: float) -> None:
+        """Whether the room of the gang counts as the remainder of a broken group from now on."""
+        self.is_remainder = is_remainder
+        self._hold(now)
 
     def pieces_until(self, now: float) -> float:
         """For how many seconds it was in pieces, as of now."""
@@ -124,5 +140,7 @@ class Case:
     def is_concluded(self, now: float) -> bool:
         """Whether nothing of it will change."""
         if self.end is None or now < self.end + LATE_SECONDS:
+            return False
+        if not all(each.over is not None for each in self.remainders.values()):
             return False
         return all(self.fate(each, now) != "Open" for each in self.victims.values())

@@ -35,9 +35,9 @@ class AccountController:
         self, settings: ObservingConfiguration, client: ApiClient, views: Views, roll: Roll, clock: Clock
     ) -> None:
         self._settings, self._client, self._roll, self._clock = settings, client, roll, clock
-        self._marked = MarkedPods(roll.unit_of, clock)
+        self._marked = MarkedPods(roll.unit_of, roll.usage, clock)
         self._said = Events(self._heard, clock)
-        self._decisions = Decisions(roll.planned_owner, self._decided)
+        self._decisions = Decisions(roll.planned_owner, self._marked.lost, self._decided)
         self._plans = views.watch(PLANS, self._decisions)
         self._events = views.watch(PREEMPTED_EVENTS, self._said)
         self._acting: Accounting | None = None
@@ -64,6 +64,7 @@ class AccountController:
 
     def begin(self, term: Term) -> Accounting:
         """The account of this term. All that is watched must be synced."""
+        self._decisions.all_pods_are_known()
         ledger, writing = Ledger(self._settings.episode_seconds), Writing(Sender(self._client, fence=term))
         acting = Accounting(ledger, self._roll, self._decisions, writing, self._clock)
         acting.take_over(list(self._marked), [each for each in self._said if self._counts(each)])

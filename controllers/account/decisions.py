@@ -7,14 +7,16 @@ before a scheduler did anything for it. What was said of it is stored with it, s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from api.compression import expand
 from api.instead import Instead
 from api.plan_names import PlanKey
 from api.plans import PreemptionPlan, PreemptionPlanSpec
 from api.stored_plans import is_observed, phase_of
 from api.times import parse_rfc3339
 from controllers.account.cases import Decision
+from controllers.account.costs import Lost
 from runtime.exchange.accounted import Owner
 
 __all__ = ["Decisions", "StoredDecision", "current"]
@@ -66,10 +68,16 @@ class Decisions:
     """All of them, by preemptor."""
 
     def __init__(
-        self, owner_of: Callable[[PreemptionPlanSpec], Owner], changed: Callable[[str], object]
+        self,
+        owner_of: Callable[[PreemptionPlanSpec], Owner],
+        lost: Callable[[list[str], float], Lost],
+        changed: Callable[[str], object],
     ) -> None:
-        """`changed` gets the UID of the preemptor of each plan that comes or changes."""
-        self._owner_of, self._changed = owner_of, changed
+        """`lost` says what these pods (UIDs) would have lost at that time. `changed` gets the UID of the preemptor of
+        each plan that comes or changes."""
+        self._owner_of, self._lost, self._changed = owner_of, lost, changed
+        self._early: dict[PlanKey, list[str]] | None = {}
+        """The victims (UIDs) of plans that came before all pods were known."""
         self._stored: dict[PlanKey, StoredDecision] = {}
         self._of: dict[str, set[PlanKey]] = {}
 
@@ -88,10 +96,20 @@ class Decisions:
         """The plan of this name."""
         return self._stored.get(plan)
 
+    def all_pods_are_known(self) -> None:
+        """What victims lose can be said from now on."""
+        early, self._early = self._early or {}, None
+        for key, victims in early.items():
+            known = self._stored.get(key)
+            if known is not None:
+                ours = self._lost(victims, known.created)
+                self._stored[key] = replace(known, decision=replace(known.decision, ours=ours))
+
     def upsert(self, item: PreemptionPlan) -> bool:
         """See `runtime.mirror.views.Store`."""
         meta, status = item.metadata, item.status
         key = meta.namespace, meta.name
+        before = self._stored.get(key)
         self._drop(key)
         if not is_observed(item) or phase_of(item) != "Observed" or status is None:
             return False
@@ -99,10 +117,11 @@ class Decisions:
             return False  # see `controllers.gangs.writing.stored`
         owner = self._owner_of(item.spec)
         changed = any((each.type, each.reason) == ("Observed", "Changed") for each in status.conditions or ())
-        decision = Decision(key, meta.uid, owner, changed)
-        self._stored[key] = StoredDecision(
-            decision, seconds_of(meta.creation_timestamp or ""), status.instead
-        )
+        created = seconds_of(meta.creation_timestamp or "")
+        known = before.decision.ours if before is not None and before.decision.uid == meta.uid else None
+        ours = known if known is not None else self._ours(item, created)
+        decision = Decision(key, meta.uid, owner, changed, ours)
+        self._stored[key] = StoredDecision(decision, created, status.instead)
         self._of.setdefault(owner.uid, set()).add(key)
         self._changed(owner.uid)
         return False
@@ -111,6 +130,16 @@ class Decisions:
         """See `runtime.mirror.views.Store`."""
         self._drop((namespace, name))
         return False
+
+    def _ours(self, item: PreemptionPlan, created: float) -> Lost:
+        """What the victims of this decision would have lost. It is said once: a decision never changes."""
+        try:
+            victims = [pod.uid for unit in expand(item.spec).victims for pod in unit.pods]
+        except ValueError:
+            return Lost(unknown=1)
+        if self._early is not None:
+            self._early[item.metadata.namespace, item.metadata.name] = victims
+        return self._lost(victims, created)
 
     def _drop(self, key: PlanKey) -> None:
         known = self._stored.pop(key, None)

@@ -8,11 +8,15 @@ while. Nothing is kept by a name.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
+from math import inf
 from typing import Final, NamedTuple
 
-from controllers.account.cases import LATE_SECONDS, Case, Decision, Victim
-from runtime.exchange.accounted import Owner, Standing
+from controllers.account.cases import LATE_SECONDS, Case, Decision
+from controllers.account.remainders import Remainder, Remainders
+from controllers.account.victims import Victim
+from runtime.exchange.accounted import Owner, OwnerKey, Standing, Stayed
 
 __all__ = ["HINT_SECONDS", "Counted", "Ledger"]
 
@@ -72,6 +76,9 @@ class Ledger:
         """By the UID of a victim."""
         self._named: set[str] = set()
         """Victims whose event has named the preemptor."""
+        self._remainders = Remainders()
+        self._remainder_of: dict[str, Remainder] = {}
+        """By the UID of the pod that was preempted first."""
         self._hints = _Hints()
         self._judged: list[tuple[float, str]] = []
         """When the evidence about a victim (UID) is in."""
@@ -84,7 +91,8 @@ class Ledger:
 
     def __len__(self) -> int:
         """How much it keeps."""
-        return sum(map(len, self._cases.values())) + len(self._victims) + len(self._hints)
+        cases = sum(map(len, self._cases.values()))
+        return cases + len(self._victims) + len(self._remainders) + len(self._hints)
 
     def __iter__(self) -> Iterator[Case]:
         """The cases."""
@@ -142,6 +150,22 @@ class Ledger:
             self._named.add(victim)
             self._attribute(self._victims[victim], owner)
 
+    def broken(self) -> list[tuple[str, OwnerKey]]:
+        """The groups (UIDs) that have lost pods since the last call. Who tells the ledger says what is left."""
+        return self._remainders.begun()
+
+    def left(self, group: str) -> Remainder | None:
+        """What is left of the group (UID); None if it is not followed."""
+        return self._remainders.open(group)
+
+    def stays(self, group: str, stayed: Stayed | None, now: float) -> None:
+        """What is left of the group (UID) that has lost pods; None if the group is gone."""
+        self._pass(now)
+        left = self._remainders.open(group)
+        if left is not None:
+            left.stays(stayed, now)
+            self._counts_elsewhere(left, now)
+
     def hinted(self, places: Collection[str], owner: Owner, now: float) -> None:
         """The preemptor may be about to get room: on these nodes, or that of these pods (UIDs)."""
         self._pass(now)
@@ -186,7 +210,7 @@ class Ledger:
 
     def _begin(self, owner: Owner, at: float) -> Case:
         self._begun.append(owner)
-        case = Case(owner, at, self._episode)
+        case = Case(owner, at, self._episode, is_remainder=self._remainders.open(owner.uid) is not None)
         self._cases.setdefault(owner.uid, []).append(case)
         return case
 
@@ -197,15 +221,39 @@ class Ledger:
             del self._cases[case.owner.uid]
 
     def _keep(self, victim: Victim) -> None:
+        victim = replace(victim, idle_since=self._idle_since(victim))
         self._victims[victim.uid] = victim
+        left = self._remainders.lost(victim)
+        if left is not None:
+            self._remainder_of[victim.uid] = left
+            self._counts_elsewhere(left, victim.at)
         if (case := self._case_of.get(victim.uid)) is not None:
-            case.victims[victim.uid] = victim
-            self._changed[case] = None
+            self._put(victim, case)
         else:
             self._loose[victim.uid] = victim
 
+    def _put(self, victim: Victim, case: Case) -> None:
+        case.victims[victim.uid] = victim
+        if victim.uid in self._remainder_of:
+            case.remainders[victim.uid] = self._remainder_of[victim.uid]
+        self._changed[case] = None
+
+    def _idle_since(self, victim: Victim) -> float:
+        """Since when what the pod held counts as that of a group that did not run."""
+        left, case = self._remainders.open(victim.group), self._open(victim.group)
+        broken = left.breaker.at if left is not None else inf
+        return min(broken, case.idle_since if case is not None and case.idle_since is not None else inf)
+
+    def _counts_elsewhere(self, left: Remainder, now: float) -> None:
+        """A gang in pieces is not counted a second time while it is followed as the remainder of a group."""
+        for case in self._cases.get(left.breaker.unit, ()):
+            case.counts_elsewhere(left.over is None, now)
+
     def _drop(self, uid: str) -> None:
-        self._victims.pop(uid, None)
+        victim = self._victims.pop(uid, None)
+        if victim is not None:
+            self._remainders.drop(victim)
+        self._remainder_of.pop(uid, None)
         self._loose.pop(uid, None)
         self._case_of.pop(uid, None)
         self._named.discard(uid)
@@ -216,14 +264,14 @@ class Ledger:
             if before.owner.uid == owner.uid:
                 return
             del before.victims[victim.uid]
+            before.remainders.pop(victim.uid, None)
             self._changed[before] = None
             if not before.victims and before.decision is None:
                 self._end(before)
         case = self._of_time(owner, victim.at)
-        case.victims[victim.uid] = victim
         self._case_of[victim.uid] = case
         self._loose.pop(victim.uid, None)
-        self._changed[case] = None
+        self._put(victim, case)
 
     def _of_time(self, owner: Owner, at: float) -> Case:
         """The preemptor's case at this time. What is preempted after its end begins another one."""
@@ -239,7 +287,11 @@ class Ledger:
             _, uid = heappop(self._judged)
             self._judge(uid)
         while self._forgotten and self._forgotten[0][0] <= now:
-            _, uid = heappop(self._forgotten)
+            end, uid = heappop(self._forgotten)
+            left = self._remainder_of.get(uid)
+            if left is not None and left.over is None:
+                left.end(end)
+                self._counts_elsewhere(left, end)
             if uid in self._victims and uid not in self._case_of:
                 victim = self._victims[uid]
                 for case in self:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from api.instead import Instead, InsteadVictims, StateOfDecision
+from api.instead import Costs, Instead, InsteadVictims, StateOfDecision
 from api.times import rfc3339
 from controllers.account.cases import Case
+from controllers.account.costs import Lost, bounded, higher, lost_of, sum_up, whole, with_zeros
+from controllers.account.victims import Victim
 
-__all__ = ["is_news", "said_of", "together"]
+__all__ = ["is_news", "said_of", "together", "written_over"]
 
 PIECES_SECONDS = 1.0
 """Members are bound one after the other. For less than this it is not said that a gang is in pieces."""
@@ -21,18 +23,35 @@ def said_of(case: Case, unattributed: int, now: float, *, concluded: bool = Fals
     pieces = case.pieces_until(now)
     bound = case.whole_at is not None
     since = case.complete if case.complete is not None else case.began
+    nobody = [each for each in case.victims.values() if case.fate(each, now) == "ServedNobody"]
     return Instead(
         state=_state(case),
         victims=_victims(case),
         groups_broken=case.broken(),
-        served_nobody=sum(case.fate(each, now) == "ServedNobody" for each in case.victims.values()),
+        served_nobody=len(nobody),
         in_pieces=pieces >= PIECES_SECONDS,
         in_pieces_seconds=int(pieces),
         bound=bound,
         seconds_until_bound=max(0, int(case.whole_at - since)) if case.whole_at is not None else UNSET,
         unattributed=unattributed,
+        costs=_costs(case, nobody, now),
         concluded=concluded,
         as_of=rfc3339(now),
+    )
+
+
+def _costs(case: Case, nobody: list[Victim], now: float) -> Costs:
+    lost = lost_of((each.usage, each.worked_until) for each in case.victims.values())
+    ours = case.decision.ours if case.decision is not None else Lost()
+    held = case.held.until(now) if case.pieces_until(now) >= PIECES_SECONDS else {}
+    return Costs(
+        served_nobody=whole(lost_of((each.usage, each.worked_until) for each in nobody).amounts),
+        idle_remainders=whole(sum_up(each.idle(now) for each in case.remainders.values())),
+        held_in_pieces=whole(held),
+        victims=whole(lost.amounts),
+        ours=whole(ours.amounts),
+        unknown=lost.unknown,
+        unknown_ours=ours.unknown,
     )
 
 
@@ -64,7 +83,8 @@ def is_news(said: Instead, before: Instead | None) -> bool:
 
 
 def _lasting(said: Instead) -> Instead:
-    return replace(said, as_of=WITHOUT_TIME, in_pieces_seconds=0)
+    costs = replace(said.costs, idle_remainders={}, held_in_pieces={}) if said.costs is not UNSET else UNSET
+    return replace(said, as_of=WITHOUT_TIME, in_pieces_seconds=0, costs=costs)
 
 
 def together(said: Instead, before: Instead | None) -> Instead:
@@ -91,7 +111,20 @@ def together(said: Instead, before: Instead | None) -> Instead:
         in_pieces=said.in_pieces or before.in_pieces,
         in_pieces_seconds=said.in_pieces_seconds + before.in_pieces_seconds,
         unattributed=max(said.unattributed, before.unattributed),
+        costs=_costs_together(said.costs, before.costs),
     )
+
+
+def _costs_together(said: Costs | UnsetType, before: Costs | UnsetType) -> Costs | UnsetType:
+    return higher(said, before) if said is not UNSET and before is not UNSET else said
+
+
+def written_over(said: Instead, written: Instead | None) -> Instead:
+    """What is to be written after that: with few resources, and with zeros for what is no longer so."""
+    if said.costs is UNSET:
+        return said
+    before = written.costs if written is not None else UNSET
+    return replace(said, costs=with_zeros(bounded(said.costs, before), before))
 
 
 def _highest(one: int | UnsetType, other: int | UnsetType) -> int | UnsetType:

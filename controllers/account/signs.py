@@ -5,30 +5,38 @@ Both end with their objects: a pod is gone, and the API server forgets events af
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from api.clock import Clock
 from api.core import Pod
 from api.preempted import PreemptedEvent, Preemption, mark_in, preemption_of
 from api.times import parse_rfc3339
-from controllers.account.cases import Victim
-from runtime.exchange.accounted import Unit
+from controllers.account.costs import Lost, lost_of
+from controllers.account.victims import Victim
+from runtime.exchange.accounted import Unit, Usage
 
 __all__ = ["Events", "MarkedPods", "Said"]
 
 PLANNED_SECONDS: Final = 600.0
 """How long it is remembered that a pod was evicted by a plan: its event may come after it is gone."""
+PAST_SECONDS: Final = 600.0
+"""How long it is remembered what a pod lost: decisions put it back as long as its preemptor waits."""
 
 
 class MarkedPods:
     """Pods that a scheduler preempts, and that are still there."""
 
-    def __init__(self, unit_of: Callable[[Pod], Unit], clock: Clock) -> None:
-        self._unit_of, self._clock = unit_of, clock
+    def __init__(
+        self, unit_of: Callable[[Pod], Unit], usage_of: Callable[[str], Usage | None], clock: Clock
+    ) -> None:
+        """`usage_of`: what a pod (UID) holds, if it is there."""
+        self._unit_of, self._usage_of, self._clock = unit_of, usage_of, clock
         self._marked: dict[str, Victim] = {}
         self._planned: dict[str, float] = {}
         """Victims (UIDs) of plans of ours by which the scheduler evicts: when they were marked, the oldest first."""
+        self._past: dict[str, Victim] = {}
+        """Pods (UIDs) that were marked, the oldest first. They may be gone."""
 
     def __iter__(self) -> Iterator[Victim]:
         return iter(self._marked.values())
@@ -36,6 +44,16 @@ class MarkedPods:
     def is_planned(self, uid: str) -> bool:
         """Whether the pod is a victim of a plan of ours by which the scheduler evicts. It may be gone."""
         return uid in self._planned
+
+    def lost(self, pods: Iterable[str], at: float) -> Lost:
+        """What these pods (UIDs) lose if they go at this time, or when they were marked, if they are gone."""
+        return lost_of(self._usage_at(uid, at) for uid in pods)
+
+    def _usage_at(self, uid: str, at: float) -> tuple[Usage | None, float]:
+        past = self._past.get(uid)
+        if past is not None:
+            return past.usage, min(at, past.at)
+        return self._usage_of(uid), at
 
     def pod_changed(self, uid: str, pod: Pod | None) -> Victim | None:
         """There is a newer state of a pod; None when it is gone. Returns the pod if it is newly marked."""
@@ -51,9 +69,42 @@ class MarkedPods:
             self._planned[uid] = now
         if uid in self._planned:
             return None
-        victim = Victim(uid, meta.namespace, pod.spec.node_name, now, unit.uid, unit.running, unit.priority)
+        victim = Victim(
+            uid,
+            meta.namespace,
+            pod.spec.node_name,
+            now,
+            unit.uid,
+            unit.running,
+            unit.priority,
+            usage=self._usage(pod),
+            group=unit.group,
+            group_key=unit.group_key,
+        )
         self._marked[uid] = victim
+        self._remember(victim)
         return victim
+
+    def _usage(self, pod: Pod) -> Usage | None:
+        """What the pod holds. If no kubelet has started it yet, it has held that since it was bound."""
+        usage = self._usage_of(pod.metadata.uid)
+        if usage is None or pod.status.start_time is not None:
+            return usage
+        bound = (
+            each
+            for each in pod.status.conditions or ()
+            if (each.type, each.status) == ("PodScheduled", "True")
+        )
+        since = [_seconds(each.last_transition_time) for each in bound]
+        return usage._replace(since=max([usage.since, *since]))
+
+    def _remember(self, victim: Victim) -> None:
+        self._past[victim.uid] = victim
+        while self._past:
+            oldest = next(iter(self._past.values()))
+            if oldest.at >= victim.at - PAST_SECONDS:
+                break
+            del self._past[oldest.uid]
 
 
 class Said(NamedTuple):
@@ -110,3 +161,10 @@ class Events:
             return min(parse_rfc3339(text), self._clock.wall())
         except ValueError:
             return self._clock.wall()
+
+
+def _seconds(text: str | None) -> float:
+    try:
+        return parse_rfc3339(text or "")
+    except ValueError:
+        return 0.0

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 
 from api.core import Pod
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.controller import GangController
 from controllers.gangs.keys import LonePod, key_of, lone_pod
-from runtime.exchange.accounted import CallHook, Owner, OwnerKey, Standing, Unit
+from controllers.gangs.mirror.group_members import requests_of
+from runtime.exchange.accounted import CallHook, Owner, OwnerKey, Requests, Standing, Stayed, Unit, Usage
 
 __all__ = ["Accounted"]
 
@@ -31,11 +33,14 @@ class Accounted:
         """See `Roll`."""
         uid, roster = pod.metadata.uid, self._roster
         priority, planned = roster.unit_priority(uid), self._is_planned(uid)
-        key = roster.all_mode_group(uid)
-        group = roster.group(key) if key is not None else None
+        view = roster.view(uid)
+        key = view.group if view is not None else None
+        group = roster.preemptor_uid(key) if key is not None else None
         if key is None or group is None:
             return Unit(uid, 1, priority if priority is not None else pod.spec.priority, planned)
-        return Unit(group.metadata.uid, len({*roster.running_members(key), uid}), priority, planned)
+        if roster.all_mode_group(uid) is None:
+            return Unit(uid, 1, priority, planned, group, key)
+        return Unit(group, len({*roster.running_members(key), uid}), priority, planned, group, key)
 
     def _is_planned(self, uid: str) -> bool:
         """Whether a plan that goes on has the scheduler evict the pod."""
@@ -79,7 +84,10 @@ class Accounted:
         members = roster.members(owner.key)
         nodes = [each.node for each in members if each.node is not None]
         placed = len(nodes) + len(roster.succeeded(owner.key))
-        return Standing(frozenset(nodes), placed, minimum, len(members) - len(nodes))
+        said = Standing(frozenset(nodes), placed, minimum, len(members) - len(nodes))
+        if not said.is_in_pieces:
+            return said
+        return said._replace(held=_sum(each.requests for each in members if each.node is not None))
 
     def _standing_of_pod(self, pod: LonePod) -> Standing | None:
         view = self._roster.view(pod.uid)
@@ -87,6 +95,23 @@ class Accounted:
             return None
         nodes = frozenset({view.node} if view.node is not None else ())
         return Standing(nodes, len(nodes), 1, 1 - len(nodes))
+
+    def usage(self, uid: str) -> Usage | None:
+        """See `Roll`. A pod without a start has run since it was created, as for the search."""
+        view = self._roster.view(uid)
+        return (
+            Usage(view.pod_class.requests, view.start) if view is not None and view.node is not None else None
+        )
+
+    def stayed(self, key: OwnerKey, group: str, but: Collection[str]) -> Stayed | None:
+        """See `Roll`."""
+        roster = self._roster
+        if roster.preemptor_uid(key) != group:
+            return None
+        views = (roster.view(uid) for uid in roster.running_members(key) if uid not in but)
+        running = [view for view in views if view is not None]
+        placed = len(running) + len(roster.succeeded(key))
+        return Stayed(_sum(requests_of(each) for each in running), placed, roster.minimum(key))
 
     def on_pod(self, hook: Callable[[str, Pod | None], object]) -> None:
         """See `Roll`."""
@@ -107,3 +132,10 @@ class Accounted:
             hook(key)
 
         self._roster.on_touch(touched)
+
+
+def _sum(each: Iterable[Requests]) -> Requests:
+    total = Counter[str]()
+    for requests in each:
+        total.update(requests)
+    return total

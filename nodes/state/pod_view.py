@@ -89,6 +89,11 @@ class PodView:
         return self._tables.pods.created.array.item(self.row)
 
     @property
+    def start(self) -> int:
+        """status.startTime, else metadata.creationTimestamp, in seconds since the epoch."""
+        return self._tables.pods.start.array.item(self.row)
+
+    @property
     def flags(self) -> int:
         """`nodes.state.snapshot`'s TERMINATING, KEPT, GATED, NEVER, STAYING and DAEMON."""
         return self._tables.pods.flags.array.item(self.row)

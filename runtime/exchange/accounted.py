@@ -6,12 +6,17 @@ The nodes plane answers from the tables that it keeps. Both are in one process, 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import NamedTuple, Protocol
+from types import MappingProxyType
+from typing import Final, NamedTuple, Protocol
 
 from api.core import Pod
 from api.plans import PreemptionPlanSpec, PreemptorKind
 
-__all__ = ["CallHook", "Owner", "OwnerKey", "Roll", "Standing", "Unit"]
+__all__ = ["CallHook", "Owner", "OwnerKey", "Requests", "Roll", "Standing", "Stayed", "Unit", "Usage"]
+
+Requests = Mapping[str, int]
+"""By resource, in the scheduler's integers: cpu in milli, bytes, and whole devices."""
+NOTHING: Final[Requests] = MappingProxyType({})
 
 CallHook = Callable[[Pod, Mapping[str, Collection[str]]], object]
 """Gets the pod of a preempt call, and the victims (UIDs) by node that the scheduler offers."""
@@ -40,6 +45,28 @@ class Unit(NamedTuple):
     """At which it may be evicted; None if that is not known."""
     planned: bool
     """Whether the pod is a victim of an active plan by which the scheduler evicts for us."""
+    group: str = ""
+    """The UID of its group, also if that is not evicted whole; empty if it has none."""
+    group_key: OwnerKey | None = None
+
+
+class Usage(NamedTuple):
+    """What a pod holds, and since when."""
+
+    requests: Requests
+    since: float
+    """In seconds since the epoch."""
+
+
+class Stayed(NamedTuple):
+    """What is left of a group that lost a part of its pods."""
+
+    requests: Requests
+    """Of the pods that still run, summed up."""
+    placed: int
+    """How many they are, with those that have Succeeded."""
+    minimum: int | None
+    """How many have to; None if the group does not say that."""
 
 
 class Standing(NamedTuple):
@@ -53,6 +80,8 @@ class Standing(NamedTuple):
     """How many have to."""
     waiting: int
     """How many pods of it have no node yet."""
+    held: Requests = NOTHING
+    """The requests of its pods that have a node, summed up. Only while it is in pieces."""
 
     @property
     def is_whole(self) -> bool:
@@ -86,6 +115,12 @@ class Roll(Protocol):
 
     def standing(self, owner: Owner) -> Standing | None:
         """How far it is; None if it is gone."""
+
+    def usage(self, uid: str) -> Usage | None:
+        """What the pod holds, and since when; None if it is gone."""
+
+    def stayed(self, key: OwnerKey, group: str, but: Collection[str]) -> Stayed | None:
+        """What is left of the group of this UID without the pods `but` (UIDs); None if the group is gone."""
 
     def on_pod(self, hook: Callable[[str, Pod | None], object]) -> None:
         """Call `hook` with a pod's UID and each newer state of it; None if it is gone or has ended."""

@@ -11,9 +11,10 @@ import hypothesis.strategies as st
 from hypothesis import given
 
 from api.instead import Instead
-from controllers.account.cases import LATE_SECONDS, Case, Decision, Victim
+from controllers.account.cases import LATE_SECONDS, Case, Decision
 from controllers.account.ledger import HINT_SECONDS, Ledger
 from controllers.account.saying import said_of
+from controllers.account.victims import Victim
 from runtime.exchange.accounted import Owner, Standing
 
 EPISODE = 60.0

@@ -6,9 +6,10 @@ from typing import Any
 
 from msgspec import UNSET
 
-from controllers.account.cases import LATE_SECONDS, Case, Decision, Victim
+from controllers.account.cases import LATE_SECONDS, Case, Decision
 from controllers.account.ledger import HINT_SECONDS, Ledger
 from controllers.account.saying import is_news, said_of, together
+from controllers.account.victims import Victim
 from runtime.exchange.accounted import Owner, Standing
 
 EPISODE = 100.0
