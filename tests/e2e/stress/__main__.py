@@ -8,9 +8,11 @@ from __future__ import annotations
 import random
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, Final
 
 import click
 
@@ -19,8 +21,12 @@ from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import ProcessFailedError
 from tests.e2e.stress.actions import Action
 from tests.e2e.stress.native_groups import ACTIONS_OF_NATIVES
+from tests.e2e.stress.observing import OBSERVED, OBSERVER, observe
 from tests.e2e.stress.owners import ACTIONS_OF_OWNERS, ACTIONS_OF_OWNERS_WITH_FAULTS
 from tests.e2e.stress.run import OPTIONS, REPLICATED, SHORT_REST, stress, with_natives
+
+UNKNOWN: Final = 0.05
+"""Of the victims of all runs beside an observer, fewer are unknown."""
 
 
 @click.command()
@@ -39,9 +45,19 @@ from tests.e2e.stress.run import OPTIONS, REPLICATED, SHORT_REST, stress, with_n
     default=None,
     help="With kube-scheduler's own PodGroups (feature gate GenericWorkload): planning.nativeGroups.",
 )
-def main(seconds: int, seed: int | None, histories: int, native: str | None, *, keep: bool) -> None:
+@click.option(
+    "--observe",
+    "is_observed",
+    is_flag=True,
+    help="Two processes that observe. The account is judged, with --histories.",
+)
+def main(  # noqa: PLR0913
+    seconds: int, seed: int | None, histories: int, native: str | None, *, keep: bool, is_observed: bool
+) -> None:
     """Load a control plane at random, and judge what reprieve did by watch and audit log."""
     seed = random.randrange(1 << 32) if seed is None else seed
+    if is_observed:
+        sys.exit(_observe(range(seed, seed + max(1, histories)), seconds, native, keep=keep))
     if not histories:
         sys.exit(_run(seed, seconds, native, keep=keep))
     wrong = [
@@ -51,29 +67,62 @@ def main(seconds: int, seed: int | None, histories: int, native: str | None, *, 
     sys.exit(bool(wrong))
 
 
+def _observe(seeds: Sequence[int], seconds: int, native: str | None, *, keep: bool) -> bool:
+    """Runs beside an observer, each on a plane of its own. Returns whether something was wrong."""
+    options, more = (OBSERVER, {}) if native is None else (with_natives(OBSERVER, native), ACTIONS_OF_NATIVES)
+    found, wrong = [], []
+    for seed in seeds:
+        plane = _plane(options)
+        with _errors(), plane:
+            result = observe(plane, seed, seconds, {**OBSERVED, **more})
+        click.echo(result)
+        found.append(result.account)
+        wrong += [seed] if result.violations else []
+        _end(plane, keep=keep or bool(result.violations))
+    victims, unknown = sum(each.victims for each in found), sum(each.unknown for each in found)
+    share = unknown / victims if victims else 0.0
+    click.echo(
+        f"{len(found)} histories, violations with the seeds {wrong}; {victims} victims, {unknown} unknown ({share:.1%})"
+    )
+    return bool(wrong) or share >= UNKNOWN
+
+
 def _run(seed: int, seconds: int, native: str | None, *, faults: bool = False, keep: bool) -> bool:
     """One run on a plane of its own. `native`: see the option. Returns whether something was wrong."""
     options = REPLICATED if faults else OPTIONS
     more: Mapping[Action, int] = {}
     if native is not None:
         options, more = with_natives(options, native), ACTIONS_OF_NATIVES
-    plane = ControlPlane(Path(tempfile.mkdtemp(prefix="reprieve-stress-")), replace(Options(), **options))
-    try:
-        with plane:
-            if faults:
-                actions = {**ACTIONS_OF_OWNERS_WITH_FAULTS, **more}
-                result = stress(plane, seed, seconds, actions=actions, rest_seconds=SHORT_REST)
-            else:
-                result = stress(plane, seed, seconds, actions={**ACTIONS_OF_OWNERS, **more})
-    except (BinariesError, ProcessFailedError) as error:
-        raise click.ClickException(str(error)) from None
+    plane = _plane(options)
+    with _errors(), plane:
+        if faults:
+            actions = {**ACTIONS_OF_OWNERS_WITH_FAULTS, **more}
+            result = stress(plane, seed, seconds, actions=actions, rest_seconds=SHORT_REST)
+        else:
+            result = stress(plane, seed, seconds, actions={**ACTIONS_OF_OWNERS, **more})
     click.echo(result)
     is_wrong = bool(result.violations or result.unexplained)
-    if is_wrong or keep:
+    _end(plane, keep=is_wrong or keep)
+    return is_wrong
+
+
+def _plane(options: Mapping[str, Any]) -> ControlPlane:
+    return ControlPlane(Path(tempfile.mkdtemp(prefix="reprieve-stress-")), replace(Options(), **options))
+
+
+def _end(plane: ControlPlane, *, keep: bool) -> None:
+    if keep:
         click.echo(f"the logs, the audit log and the history are in {plane.layout.logs}", err=True)
     else:
         plane.discard()
-    return is_wrong
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    try:
+        yield
+    except (BinariesError, ProcessFailedError) as error:
+        raise click.ClickException(str(error)) from None
 
 
 if __name__ == "__main__":

@@ -28,7 +28,6 @@ from tests.e2e.stress.refusals import DELETION, STATUS
 __all__ = [
     "ACTIONS",
     "GANGS",
-    "GATED",
     "OWNED",
     "Action",
     "add_gang",
@@ -45,8 +44,6 @@ Action = Callable[[Cluster], object]
 GANGS: Final = 10
 """The number of gangs that stay. Beyond it, any one is removed before a new one comes, so that some wait for long."""
 OWNED: Final = 9
-GATED: Final = 0.4
-"""The part of the gangs whose pods have our scheduling gate, as the webhook adds it."""
 STUCK: Final = 3
 REFUSED: Final = 3
 
@@ -61,7 +58,9 @@ def add_gang(cluster: Cluster) -> None:
     _add_group(cluster, namespace, name, members if rng.random() < 0.7 else rng.randint(1, members), priority)
     pods = tuple(f"{name}-{number}" for number in range(members - (rng.random() < 0.1)))
     own = priority if rng.random() < 0.92 else f"p{rng.choice(PRIORITIES)}"
-    gates: dict[str, Any] = {"schedulingGates": [{"name": SCHEDULING_GATE}]} if rng.random() < GATED else {}
+    gates: dict[str, Any] = (
+        {"schedulingGates": [{"name": SCHEDULING_GATE}]} if rng.random() < cluster.gated else {}
+    )
     cpu, grace = rng.choice(("500m", "1", "1", "2")), rng.choice((0, 0, 1))
     for pod in pods:
         body = objects.pod(

@@ -86,6 +86,8 @@ class Cluster:
     refused: list[tuple[str, str]] = field(default_factory=list)
     """Pods that may not be deleted or marked."""
     nodes: list[str] = field(default_factory=list)
+    gated: float = 0.4
+    """The part of the gangs whose pods have our scheduling gate, as the webhook adds it."""
     namespaces: list[str] = field(default_factory=lambda: list(HOMES))
     later: dict[int, list[Callable[[], object]]] = field(default_factory=dict)
     """What is to be done at a step to come."""

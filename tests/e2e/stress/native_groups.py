@@ -13,7 +13,6 @@ from hack.controlplane.client import Json
 from tests.e2e.other_kinds import NATIVE
 from tests.e2e.stress.actions import (
     GANGS,
-    GATED,
     OWNED,
     Action,
     add_gang,
@@ -42,7 +41,7 @@ def add_native(cluster: Cluster) -> None:
     cluster.create(_group(namespace, name, policy, minimum, priority))
     pods = tuple(f"{name}-{number}" for number in range(members - (rng.random() < 0.1)))
     own = priority if rng.random() < 0.95 else f"p{rng.choice(PRIORITIES)}"
-    is_gated = rng.random() < GATED and policy != "basic"
+    is_gated = rng.random() < cluster.gated and policy != "basic"
     spec: dict[str, Any] = {"schedulingGates": [{"name": SCHEDULING_GATE}]} if is_gated else {}
     cpu, grace = rng.choice(("500m", "1", "1", "2")), rng.choice((0, 0, 1))
     for pod in pods:

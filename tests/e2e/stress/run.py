@@ -35,7 +35,9 @@ __all__ = [
     "REPLICATED",
     "SHORT_REST",
     "Result",
+    "has_natives",
     "judge",
+    "serve_owners",
     "stress",
     "take_step",
     "with_natives",
@@ -152,13 +154,13 @@ def judge(
 ) -> Result:
     """Do something to a new plane, and see what is wrong after a rest. `bound`: pods that have a node then."""
     cluster = Cluster(plane, random.Random(seed))
-    _serve_owners(cluster)
-    recorder = Recorder(plane, OWNERS, native=_has_natives(plane))
+    serve_owners(cluster)
+    recorder = Recorder(plane, OWNERS, native=has_natives(plane))
     cluster.prepare()
     try:
         load(cluster)
         cluster.clear()
-        _serve_owners(cluster)
+        serve_owners(cluster)
         late, left = _rest(plane, rest_seconds, bound)
         history = recorder.history()
     finally:
@@ -224,7 +226,7 @@ def _look_around(plane: ControlPlane) -> Rest:
         [{**each, "kind": kind} for each in plane.client.list(version, kind)] for version, kind in OWNERS
     )
     around = look_around(plane.client)
-    if _has_natives(plane):
+    if has_natives(plane):
         around = show_natives_at_rest(around, plane.client.list(NATIVE, "PodGroup"))
     return show_groups_at_rest(around, [each for found in owners for each in found], spaces)
 
@@ -235,7 +237,8 @@ def _ours(around: Rest) -> Rest:
     return Rest(around.pods, around.nodes, groups, around.plans, around.classes)
 
 
-def _has_natives(plane: ControlPlane) -> bool:
+def has_natives(plane: ControlPlane) -> bool:
+    """Whether the scheduler has groups of its own."""
     return bool((plane.layout.options.feature_gates or {}).get(GENERIC_WORKLOAD))
 
 
@@ -245,7 +248,8 @@ def _holds(plane: ControlPlane) -> bool:
     return bool(planning.get("nativeGroups") != "Off")
 
 
-def _serve_owners(cluster: Cluster) -> None:
+def serve_owners(cluster: Cluster) -> None:
+    """Wait until PyTorchJobs are served."""
     wait_until(lambda: serves(cluster), PATIENCE_SECONDS, "the CRD is not served".__str__)
 
 

@@ -1,0 +1,136 @@
+"""One run beside an observer: random load, faults of its processes, and the account judged at rest."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from hack.controlplane.components import OBSERVER_FOLDERS, REPRIEVE_USER
+from hack.controlplane.plane import ControlPlane
+from tests.e2e.stress.actions import (
+    Action,
+    kill,
+    pause,
+    refuse_bindings,
+    refuse_deletion,
+    refuse_status,
+    stick,
+)
+from tests.e2e.stress.cluster import Cluster
+from tests.e2e.stress.faults import ask_to_leave, cut_off, edit_lease, restart_api_server
+from tests.e2e.stress.owners import ACTIONS_OF_OWNERS
+from tests.e2e.stress.run import OWNERS, REPLICATED, has_natives, serve_owners, take_step
+from tests.e2e.stress.recorder import Recorder
+from tests.kit.stress import account
+from tests.kit.stress.natives import show_natives
+from tests.kit.stress.owned import show_groups
+
+__all__ = ["OBSERVED", "OBSERVER", "Observed", "observe"]
+
+EPISODE_SECONDS: Final = 15
+STEP_SECONDS: Final = 0.15
+QUIET_SECONDS: Final = account.SAY_SECONDS + 5.0
+READS: Final = frozenset({"get", "list", "watch"})
+OURS: Final = frozenset(
+    {"reprieve.dev", "coordination.k8s.io", "authentication.k8s.io", "authorization.k8s.io"}
+)
+"""API groups to which an observer writes."""
+
+OBSERVER: Final[dict[str, Any]] = {
+    **REPLICATED,
+    "manifests": OBSERVER_FOLDERS,
+    "reprieve_settings": {
+        "planning": {"mode": "Observe"},
+        "observing": {"episodeSeconds": EPISODE_SECONDS},
+        "groups": {"byOwner": "Gangs"},
+    },
+}
+"""Of the plane. Two processes observe."""
+
+_WITH_OWNERS: Final = {
+    action: weight
+    for action, weight in ACTIONS_OF_OWNERS.items()
+    if action not in (refuse_deletion, refuse_status, refuse_bindings, kill, pause)
+}
+OBSERVED: Final[dict[Action, int]] = {
+    **_WITH_OWNERS,
+    kill: 1,
+    pause: 1,
+    ask_to_leave: 1,
+    cut_off: 1,
+    edit_lease: 1,
+    restart_api_server: 1,
+}
+"""How often, in relation to one another."""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The result of a run."""
+
+    seed: int
+    steps: int
+    account: account.Verdict
+    written: list[str]
+    """What reprieve has sent that an observer must not send."""
+
+    @property
+    def violations(self) -> list[str]:
+        """Must be empty."""
+        return [*self.account.violations, *self.written]
+
+    def __str__(self) -> str:
+        lines = [f"seed {self.seed}: {self.steps} steps; {self.account}"]
+        return "\n".join([*lines, *(f"violation: {each}" for each in self.violations)])
+
+
+def observe(plane: ControlPlane, seed: int, seconds: float, actions: Mapping[Action, int]) -> Observed:
+    """Load the plane for `seconds` seconds, and judge the account after a rest."""
+    print(f"\nobserve for {seconds:.0f} s with seed {seed}", flush=True)
+    return judge(plane, seed, partial(_load, seconds=seconds, actions=actions))
+
+
+def judge(plane: ControlPlane, seed: int, load: Callable[[Cluster], object]) -> Observed:
+    """Do something to a new plane, and judge the account after a rest."""
+    cluster = Cluster(plane, random.Random(seed), gated=0.0)
+    serve_owners(cluster)
+    recorder = Recorder(plane, OWNERS, native=has_natives(plane))
+    cluster.prepare()
+    try:
+        load(cluster)
+        cluster.clear()
+        serve_owners(cluster)
+        time.sleep(QUIET_SECONDS)
+        until = time.time()
+        history = recorder.history()
+    finally:
+        recorder.close()
+    history.write(plane.layout.logs / "history.jsonl")
+    show_natives(history)
+    show_groups(history)
+    return Observed(
+        seed, cluster.step, account.judge(history, EPISODE_SECONDS, until), _written(plane.audit_log)
+    )
+
+
+def _load(cluster: Cluster, seconds: float, actions: Mapping[Action, int]) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        take_step(cluster, actions)
+        time.sleep(STEP_SECONDS)
+
+
+def _written(audit_log: Path) -> list[str]:
+    found = []
+    for line in audit_log.read_text().splitlines():
+        event = json.loads(line)
+        group = (event.get("objectRef") or {}).get("apiGroup", "")
+        if event["user"]["username"] == REPRIEVE_USER and event["verb"] not in READS and group not in OURS:
+            found.append(f"reprieve sent {event['verb']} {event['requestURI']}")
+    return found

@@ -1,0 +1,391 @@
+"""Does the account say what schedulers did? `status.instead` of each observed plan, compared with watches alone.
+
+Nothing of the ledger is used: `account_cases` computes each case anew. Numbers have to be exact, but for what was seen
+at another time than it is told here: LAG_SECONDS both ways. Seconds may differ by LAG_SECONDS and one more, and those in
+pieces by one more for each spell. A case is `disturbed` if not one process led all the time: the watch of the Lease tells
+that. Then the account may say that it knows less (Unknown), but never more than there was. All plans of a preemptor
+together never have more victims than there were.
+
+What may be written is up to SAY_SECONDS old.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise
+from math import inf
+from typing import Final, NamedTuple
+
+from tests.kit.stress.account_cases import VIEWS, Preemptor, Tally, tallies
+from tests.kit.stress.history import LAG_SECONDS, History, Json, State, name_of
+from tests.kit.stress.preempted import Taken, stands_of, taken
+
+__all__ = ["Verdict", "judge"]
+
+SAY_SECONDS: Final = 15.0
+"""After what happens, the plan says so: a plan is written every ten seconds at most."""
+STEADY_SECONDS: Final = 2.5
+"""A leader renews its Lease more often."""
+LEASE: Final = "reprieve-system/reprieve"
+PIECES_SECONDS: Final = 1.0
+"""For less a gang is not in pieces."""
+
+Span = tuple[float, float]
+
+
+@dataclass
+class Verdict:
+    """What is wrong, and how much was compared."""
+
+    violations: list[str] = field(default_factory=list)
+    plans: int = 0
+    """That say something."""
+    steady: int = 0
+    """Those whose case one leader saw from the beginning to the end."""
+    victims: int = 0
+    """Pods that were preempted for the preemptors of these plans in their time, and those for nobody who is known."""
+    unknown: int = 0
+    """Those of them that belong to a plan that says Unknown or nothing, and those for nobody who is known."""
+
+    @property
+    def share(self) -> float:
+        """Of the unknown ones among the victims."""
+        return self.unknown / self.victims if self.victims else 0.0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.plans} plans say what the scheduler did, {self.steady} of them under one leader; {self.victims} victims, "
+            f"{self.unknown} unknown ({self.share:.1%}), {len(self.violations)} violations"
+        )
+
+
+class Range(NamedTuple):
+    """Both ends included."""
+
+    low: float
+    high: float
+
+    def has(self, value: float) -> bool:
+        """Whether the value is possible."""
+        return self.low <= value <= self.high
+
+    def wider(self, below: float, above: float) -> Range:
+        """Both ends moved."""
+        return Range(self.low - below, self.high + above)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """An observed plan."""
+
+    states: list[State]
+
+    @property
+    def uid(self) -> str:
+        return str(self.states[0].body["metadata"]["uid"])
+
+    @property
+    def preemptor(self) -> str:
+        return str(self.states[0].body["spec"]["preemptor"]["uid"])
+
+    @property
+    def said(self) -> list[Json]:
+        """What it said of the scheduler, in order."""
+        found: list[Json] = []
+        for each in self.states:
+            said = (each.body.get("status") or {}).get("instead")
+            if said is not None and (not found or said != found[-1]):
+                found.append(said)
+        return found
+
+    @property
+    def is_changed(self) -> bool:
+        conditions = (self.states[-1].body.get("status") or {}).get("conditions") or ()
+        return any((each["type"], each["reason"]) == ("Observed", "Changed") for each in conditions)
+
+    @property
+    def left_at(self) -> float:
+        """When it was gone; inf if it is there."""
+        return self.states[-1].at if self.states[-1].gone else inf
+
+    def __str__(self) -> str:
+        return name_of(self.states[0].body)
+
+
+def judge(history: History, episode: float, until: float) -> Verdict:
+    """Judge all observed plans. `episode`: observing.episodeSeconds. `until`: when the history ended."""
+    verdict, steady = Verdict(), _steady(history)
+    everybody = taken(history)
+    loose = [each for each in everybody if not each.preemptors]
+    plans: dict[str, list[_Plan]] = {}
+    for states in history.states["PreemptionPlan"].values():
+        if states[0].body["spec"].get("mode") == "Observe":
+            plan = _Plan(states)
+            plans.setdefault(plan.preemptor, []).append(plan)
+    for uid, its in plans.items():
+        one = _One(history, uid, its, everybody, loose, episode)
+        for plan in its:
+            _judge(verdict, one, plan, steady, until)
+        verdict.violations += one.counted_twice()
+    verdict.victims += len(loose)
+    verdict.unknown += len(loose)
+    return verdict
+
+
+def _steady(history: History) -> list[Span]:
+    """When one process led without a break."""
+    spans: list[tuple[str, float, float]] = []
+    for states in history.states["Lease"].values():
+        if name_of(states[0].body) != LEASE:
+            continue
+        for state in states:
+            holder = "" if state.gone else state.body["spec"].get("holderIdentity") or ""
+            term = f"{holder} {state.body['spec'].get('leaseTransitions', 0)}"
+            if spans and spans[-1][0] == term and state.at - spans[-1][2] <= STEADY_SECONDS:
+                spans[-1] = (term, spans[-1][1], state.at)
+            elif holder:
+                spans.append((term, state.at, state.at))
+    return [(first, last) for _, first, last in spans]
+
+
+class _One:
+    """One preemptor, and all its plans."""
+
+    def __init__(
+        self,
+        history: History,
+        uid: str,
+        plans: Sequence[_Plan],
+        victims: Sequence[Taken],
+        loose: Sequence[Taken],
+        episode: float,
+    ) -> None:
+        self.plans, self.loose, self._episode = plans, loose, episode
+        stands = stands_of(history, uid)
+        came = [(each.states[0].at, each.uid) for each in plans]
+        self.possible = [each for each in victims if uid in each.preemptors]
+        certain = [each for each in self.possible if len(each.preemptors) == 1]
+        ways = [certain] if len(certain) == len(self.possible) else [certain, self.possible]
+        self._ways = [Preemptor(stands, came, each) for each in ways]
+
+    def cases(self, plan: _Plan, *times: float) -> Iterator[tuple[Tally, float]]:
+        """The case to which a plan belongs, as of each of these times, by each way of seeing it."""
+        for way in self._ways:
+            for view in VIEWS:
+                for at in times:
+                    for each in tallies(way, view, at, self._episode):
+                        if each.plan == plan.uid:
+                            yield each, at
+
+    def counted_twice(self) -> list[str]:
+        """All plans together say more than there was."""
+        said = sum(each.said[-1]["victims"]["pods"] for each in self.plans if each.said)
+        most = len(self.possible) + len(self.loose)
+        if said <= most:
+            return []
+        return [f"{', '.join(map(str, self.plans))}: {said} victims in all, but there were {most}"]
+
+
+def _judge(verdict: Verdict, one: _One, plan: _Plan, steady: Sequence[Span], until: float) -> None:
+    said = plan.said
+    settled = list(one.cases(plan, min(until, plan.left_at) - SAY_SECONDS))
+    if not said:
+        least = min((len(each.victims) for each, _ in settled), default=0)
+        if not least:
+            return
+        verdict.victims += least
+        verdict.unknown += least
+        if _is_steady(steady, min(each.began for each, _ in settled), max(at for _, at in settled)):
+            verdict.violations.append(
+                f"{plan} says nothing, but {least} pods were preempted for its preemptor"
+            )
+        return
+    last, at = said[-1], datetime.fromisoformat(said[-1]["asOf"]).timestamp()
+    found = list(one.cases(plan, at - LAG_SECONDS, at, at + LAG_SECONDS + 1.0))
+    began = min((each.began for each, _ in found), default=at)
+    is_steady = _is_steady(steady, began - LAG_SECONDS, at)
+    most = max((len(each.victims) for each, _ in found), default=0)
+    verdict.plans += 1
+    verdict.steady += is_steady
+    verdict.victims += most
+    verdict.unknown += most if last["state"] == "Unknown" else 0
+    wrong = [*_unsteadily_said(said)]
+    if not found:
+        wrong += ["another plan of its preemptor counts"] if is_steady else []
+    else:
+        expected = _Expected(found, one.loose)
+        wrong += expected.too_much(last)
+        if last["state"] != "Unknown":
+            wrong += expected.too_little(last)
+            wrong += [f"state {last['state']}"] if (last["state"] == "Changed") != plan.is_changed else []
+        if is_steady:
+            wrong += expected.deviations(last)
+        if _is_steady(steady, began - LAG_SECONDS, min(until, plan.left_at)):
+            wrong += _too_old(last, settled)
+    verdict.violations += [f"{plan}: {each}; it says {_told(last)}" for each in wrong]
+
+
+def _told(said: Json) -> str:
+    return ", ".join(f"{key} {value}" for key, value in said.items())
+
+
+def _is_steady(steady: Iterable[Span], first: float, last: float) -> bool:
+    return any(begin <= first and last <= end + STEADY_SECONDS for begin, end in steady)
+
+
+def _unsteadily_said(said: Sequence[Json]) -> Iterator[str]:
+    """What is said once is not taken back."""
+    for before, after in pairwise(said):
+        if after["victims"]["pods"] < before["victims"]["pods"]:
+            yield f"first {before['victims']['pods']} victims, then {after['victims']['pods']}"
+        if before["concluded"]:
+            yield "it was concluded before, and said something else"
+        if before["bound"] and not after["bound"]:
+            yield "it was bound before"
+
+
+def _too_old(last: Json, settled: Sequence[tuple[Tally, float]]) -> Iterator[str]:
+    """It does not say what was known SAY_SECONDS ago."""
+    least = min((len(each.victims) for each, _ in settled), default=0)
+    if last["victims"]["pods"] < least:
+        yield f"{least} pods were preempted some time ago"
+    if settled and not last["concluded"] and all(each.concluded() < at for each, at in settled):
+        yield "it should be concluded"
+
+
+class _Expected:
+    """The numbers of a case, each as a range."""
+
+    def __init__(self, found: Sequence[tuple[Tally, float]], loose: Sequence[Taken]) -> None:
+        self._found = found
+        began = min(each.began for each, _ in found) - LAG_SECONDS
+        last = max(min(each.end, at) for each, at in found) + LAG_SECONDS
+        self.more = [each for each in loose if began <= each.at <= last]
+        """Pods that may belong to it: nobody says for whom they were preempted."""
+        self.pods = self._range(len(each.victims) for each, _ in found)
+
+    def _range(self, values: Iterable[float]) -> Range:
+        values = list(values)
+        return Range(min(values), max(values))
+
+    def too_much(self, said: Json) -> Iterator[str]:
+        """What the account must never say."""
+        victims, more = said["victims"], len(self.more)
+        most = max(_units(each.victims).high for each, _ in self._found) + more
+        sums = max(_sum(each.victims).high for each, _ in self._found)
+        sums += sum(each.priority[1] + 2**31 for each in self.more)
+        if victims["pods"] > self.pods.high + more:
+            yield f"at most {self.pods.high} pods were preempted for it"
+        if victims["units"] > most:
+            yield f"at most {most} units were preempted for it"
+        if victims["prioritySum"] > sums:
+            yield f"the sum is at most {sums}"
+        if said["servedNobody"] > victims["pods"]:
+            yield "more served nobody than were preempted"
+        if said["unattributed"] > more:
+            yield f"at most {more} pods were preempted for nobody who is known"
+
+    def too_little(self, said: Json) -> Iterator[str]:
+        """What it must not leave out, unless it says so."""
+        victims = said["victims"]
+        if victims["pods"] < self.pods.low:
+            yield f"at least {self.pods.low} pods were preempted for it"
+        least = min(_units(each.victims).low for each, _ in self._found)
+        if victims["units"] < least:
+            yield f"at least {least} units were preempted for it"
+
+    def deviations(self, said: Json) -> Iterator[str]:
+        """What one leader has seen from the beginning to the end."""
+        more, found = len(self.more), self._found
+        if said["state"] == "Unknown":
+            yield "everything was there to be seen"
+        victims = said["victims"]
+        sums = [_sum(each.victims) for each, _ in found]
+        yield from _compare("prioritySum", victims["prioritySum"], Range(min(e.low for e in sums), inf))
+        broken = [_broken(each.victims) for each, _ in found]
+        yield from _compare(
+            "groupsBroken",
+            said["groupsBroken"],
+            Range(min(e.low for e in broken), max(e.high for e in broken)).wider(more, more),
+        )
+        nobody = self._range(each.served_nobody(at) for each, at in found)
+        yield from _compare("servedNobody", said["servedNobody"], nobody.wider(more, more))
+        yield from self._highest(victims)
+        yield from self._pieces(said)
+        yield from self._bound(said)
+        if said["concluded"] and all(each.concluded() > at for each, at in found):
+            yield "it cannot be concluded yet"
+
+    def _highest(self, victims: Json) -> Iterator[str]:
+        of = [each for each, _ in self._found if each.victims]
+        if self.more or not of or not self.pods.low:
+            return
+        least = min(max(each.priority[0] for each in case.victims) for case in of)
+        most = max(max(each.priority[1] for each in case.victims) for case in of)
+        yield from _compare("highestPriority", victims.get("highestPriority", -inf), Range(least, most))
+
+    def _pieces(self, said: Json) -> Iterator[str]:
+        seconds = self._range(each.pieces(at) for each, at in self._found)
+        spells = max(each.spells for each, _ in self._found)
+        expected = seconds.wider(LAG_SECONDS + 1.0 + spells, LAG_SECONDS + spells)
+        if said["inPieces"] and not spells:
+            yield "it was never in pieces"
+        if not said["inPieces"] and expected.low > PIECES_SECONDS:
+            yield f"it was in pieces for {seconds.low:.1f} s"
+        if said["concluded"]:  # before, seconds alone are no reason to write
+            yield from _compare("inPiecesSeconds", said["inPiecesSeconds"], expected)
+        elif said["inPiecesSeconds"] > expected.high:
+            yield f"it was in pieces for {seconds.high:.1f} s at most"
+
+    def _bound(self, said: Json) -> Iterator[str]:
+        bound = {each.whole < inf for each, _ in self._found}
+        if said["bound"] not in bound:
+            yield "it was not bound" if said["bound"] else "it was bound"
+        since = [
+            each.whole - (each.first if each.first is not None else each.began)
+            for each, _ in self._found
+            if each.whole < inf
+        ]
+        if said["bound"] and since:
+            expected = self._range(since).wider(LAG_SECONDS + 1.0, LAG_SECONDS)
+            yield from _compare("secondsUntilBound", said.get("secondsUntilBound", -inf), expected)
+
+
+def _compare(what: str, value: float, expected: Range) -> Iterator[str]:
+    if not expected.has(value):
+        yield f"{what} is from {expected.low} to {expected.high}"
+
+
+def _by_unit(victims: Iterable[Taken]) -> dict[str, list[Taken]]:
+    found: dict[str, list[Taken]] = {}
+    for each in victims:
+        (unit, *others) = each.units
+        found.setdefault(each.uid if others else unit, []).append(each)
+    return found
+
+
+def _units(victims: Sequence[Taken]) -> Range:
+    """How many units. A pod whose unit is not clear may count for itself, or not."""
+    unclear = sum(len(each.units) > 1 for each in victims)
+    count = len(_by_unit(victims))
+    return Range(count - unclear, count)
+
+
+def _sum(victims: Sequence[Taken]) -> Range:
+    """Of the priorities of units, each plus 2**31."""
+    units = _by_unit(victims).values()
+    unclear = any(len(each.units) > 1 for each in victims)
+    low = sum(min(each.priority[0] for each in pods) + 2**31 for pods in units)
+    return Range(0 if unclear else low, sum(max(each.priority[1] for each in pods) + 2**31 for pods in units))
+
+
+def _broken(victims: Sequence[Taken]) -> Range:
+    """Of how many groups a part was preempted."""
+    units = _by_unit(victims).values()
+    unclear = sum(len(each.units) > 1 for each in victims)
+    low = sum(max(each.running[0] for each in pods) > len(pods) for pods in units)
+    return Range(
+        max(0, low - unclear), sum(max(each.running[1] for each in pods) > len(pods) for pods in units)
+    )
