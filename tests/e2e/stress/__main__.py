@@ -51,7 +51,7 @@ UNKNOWN: Final = 0.05
     is_flag=True,
     help="Two processes that observe. The account is judged, with --histories.",
 )
-def main(  # noqa: PLR0913
+def main(
     seconds: int, seed: int | None, histories: int, native: str | None, *, keep: bool, is_observed: bool
 ) -> None:
     """Load a control plane at random, and judge what reprieve did by watch and audit log."""

@@ -20,13 +20,12 @@ from tests.e2e.stress.actions import (
     refuse_bindings,
     refuse_deletion,
     refuse_status,
-    stick,
 )
 from tests.e2e.stress.cluster import Cluster
 from tests.e2e.stress.faults import ask_to_leave, cut_off, edit_lease, restart_api_server
 from tests.e2e.stress.owners import ACTIONS_OF_OWNERS
-from tests.e2e.stress.run import OWNERS, REPLICATED, has_natives, serve_owners, take_step
 from tests.e2e.stress.recorder import Recorder
+from tests.e2e.stress.run import OWNERS, REPLICATED, has_natives, serve_owners, take_step
 from tests.kit.stress import account
 from tests.kit.stress.natives import show_natives
 from tests.kit.stress.owned import show_groups

@@ -1,12 +1,12 @@
 """Does the account say what schedulers did? `status.instead` of each observed plan, compared with watches alone.
 
 Nothing of the ledger is used: `account_cases` computes each case anew. Numbers have to be exact, but for what was seen
-at another time than it is told here: LAG_SECONDS both ways. Seconds may differ by LAG_SECONDS and one more, and those in
-pieces by one more for each spell. A case is `disturbed` if not one process led all the time: the watch of the Lease tells
-that. Then the account may say that it knows less (Unknown), but never more than there was. All plans of a preemptor
-together never have more victims than there were.
+at another time than it is told here: LAG_SECONDS both ways. Seconds may differ by LAG_SECONDS and one more, and those
+in pieces by one more for each spell.
 
-What may be written is up to SAY_SECONDS old.
+A case is steady if one process led all the time: the watch of the Lease tells that. Otherwise the account may say that
+it knows less (Unknown), and a part of the numbers is not compared. It never says more than there was. All plans of a
+preemptor together never have more victims than there were. What is written is up to SAY_SECONDS old.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Verdict:
 
     def __str__(self) -> str:
         return (
-            f"{self.plans} plans say what the scheduler did, {self.steady} of them under one leader; {self.victims} victims, "
-            f"{self.unknown} unknown ({self.share:.1%}), {len(self.violations)} violations"
+            f"{self.plans} plans say what the scheduler did, {self.steady} of them under one leader; "
+            f"{self.victims} victims, {self.unknown} unknown ({self.share:.1%}), {len(self.violations)} violations"
         )
 
 

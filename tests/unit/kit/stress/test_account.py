@@ -1,0 +1,325 @@
+"""The judge of the account: each rule finds a history that breaks it, and a right one has no violation."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from tests.kit.stress.account import Verdict, judge
+from tests.unit.kit.forged import START, Forge, Json, group, plan, pod, take
+
+EPISODE = 60.0
+SUM = 2**31
+
+
+class AccountForge(Forge):
+    """The gang `hero` of two waits. Its decision is observed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tell(group("hero", 100, minimum=2), "ADDED")
+        self.members = [
+            self.tell(pod(f"hero-{each}", 100, node=None, group="hero"), "ADDED") for each in range(2)
+        ]
+        self.low = [self.tell(pod(f"low-{each}", node=f"n{each}"), "ADDED") for each in range(3)]
+        self.plan = self.observed("plan")
+        self.away: list[tuple[float, float]] = []
+        """When nobody led."""
+        self.rest(10)
+
+    def observed(self, name: str, *, changed: bool = False, preemptor: str = "hero") -> Json:
+        """A decision that is observed."""
+        body = plan(name, "Observed", preemptor=preemptor, reason="Changed" if changed else "Same")
+        return self.tell({**body, "spec": {**body["spec"], "mode": "Observe"}}, "ADDED")
+
+    def rest(self, seconds: float) -> None:
+        """Nothing happens."""
+        self.now += seconds
+
+    def preempt(self, of: Json, by: str = "uid-hero-0", *, says: bool = True) -> None:
+        """The scheduler evicts a pod."""
+        marked = take(self, of, preemptor="pod")
+        if says:
+            self.event(of, by)
+        self.tell(marked, "DELETED")
+
+    def event(self, of: Json, by: str) -> None:
+        """The scheduler says for whom."""
+        uid = of["metadata"]["uid"]
+        body = {
+            "kind": "Event",
+            "metadata": {"namespace": "d", "name": f"event-{uid}-{by}", "uid": f"uid-event-{uid}-{by}"},
+            "reason": "Preempted",
+            "regarding": {"kind": "Pod", "namespace": "d", "uid": uid},
+            "note": f"Preempted by pod {by} on node n0",
+        }
+        self.tell(body, "ADDED")
+
+    def bind(self, number: int, node: str) -> None:
+        """A member gets its node."""
+        of = self.members[number]
+        self.tell({**of, "spec": {**of["spec"], "nodeName": node}})
+
+    def say(self, of: Json | None = None, **fields: Any) -> None:
+        """The plan says this of the scheduler."""
+        of = of or self.plan
+        victims = {"pods": 2, "units": 2, "highestPriority": 10, "prioritySum": 2 * (10 + SUM)}
+        said = {
+            "state": "Same",
+            "groupsBroken": 0,
+            "servedNobody": 0,
+            "inPieces": False,
+            "inPiecesSeconds": 0,
+            "bound": False,
+            "unattributed": 0,
+            "concluded": False,
+            "asOf": datetime.fromtimestamp(self.now, UTC).isoformat(),
+            **fields,
+            "victims": {**victims, **fields.get("victims", {})},
+        }
+        self.tell({**of, "status": {**of["status"], "instead": said}})
+
+    def judged(self) -> Verdict:
+        """With a leader that renews its Lease each second, but for when nobody led."""
+        for second in range(int(self.now - START) + 3):
+            at = START + second
+            missed = sum(last <= at for _, last in self.away)
+            if not any(first < at < last for first, last in self.away):
+                spec = {"holderIdentity": f"one-{missed}", "leaseTransitions": missed}
+                meta = {
+                    "namespace": "reprieve-system",
+                    "name": "reprieve",
+                    "uid": "uid-lease",
+                    "resourceVersion": "0",
+                }
+                self.history.record("MODIFIED", {"kind": "Lease", "metadata": meta, "spec": spec}, at)
+        return judge(self.done(), EPISODE, self.now)
+
+
+@pytest.fixture
+def forge() -> AccountForge:
+    return AccountForge()
+
+
+def preempted(forge: AccountForge) -> None:
+    """Two pods go for the gang."""
+    forge.preempt(forge.low[0])
+    forge.preempt(forge.low[1], "uid-hero-1")
+    forge.rest(5)
+
+
+def served(forge: AccountForge) -> dict[str, Any]:
+    """The gang runs on their nodes. Returns what is to be said of it."""
+    preempted(forge)
+    forge.bind(0, "n0")
+    forge.bind(1, "n1")
+    forge.rest(20)
+    return {"bound": True, "secondsUntilBound": 22, "concluded": True, "inPieces": True, "inPiecesSeconds": 1}
+
+
+def wrong(forge: AccountForge) -> str:
+    """All that is wrong."""
+    return "\n".join(forge.judged().violations)
+
+
+def test_what_is_right_has_no_violation(forge: AccountForge) -> None:
+    forge.say(**served(forge))
+    forge.rest(20)
+    verdict = forge.judged()
+    assert verdict.violations == []
+    assert (verdict.plans, verdict.steady, verdict.victims, verdict.unknown) == (1, 1, 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"victims": {"pods": 3}}, "at most 2 pods were preempted for it"),
+        ({"victims": {"pods": 1}}, "at least 2 pods were preempted for it"),
+        ({"victims": {"units": 3}}, "at most 2 units"),
+        ({"victims": {"units": 1}}, "at least 2 units"),
+        ({"victims": {"prioritySum": 2 * (10 + SUM) + 1}}, "the sum is at most"),
+        ({"victims": {"prioritySum": 10 + SUM}}, "prioritySum is from"),
+        ({"victims": {"highestPriority": 11}}, "highestPriority is from 10 to 10"),
+        ({"groupsBroken": 1}, "groupsBroken is from 0 to 0"),
+        ({"servedNobody": 1}, "servedNobody is from 0 to 0"),
+        ({"servedNobody": 3}, "more served nobody than were preempted"),
+        ({"inPiecesSeconds": 9}, "inPiecesSeconds is from"),
+        ({"bound": False}, "it was bound"),
+        ({"secondsUntilBound": 12}, "secondsUntilBound is from"),
+        ({"secondsUntilBound": 30}, "secondsUntilBound is from"),
+        ({"unattributed": 1}, "at most 0 pods were preempted for nobody"),
+        ({"state": "Changed"}, "state Changed"),
+        ({"state": "Unknown"}, "everything was there to be seen"),
+    ],
+)
+def test_a_number_that_is_wrong_is_found(forge: AccountForge, fields: dict[str, Any], complaint: str) -> None:
+    forge.say(**served(forge) | fields)
+    assert complaint in wrong(forge)
+
+
+def test_a_plan_that_says_nothing_is_found(forge: AccountForge) -> None:
+    served(forge)
+    assert "says nothing, but 2 pods were preempted" in wrong(forge)
+
+
+def test_what_is_not_written_any_more_is_found(forge: AccountForge) -> None:
+    preempted(forge)
+    forge.say()
+    forge.preempt(forge.low[2])
+    forge.rest(20)
+    assert "3 pods were preempted some time ago" in wrong(forge)
+
+
+def test_what_is_never_concluded_is_found(forge: AccountForge) -> None:
+    said = served(forge)
+    forge.rest(10)
+    forge.say(**said | {"concluded": False})
+    forge.rest(20)
+    assert "it should be concluded" in wrong(forge)
+
+
+def test_what_is_concluded_too_early_is_found(forge: AccountForge) -> None:
+    preempted(forge)
+    forge.say(concluded=True)
+    assert "it cannot be concluded yet" in wrong(forge)
+
+
+@pytest.mark.parametrize(
+    ("first", "complaint"),
+    [
+        ({"victims": {"pods": 3}}, "first 3 victims, then 2"),
+        ({"concluded": True}, "it was concluded before"),
+        ({"bound": True}, "it was bound before"),
+    ],
+)
+def test_what_is_taken_back_is_found(forge: AccountForge, first: dict[str, Any], complaint: str) -> None:
+    preempted(forge)
+    forge.say(**first)
+    forge.say()
+    assert complaint in wrong(forge)
+
+
+def test_a_group_that_lost_a_part_is_broken(forge: AccountForge) -> None:
+    forge.tell(group("whole", 20, mode="all"), "ADDED")
+    pods = [
+        forge.tell(pod(f"whole-{each}", 20, node=f"n{each}", group="whole"), "ADDED") for each in range(3)
+    ]
+    forge.rest(10)
+    forge.preempt(pods[0])
+    forge.preempt(pods[1])
+    forge.rest(5)
+    said = {"pods": 2, "units": 1, "highestPriority": 20, "prioritySum": 20 + SUM}
+    forge.say(victims=said)
+    assert "groupsBroken is from 1 to 1" in wrong(forge)
+    forge.say(victims=said, groupsBroken=1)
+    assert wrong(forge) == ""
+
+
+def test_a_victim_on_another_node_served_nobody(forge: AccountForge) -> None:
+    preempted(forge)
+    forge.bind(0, "n0")
+    forge.bind(1, "n2")
+    forge.rest(20)
+    said = {"bound": True, "secondsUntilBound": 22, "concluded": True}
+    forge.say(**said)
+    assert "servedNobody is from 1 to 1" in wrong(forge)
+    forge.say(**said, servedNobody=1)
+    assert "servedNobody is" not in wrong(forge)
+
+
+def test_a_gang_that_runs_too_late_was_not_served(forge: AccountForge) -> None:
+    preempted(forge)
+    forge.bind(0, "n0")
+    forge.rest(EPISODE + 10)
+    forge.bind(1, "n1")
+    forge.rest(20)
+    pieces = {"inPieces": True, "inPiecesSeconds": 71}
+    said = {"bound": True, "secondsUntilBound": 93, "concluded": True, **pieces}
+    forge.say(**said)
+    assert "servedNobody is from 2 to 2" in wrong(forge)
+    forge.say(**said | {"inPieces": False}, servedNobody=2)
+    assert "it was in pieces for 71.0 s" in wrong(forge)
+
+
+def test_a_gang_that_was_never_in_pieces_is_not_said_to_be(forge: AccountForge) -> None:
+    preempted(forge)
+    forge.say(inPieces=True)
+    assert "it was never in pieces" in wrong(forge)
+
+
+def test_a_plan_that_was_made_after_the_scheduler_began_does_not_count(forge: AccountForge) -> None:
+    preempted(forge)
+    late = forge.observed("late")
+    forge.rest(5)
+    forge.say(late)
+    assert "d/late: another plan of its preemptor counts" in wrong(forge)
+
+
+def test_two_plans_do_not_count_the_same_pods(forge: AccountForge) -> None:
+    preempted(forge)
+    late = forge.observed("late")
+    forge.rest(5)
+    forge.say()
+    forge.say(late, state="Unknown")
+    forge.away.append((START + 12, START + 40))
+    assert "4 victims in all, but there were 2" in wrong(forge)
+
+
+def test_a_changed_decision_says_so(forge: AccountForge) -> None:
+    forge.plan = forge.observed("newer", changed=True)
+    forge.rest(5)
+    preempted(forge)
+    forge.say()
+    assert "state Same" in wrong(forge)
+
+
+def test_who_saw_less_may_say_so(forge: AccountForge) -> None:
+    preempted(forge)
+    forge.away.append((START + 15, START + 22))
+    forge.say(state="Unknown", victims={"pods": 1, "units": 1, "prioritySum": 10 + SUM})
+    verdict = forge.judged()
+    assert verdict.violations == []
+    assert (verdict.victims, verdict.unknown, verdict.steady) == (2, 2, 0)
+    assert verdict.share == 1.0
+
+
+def test_who_saw_less_may_not_keep_it_to_himself(forge: AccountForge) -> None:
+    preempted(forge)
+    forge.away.append((START + 15, START + 22))
+    forge.say(victims={"pods": 1, "units": 1, "prioritySum": 10 + SUM})
+    assert "at least 2 pods were preempted for it" in wrong(forge)
+
+
+def test_who_saw_less_never_says_more(forge: AccountForge) -> None:
+    preempted(forge)
+    forge.away.append((START + 15, START + 22))
+    forge.say(state="Unknown", victims={"pods": 3})
+    assert "at most 2 pods were preempted for it" in wrong(forge)
+
+
+def test_while_nobody_leads_nothing_need_be_said(forge: AccountForge) -> None:
+    preempted(forge)
+    forge.away.append((START + 15, START + 22))
+    forge.rest(20)
+    verdict = forge.judged()
+    assert (verdict.violations, verdict.victims, verdict.unknown) == ([], 2, 2)
+
+
+def test_a_pod_that_nobody_explains_may_be_the_gangs(forge: AccountForge) -> None:
+    preempted(forge)
+    forge.bind(0, "n0")
+    forge.preempt(forge.low[2], says=False)
+    forge.rest(5)
+    forge.say(unattributed=1, inPieces=True, inPiecesSeconds=5)
+    verdict = forge.judged()
+    assert verdict.violations == []
+    assert (verdict.victims, verdict.unknown) == (3, 1)
+
+
+def test_pods_that_reprieve_marks_are_not_the_schedulers(forge: AccountForge) -> None:
+    marked = forge.mark(forge.low[0])
+    forge.tell(marked, "DELETED")
+    forge.rest(20)
+    assert forge.judged() == Verdict()
