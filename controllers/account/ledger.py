@@ -113,8 +113,16 @@ class Ledger:
     # ---- what is seen
 
     def decided(self, decision: Decision, now: float) -> None:
-        """There is an observed plan. It counts unless a scheduler has begun after an earlier one."""
+        """There is an observed plan. It counts unless a scheduler has begun after an earlier one.
+
+        Whatever is written to a plan brings it here once more, also after the end of its case.
+        """
         self._pass(now)
+        if any(
+            each.decision is not None and each.decision.uid == decision.uid
+            for each in self.cases_of(decision.owner.uid)
+        ):
+            return
         case = self._open(decision.owner.uid)
         if case is None:
             case = self._begin(decision.owner, now)

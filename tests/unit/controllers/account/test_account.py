@@ -142,6 +142,28 @@ async def test_the_plan_says_what_the_scheduler_did_instead() -> None:
         assert (said.in_pieces, said.served_nobody, said.groups_broken) == (True, 0, 0)
 
 
+async def test_what_is_said_when_a_gang_runs_stays() -> None:
+    """That is written between the end of its case and the end of the time in which events may come."""
+    async with accounted() as account:
+        account.begin()
+        for number in range(2):
+            account.preempt(number)
+            account.event(uid(victim(number)), uid(member(number)), f"n{number}")
+        await account.step()
+        for number in range(2):
+            account.stage.delete(victim(number))
+            account.stage.add(member(number, node=f"n{number}"))
+        await account.step()
+        for _ in range(4):
+            await account.pass_time(LATE_SECONDS)
+            said = account.said()
+            assert said is not None
+            assert (said.victims.pods, said.bound) == (2, True)
+        assert said.concluded
+        assert account.acting is not None
+        assert len(account.acting._ledger) == 0
+
+
 async def test_nothing_is_written_at_rest() -> None:
     async with accounted() as account:
         account.begin()

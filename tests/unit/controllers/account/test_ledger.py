@@ -180,6 +180,18 @@ def test_the_last_decision_before_a_scheduler_begins_counts() -> None:
     assert only(ledger).decision == decision(1)
 
 
+def test_a_decision_has_one_case_although_it_is_seen_again_after_its_end() -> None:
+    """What is written to a plan is seen by the one who wrote it."""
+    ledger = Ledger(EPISODE)
+    ledger.decided(decision(), 5.0)
+    preempted(ledger, victim())
+    ledger.stands(GANG.uid, standing("n0", "n1"), 12.0)
+    ledger.decided(decision(), 13.0)
+    (case,) = ledger.settle(12.0 + LATE_SECONDS).cases
+    assert len(case.victims) == 1
+    assert len(ledger) == 0
+
+
 def test_what_is_preempted_after_the_end_begins_anew() -> None:
     ledger = Ledger(EPISODE)
     ledger.decided(decision(), 5.0)
