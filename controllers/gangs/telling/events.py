@@ -31,7 +31,7 @@ from controllers.gangs.writing.pod_writer import PodWriter
 from controllers.gangs.writing.writer import Reference, Writer, reference_of
 from kube.errors import ApiError
 from nodes.groups.forms import is_basic, is_native
-from nodes.groups.keys import is_foreign, short_name
+from nodes.groups.keys import is_foreign, is_native_name, short_name
 from nodes.groups.registry import groups_of
 from runtime.exchange.owner_stops import PodOwner
 
@@ -268,8 +268,11 @@ class Reporter:
 
     async def _tell_pods(self, key: GroupKey, phase: GangPhase) -> None:
         """Each pod that waits names the phase. Each write to a pod that is held brings it back to the scheduler, so it
-        says nothing that changes often."""
-        if self._pods is None or self._gangs.modes.observes(key[0]):
+        says nothing that changes often.
+
+        Pods of the scheduler's own groups say nothing: nobody would withdraw it, because no condition brings them back.
+        """
+        if self._pods is None or self._gangs.modes.observes(key[0]) or is_native_name(key[1]):
             return
         text = phase_text(key, phase)
         told = self._told.get(key)

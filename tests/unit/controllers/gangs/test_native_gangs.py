@@ -170,6 +170,21 @@ async def test_its_condition_does_not_say_that_it_has_run() -> None:
         assert stage.api.deleted == ["v0"], "its second member is planned for"
 
 
+@pytest.mark.parametrize("mode", ["Drive", "Steer"])
+@pytest.mark.parametrize("complete", [True, False])
+async def test_nothing_is_written_to_pods_of_a_gang_that_waits(mode: Any, complete: bool) -> None:
+    """No condition brings them back, so nobody would withdraw what it says of why they wait."""
+    configuration = PlanningConfiguration(mode="Enforce", native_groups=mode)
+    members = [member("m0"), member("m1")][: 1 + complete]
+    async with staged(*cluster(1), group(), *members, configuration=configuration) as stage:
+        await begun(stage)
+        for _ in range(6):
+            stage.clock += 1.0
+            await stage.settle()
+        assert ("Unschedulable" if complete else "Gathering") in said(stage)
+        assert writes_to_pods(stage) == []
+
+
 # ---- a driven plan
 
 
