@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import math
+import os
 import ssl
 import statistics
 import urllib.request
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
 from hack.controlplane.components import HOST
 from hack.controlplane.plane import ControlPlane
 
-__all__ = ["Samples", "grown", "quantile", "reprieve_metrics", "samples_of", "scheduler_metrics"]
+__all__ = [
+    "Samples",
+    "cpu_seconds_of",
+    "grown",
+    "quantile",
+    "reprieve_metrics",
+    "samples_of",
+    "scheduler_metrics",
+]
 
 Samples = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
 """Values by name and labels."""
@@ -24,11 +34,23 @@ def reprieve_metrics(plane: ControlPlane) -> Samples:
     return samples_of(f"{plane.ops_url}/metrics")
 
 
-def scheduler_metrics(plane: ControlPlane) -> Samples:
-    """Those of kube-scheduler, read with the administrator's certificate."""
+def scheduler_metrics(plane: ControlPlane, name: str = "kube-scheduler") -> Samples:
+    """Those of kube-scheduler, or of another one with this name, read with the administrator's certificate."""
     context = ssl.create_default_context(cafile=plane.layout.authority.pair.certificate)
     context.load_cert_chain(plane.layout.pki / "admin.crt", plane.layout.pki / "admin.key")
-    return samples_of(f"https://{HOST}:{plane.layout.port['kube-scheduler']}/metrics", context)
+    return samples_of(f"https://{HOST}:{plane.layout.port[name]}/metrics", context)
+
+
+def cpu_seconds_of(plane: ControlPlane) -> dict[str, float]:
+    """The CPU seconds that each process of the plane has used, by its name. Linux only."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    spent = {}
+    for name, process in plane.processes.items():
+        if process.running:
+            # The name of the program may have spaces. After it comes the third field.
+            fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+            spent[name] = (int(fields[11]) + int(fields[12])) / ticks
+    return spent
 
 
 def quantile(values: Sequence[float], at: float) -> float:
