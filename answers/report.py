@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
+from answers.report_costs import Bill, Line, Prices, bill_of
 from answers.report_rows import Dear, Row, Wait, dearest_of, preemptor_of, waits_of
 from api.instead import StateOfDecision
 from api.plans import PreemptionPlan
@@ -22,6 +24,9 @@ __all__ = ["BY", "By", "Report", "report"]
 By = Literal["day", "namespace", "priority", "gang"]
 BY: Final[tuple[By, ...]] = ("day", "namespace", "priority", "gang")
 HOUR: Final = 3600.0
+NAMED: Final = 5
+"""How many resources are named at most."""
+NO_PRICES: Final[Prices] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,13 @@ class Report:
     """When it was made (RFC 3339)."""
     namespace: str | None
     """The namespace of the preemptors; None: all."""
+    bill: Bill
+    """How costs are counted."""
+
+    @property
+    def costs(self) -> Sequence[Line]:
+        """The four lines, and their sum."""
+        return [*self.bill.lines(self.total.costs), self.bill.total(self.total.costs)]
 
     @property
     def waits(self) -> Sequence[Wait]:
@@ -96,9 +108,39 @@ class Report:
             "Sums are no forecast: after the first difference the cluster would have looked otherwise.",
             "What happened while reprieve did not run, or did not reach the API server, may be missing.",
             "Preemptions for which there is no observed plan are not here. Nor are plans that were deleted since.",
-            "What it costs in hours or money is not known: plans have neither the requests nor the ages of the "
-            "scheduler's victims.",
+            *self._unknown_costs(),
         ]
+        return said
+
+    def _unknown_costs(self) -> list[str]:
+        """What the costs do not say."""
+        total, costs = self.total, self.total.costs
+        said = list[str]()
+        if total.costed:
+            said.append(
+                "Each cost is an upper bound: whether the work of a pod was in a checkpoint is not known."
+            )
+        left = total.compared - total.costed
+        if left:
+            said.append(
+                f"What {counted(left, 'decision')} ({_share(left, total.compared)}) cost is not known: an older "
+                "version wrote their plans."
+            )
+        if costs.unknown:
+            said.append(
+                f"What {counted(costs.unknown, 'pod')} ({_share(costs.unknown, total.schedulers)}) of the scheduler's "
+                "lost is not known. The costs are too low by that."
+            )
+        if costs.unknown_ours:
+            said.append(
+                f"What {counted(costs.unknown_ours, 'pod')} ({_share(costs.unknown_ours, total.ours)}) of ours would "
+                "have lost is not known. The work that was lost beyond ours is too high by that."
+            )
+        unpriced = self.bill.without_price(costs)
+        if unpriced:
+            more = len(unpriced) - NAMED
+            names = [*unpriced[:NAMED], *([f"{more} others"] if more > 0 else [])]
+            said.append(f"Without a price, and not in the money: {', '.join(names)}.")
         return said
 
     def plain(self) -> dict[str, Any]:
@@ -117,12 +159,19 @@ class Report:
             "days": [each.plain() for each in self.days],
             "namespaces": [each.plain() for each in self.namespaces],
             "waits": [each.plain() for each in self.waits],
-            "dearest": [each.plain() for each in self.dearest],
+            "dearest": [each.plain(self.bill) for each in self.dearest],
+            "costs": self.bill.plain(self.total.costs),
         }
 
 
 def report(
-    plans: Iterable[PreemptionPlan], *, now: float, since: float, by: By, namespace: str | None = None
+    plans: Iterable[PreemptionPlan],
+    *,
+    now: float,
+    since: float,
+    by: By,
+    namespace: str | None = None,
+    prices: Prices = NO_PRICES,
 ) -> Report:
     """Of the decisions since then, for preemptors of the namespace; None: of all."""
     total, tables = Row("total"), {kind: dict[str, Row]() for kind in BY}
@@ -143,10 +192,11 @@ def report(
         states[instead.state] += 1
         is_open += not instead.concluded
         oldest = min(oldest, decided)
+    bill = bill_of(total.costs, prices)
     ordered = {
-        kind: sorted(rows.values(), key=lambda row: _order(row, kind)) for kind, rows in tables.items()
+        kind: sorted(rows.values(), key=lambda row: _order(row, kind, bill)) for kind, rows in tables.items()
     }
-    days, namespaces, dearest = ordered["day"], ordered["namespace"], dearest_of(compared)
+    days, namespaces, dearest = ordered["day"], ordered["namespace"], dearest_of(compared, bill)
     return Report(
         by,
         now - oldest,
@@ -159,6 +209,7 @@ def report(
         dearest,
         rfc3339(now),
         namespace,
+        bill,
     )
 
 
@@ -172,15 +223,17 @@ def _name(plan: PreemptionPlan, by: By) -> str:
     return preemptor_of(plan)
 
 
-def _order(row: Row, by: By) -> tuple[float, str]:
+def _order(row: Row, by: By, bill: Bill) -> tuple[Any, ...]:
     """Days and priorities by themselves; others the dearest first."""
     if by == "day":
-        return 0, row.name
-    return (-float(row.name) if by == "priority" else -row.schedulers), row.name
+        return (row.name,)
+    if by == "priority":
+        return (-int(row.name),)
+    return -bill.cost(row.costs), -row.schedulers, row.name
 
 
 def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.0f} %"
+    return f"{100 * part / max(part, whole):.0f} %"
 
 
 def _seconds(text: str | None) -> float:

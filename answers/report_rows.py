@@ -13,7 +13,8 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET
 
-from api.instead import Costs, Instead, ResourceSeconds, beyond_ours, sum_of
+from answers.report_costs import Bill, seconds_of
+from api.instead import Costs, Instead, sum_of
 from api.plans import PreemptionPlan
 from nodes.groups.keys import short_name
 
@@ -54,7 +55,9 @@ class Row:
     seconds: list[int] = field(default_factory=list)
     """Until each of those was bound that are."""
     costs: Costs = field(default_factory=Costs)
-    """What they cost, as far as that is known."""
+    """What those cost that say it."""
+    costed: int = 0
+    """How many say what they cost."""
 
     def add(self, plan: PreemptionPlan, instead: Instead) -> None:
         """Count one more decision."""
@@ -74,11 +77,7 @@ class Row:
             self.seconds.append(instead.seconds_until_bound)
         if instead.costs is not UNSET:
             self.costs = sum_of((self.costs, instead.costs))
-
-    @property
-    def beyond_ours(self) -> ResourceSeconds:
-        """See `api.instead.beyond_ours`."""
-        return beyond_ours(self.costs)
+            self.costed += 1
 
     @property
     def median_seconds(self) -> float | None:
@@ -102,6 +101,7 @@ class Row:
                 "medianSecondsUntilBound": self.median_seconds,
             },
             "unattributed": self.unattributed,
+            "costs": seconds_of(self.costs),
         }
 
 
@@ -138,6 +138,8 @@ class Dear:
     seconds_until_bound: int | None
     open: bool
     """Whether its numbers may still change."""
+    costs: Costs | None
+    """What it cost; None if the plan does not say it."""
 
     @classmethod
     def of(cls, plan: PreemptionPlan, instead: Instead) -> Dear:
@@ -155,9 +157,10 @@ class Dear:
             instead.in_pieces_seconds,
             None if until is UNSET else until,
             not instead.concluded,
+            None if instead.costs is UNSET else sum_of((instead.costs,)),
         )
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self, bill: Bill) -> dict[str, Any]:
         """For programs."""
         return {
             "preemptor": self.preemptor,
@@ -173,6 +176,7 @@ class Dear:
                 "secondsUntilBound": self.seconds_until_bound,
             },
             "open": self.open,
+            "cost": None if self.costs is None else bill.total(self.costs).plain(),
         }
 
 
@@ -181,13 +185,15 @@ def preemptor_of(plan: PreemptionPlan) -> str:
     return f"{plan.metadata.namespace}/{short_name(plan.spec.preemptor.name)}"
 
 
-def dearest_of(decisions: Iterable[Dear]) -> list[Dear]:
-    """The dearest ones first: most pods preempted, then most that served nobody, then the longest time in pieces."""
-    ordered = sorted(
-        decisions,
-        key=lambda each: (-each.schedulers, -each.served_nobody, -each.in_pieces_seconds, each.plan),
-    )
-    return ordered[:DEAREST]
+def dearest_of(decisions: Iterable[Dear], bill: Bill) -> list[Dear]:
+    """The dearest ones first: those that cost most, and those whose cost is not known last. Then most pods preempted,
+    most that served nobody, and the longest time in pieces."""
+
+    def order(each: Dear) -> tuple[Any, ...]:
+        cost = -bill.cost(each.costs) if each.costs is not None else 1
+        return cost, -each.schedulers, -each.served_nobody, -each.in_pieces_seconds, each.plan
+
+    return sorted(decisions, key=order)[:DEAREST]
 
 
 def waits_of(total: Row) -> Sequence[Wait]:

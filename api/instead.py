@@ -54,13 +54,13 @@ class Costs(Struct, omit_defaults=False):
 
 
 def sum_of(costs: Iterable[Costs]) -> Costs:
-    """The sum of each amount, `MOST_SECONDS` at most. Without any: zero."""
+    """The sum of each amount, `MOST_SECONDS` at most. Without any: zero. An amount below zero counts as none."""
     total = Costs()
     for each in costs:
         for line in LINES:
             amounts: ResourceSeconds = getattr(total, line)
             for resource, seconds in getattr(each, line).items():
-                amounts[resource] = min(MOST_SECONDS, amounts.get(resource, 0) + seconds)
+                amounts[resource] = min(MOST_SECONDS, amounts.get(resource, 0) + max(0, seconds))
         total.unknown += each.unknown
         total.unknown_ours += each.unknown_ours
     return total

@@ -9,6 +9,7 @@ import click
 from answers.reading.plans import Plans
 from answers.report import BY, By
 from answers.report import report as report_of
+from answers.report_costs import Prices
 from api.clock import SYSTEM_CLOCK
 from cli.common.completion import a_namespace
 from cli.common.duration import Duration
@@ -17,6 +18,7 @@ from cli.common.options import OUTPUT_OR_PAGE
 from cli.common.output import show, show_as, show_page
 from cli.common.sources import Sources, reading
 from cli.report.page import page_of
+from cli.report.price import Price, prices_of
 from cli.report.render import render
 
 __all__ = ["report"]
@@ -30,6 +32,7 @@ Examples:
   reprieve report --since 1d --by namespace
   reprieve report -n team-a --by gang -o json
   reprieve report --since 30d -o html > report.html
+  reprieve report --price nvidia.com/gpu=2.5 --price cpu=0.04
   kubectl get preemptionplans,clusterpreemptionplans -A -o json > plans.json
   reprieve report -f plans.json --since 30d
 
@@ -63,11 +66,27 @@ docs/account.md says what is compared. A decision counts for the day on which it
 @click.option(
     "--by", type=click.Choice(BY), default="day", help="One row for each of these. day is the default."
 )
+@click.option(
+    "--price",
+    "prices",
+    metavar="RESOURCE=AMOUNT",
+    type=Price(),
+    multiple=True,
+    callback=prices_of,
+    help="What an hour of a core (cpu), a GiB (memory) or a device costs. Then costs are in money, too. "
+    "May be repeated.",
+)
 @reading
 @OUTPUT_OR_PAGE
 @click.pass_context
 def report(
-    context: click.Context, seconds: int, namespace: str | None, by: By, sources: Sources, output: str | None
+    context: click.Context,
+    seconds: int,
+    namespace: str | None,
+    by: By,
+    prices: Prices,
+    sources: Sources,
+    output: str | None,
 ) -> None:
     """Say what the scheduler did where planning.mode is Observe, beside what reprieve would have done.
 
@@ -76,7 +95,8 @@ def report(
     with ending(context) as progress:
         plans, now = Plans(), SYSTEM_CLOCK.wall()
         sources.read(plans, progress)
-        answer = report_of(plans.plans(), now=now, since=now - seconds, by=by, namespace=namespace)
+        since = now - seconds
+        answer = report_of(plans.plans(), now=now, since=since, by=by, namespace=namespace, prices=prices)
         if output in (None, "text"):
             show(render(answer))
         elif output == "html":

@@ -36,7 +36,20 @@ def render(answer: Report) -> RenderableType:
     for row in (*answer.rows, answer.total):
         table.add_row(*_cells(row))
     parts += [table, Text(), Text("ours and scheduler's are pods", "dim")]
+    if answer.total.costed:
+        parts += [Text(), _costs(answer)]
     return Group(*parts)
+
+
+def _costs(answer: Report) -> RenderableType:
+    """The four lines, and their sum."""
+    has_money = bool(answer.bill.prices)
+    hours = f">hours of {answer.bill.resource}"
+    table = Rows(("costs, at most", hours, ">money") if has_money else ("costs, at most", hours))
+    for each in answer.costs:
+        cells = each.name, each.shown_hours, each.shown_money
+        table.add_row(*cells if has_money else cells[:2])
+    return table
 
 
 def _cells(row: Row) -> list[str]:

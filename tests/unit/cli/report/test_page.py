@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from answers.report import BY, By, Report
+from api.instead import Costs
 from api.plans import PreemptionPlan
 from cli.common.printable import one_line
 from cli.main import reprieve
@@ -176,6 +178,16 @@ NAMES: Final = st.lists(
 """Lists of texts that make up a name: what a browser would take for more than a name, and any characters."""
 
 
+AMOUNTS: Final = st.dictionaries(
+    st.sampled_from(["cpu", "nvidia.com/gpu", "memory"]) | NAMES.map("".join),
+    st.integers(-9, 10**6),
+    max_size=3,
+)
+COSTS: Final = st.builds(
+    Costs, AMOUNTS, AMOUNTS, AMOUNTS, AMOUNTS, AMOUNTS, st.integers(0, 9), st.integers(0, 9)
+)
+
+
 @st.composite
 def plans(draw: st.DrawFn) -> list[PreemptionPlan]:
     """Some plans of hostile names and any numbers."""
@@ -190,6 +202,8 @@ def plans(draw: st.DrawFn) -> list[PreemptionPlan]:
         said["groups_broken"] = draw(st.integers(0, 5))
         said["in_pieces_seconds"] = draw(st.integers(0, 900))
         said["in_pieces"] = said["in_pieces_seconds"] > 0
+        if draw(st.booleans()):
+            said["costs"] = draw(COSTS)
         made.append(
             plan(
                 number,
@@ -201,6 +215,11 @@ def plans(draw: st.DrawFn) -> list[PreemptionPlan]:
             )
         )
     return made
+
+
+PRICES: Final = st.dictionaries(
+    st.sampled_from(["cpu", "nvidia.com/gpu", "memory"]), st.decimals(0, 1000, places=3), max_size=2
+)
 
 
 def links(page: Page) -> Iterator[str]:
@@ -221,7 +240,7 @@ def links(page: Page) -> Iterator[str]:
 @settings(max_examples=60, deadline=None)
 @given(plans(), st.sampled_from(BY))
 def test_hostile_names_are_whole_and_do_nothing(some: list[PreemptionPlan], by: By) -> None:
-    answer = reported(*some, by=by)
+    answer = reported(*some, by=by, prices={"cpu": Decimal(1)})
     text = page_of(answer)
     page = Page(text)
     assert text.isascii()
@@ -254,7 +273,7 @@ def numbers(row: dict[str, Any]) -> list[str]:
     scheduler = row["scheduler"]
     middle = scheduler["medianSecondsUntilBound"]
     return [
-        one_line(row["name"]),
+        one_line(row["name"]).strip(),
         f"{row['compared']} of {row['decisions']}",
         str(row["ours"]["pods"]),
         *(
@@ -266,24 +285,29 @@ def numbers(row: dict[str, Any]) -> list[str]:
     ]
 
 
-def dear_cells(each: dict[str, Any]) -> list[str]:
+def dear_cells(each: dict[str, Any], *, priced: bool) -> list[str]:
     """The cells that show a decision of JSON."""
     scheduler = each["scheduler"]
     until = scheduler["secondsUntilBound"]
+    cost = each["cost"] or {"hours": None, "money": None}
     return [
-        one_line(each["preemptor"]),
+        one_line(each["preemptor"]).strip(),
         *(str(value) for value in (each["priority"], each["decided"], each["ours"]["pods"])),
         *(str(scheduler[key]) for key in ("pods", "servedNobody", "groupsBroken", "inPiecesSeconds")),
         "" if until is None else str(until),
         "yes" if each["open"] else "no",
-        one_line(each["plan"]),
+        "" if cost["hours"] is None else f"{cost['hours']:.2f}",
+        *([cost["money"] or ""] if priced else []),
+        one_line(each["plan"]).strip(),
     ]
 
 
 @settings(max_examples=40, deadline=None)
-@given(plans(), st.sampled_from(["priority", "gang"]))
-def test_the_page_and_json_have_equal_numbers(some: list[PreemptionPlan], by: By) -> None:
-    answer = reported(*some, by=by)
+@given(plans(), st.sampled_from(["priority", "gang"]), PRICES)
+def test_the_page_and_json_have_equal_numbers(
+    some: list[PreemptionPlan], by: By, prices: dict[str, Decimal]
+) -> None:
+    answer = reported(*some, by=by, prices=prices)
     data, page = json.loads(msgspec.json.encode(answer.plain())), Page(page_of(answer))
     days = [numbers(row) for row in data["days"]]
     assert page.rows("days-victims") == [row[:5] for row in days]
@@ -291,7 +315,13 @@ def test_the_page_and_json_have_equal_numbers(some: list[PreemptionPlan], by: By
     assert page.rows("namespaces-table") == [numbers(row) for row in data["namespaces"]]
     assert page.rows("rows-table") == [numbers(row) for row in data["rows"]]
     assert page.rows("waits-table") == [[each["name"], str(each["decisions"])] for each in data["waits"]]
-    assert page.rows("dearest-table") == [dear_cells(each) for each in data["dearest"]]
+    dearest = [dear_cells(each, priced=bool(prices)) for each in data["dearest"]]
+    assert page.rows("dearest-table") == dearest
+    lines = [*data["costs"]["lines"], data["costs"]["sum"]]
+    shown = [[f"{each['hours']:.2f}", *([each["money"]] if prices else [])] for each in lines]
+    assert [row[1:] for row in page.tables.get("costs-table", [])[1:]] == (
+        shown if answer.total.costed else []
+    )
 
 
 def test_the_answer_and_what_is_not_known_stand_above_the_numbers() -> None:
