@@ -8,11 +8,12 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
+from answers.instead import Observed, observed_for
 from answers.scheduler_marks import Mark
 from api.plans import PreemptionPlan, PreemptionPlanSpec, Preemptor, Victim
 from api.stored_plans import is_observed, is_proposal
 
-__all__ = ["Eviction", "Evictions", "evictions"]
+__all__ = ["Eviction", "Evictions", "Preempted", "evictions"]
 
 RAN: Final = frozenset({"Bound", "QuotaReserved"})
 """Phases in which the preemptor has what others left for."""
@@ -67,6 +68,22 @@ class Eviction:
 
 
 @dataclass(frozen=True, slots=True)
+class Preempted:
+    """What kube-scheduler evicted and no plan that acts names as a victim."""
+
+    mark: Mark
+    plan: str
+    """NAMESPACE/NAME of the plan by which it evicted meanwhile (`status.unplanned`), else empty."""
+    observed: Observed | None
+    """The observed plan of the same preemptor."""
+
+    def plain(self) -> dict[str, Any]:
+        """For programs."""
+        observed = self.observed.plain() if self.observed is not None else None
+        return {**self.mark.plain(self.plan), "observed": observed}
+
+
+@dataclass(frozen=True, slots=True)
 class Evictions:
     """The answer."""
 
@@ -76,16 +93,14 @@ class Evictions:
     """The oldest first."""
     oldest: str
     """When the oldest plan was made that was read (RFC 3339); empty if there is no plan."""
-    by_scheduler: tuple[tuple[Mark, str], ...] = ()
-    """What kube-scheduler evicted and no plan names as a victim. With each: NAMESPACE/NAME of the plan by which it
-    evicted meanwhile (`status.unplanned`), else empty."""
+    by_scheduler: tuple[Preempted, ...] = ()
 
     def plain(self) -> dict[str, Any]:
         """For programs."""
         return {
             "name": self.name,
             "evictions": [each.plain() for each in self.found],
-            "byScheduler": [mark.plain(plan) for mark, plan in self.by_scheduler],
+            "byScheduler": [each.plain() for each in self.by_scheduler],
             "oldestPlan": self.oldest or None,
         }
 
@@ -93,8 +108,12 @@ class Evictions:
 def evictions(
     plans: Sequence[PreemptionPlan], namespace: str, name: str, marks: Sequence[Mark] = ()
 ) -> Evictions:
-    """The plans with a victim of this name, or with a pod of it. `plans`: with all names, and expanded. Those that are
-    only proposed or observed evict nobody. `marks`: what kube-scheduler says of pods of this name."""
+    """The plans with a victim of this name, or with a pod of it. `plans`: with all names, and expanded. `marks`: what
+    kube-scheduler says of pods of this name.
+
+    Plans that are only proposed or observed evict nobody. Observed ones stand beside what kube-scheduler evicted.
+    """
+    observed = [each for each in plans if is_observed(each)]
     plans = [each for each in plans if not (is_proposal(each) or is_observed(each))]
     found = [
         _eviction(plan, victim)
@@ -106,18 +125,24 @@ def evictions(
         name=f"{namespace}/{name}",
         found=tuple(sorted(found, key=lambda each: (each.begun, each.plan))),
         oldest=min((each.metadata.creation_timestamp or "" for each in plans), default=""),
-        by_scheduler=_by_scheduler(plans, marks),
+        by_scheduler=_by_scheduler(plans, observed, marks),
     )
 
 
-def _by_scheduler(plans: Sequence[PreemptionPlan], marks: Sequence[Mark]) -> tuple[tuple[Mark, str], ...]:
+def _by_scheduler(
+    plans: Sequence[PreemptionPlan], observed: Sequence[PreemptionPlan], marks: Sequence[Mark]
+) -> tuple[Preempted, ...]:
     victims = {uid for plan in plans for each in plan.spec.victims for uid in _uids(each)}
     unplanned = {
         uid: f"{plan.metadata.namespace}/{plan.metadata.name}"
         for plan in plans
         for uid in (plan.status.unplanned if plan.status is not None else None) or ()
     }
-    return tuple((mark, unplanned.get(mark.uid, "")) for mark in marks if mark.uid not in victims)
+    return tuple(
+        Preempted(mark, unplanned.get(mark.uid, ""), observed_for(observed, mark))
+        for mark in marks
+        if mark.uid not in victims
+    )
 
 
 def _uids(victim: Victim) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Final, Literal, NamedTuple
 from answers.details import Details
 from answers.dispatched import of_job, with_clusters
 from answers.errors import InputError, UnreadError
+from answers.instead import observed_of, sentences
 from answers.native_gangs import with_scheduler
 from answers.picture import JOB, POD_GROUP, WORKLOAD, Picture
 from api.core import Pod
@@ -113,9 +114,10 @@ def _about_workload(about: _About, namespace: str, name: str) -> Wait:
 
 
 def _pod(about: _About, pod: Pod, depends: Sequence[Wait]) -> Wait:
-    return answer_for_pod(
+    answer = answer_for_pod(
         about.picture.nodes.snapshot, pod, about.picture.plans, depends, about.picture.without_nodes
     )
+    return answer if depends else _with_instead(about, answer, [pod.metadata.uid])
 
 
 def _first_waiting(about: _About, pods: Sequence[Pod]) -> list[Wait]:
@@ -135,6 +137,8 @@ def _group(about: _About, key: GroupKey) -> Wait:
     answer = why_group_waits(
         about.picture.nodes.snapshot, key, pods, about.picture.plans, about.picture.without_nodes
     )
+    of_group = [group.metadata.uid] if group is not None else [pod.metadata.uid for pod in pods]
+    answer = _with_instead(about, answer, of_group)
     if not answer.waits:
         return answer
     answer = _in_mode(answer, about.picture.native.planning)
@@ -164,6 +168,14 @@ def _in_mode(answer: Wait, mode: str) -> Wait:
     if mode not in MODES or answer.state in ("OfAnotherKind", "Basic"):
         return answer
     return replace(answer, notes=(*answer.notes, MODES[mode]), tried_again=LEFT_ALONE)
+
+
+def _with_instead(about: _About, answer: Wait, uids: Sequence[str]) -> Wait:
+    """The answer for a preemptor, with what a scheduler did for it instead of an observed plan. `uids`: of the
+    preemptor, or of its members."""
+    plan = observed_of(about.picture.plans, uids)
+    said = sentences(plan) if plan is not None else []
+    return replace(answer, notes=(*answer.notes, " ".join(said))) if said else answer
 
 
 def _workload_of(about: _About, uid: str) -> Wait | None:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from answers.evictions import Eviction, Evictions
-from answers.scheduler_marks import Mark
+from answers.evictions import Eviction, Evictions, Preempted
 from cli.common.output import line
 from nodes.groups.keys import short_name
 
@@ -31,8 +30,8 @@ def render(answer: Evictions) -> RenderableType:
     parts: list[RenderableType] = [_head(answer.name, answer.found)]
     for each in answer.found:
         parts += _eviction(answer.name, each)
-    for mark, plan in answer.by_scheduler:
-        parts += _mark(mark, plan)
+    for preempted in answer.by_scheduler:
+        parts += _preempted(preempted)
     oldest = answer.oldest
     known = f"The oldest plan that was read is of {oldest}." if oldest else "There is no plan."
     says = f"{known} Plans are kept for a time, so earlier evictions are not known."
@@ -63,16 +62,22 @@ def _eviction(key: str, each: Eviction) -> list[RenderableType]:
     return [Text(), Text(f"PreemptionPlan {each.plan}"), *(line(f"{name:<11}{text}") for name, text in said)]
 
 
-def _mark(mark: Mark, plan: str) -> list[RenderableType]:
-    """What kube-scheduler evicted and no plan names."""
+def _preempted(each: Preempted) -> list[RenderableType]:
+    """What kube-scheduler evicted and no plan that acts names."""
+    mark, plan, observed = each.mark, each.plan, each.observed
     uid = f"UID {mark.preemptor_uid}" if mark.preemptor_uid else "which is not named"
+    owner = f", of {observed.preemptor}" if observed is not None else ""
     meanwhile = f"while it evicted by PreemptionPlan {plan}, which does not name this pod"
     said = [
-        ("for", f"{mark.kind} {mark.preemptor or uid}"),
+        ("for", f"{mark.kind} {mark.preemptor or uid}{owner}"),
         ("when", mark.at or "that is not known"),
         ("plan", meanwhile if plan else "none of reprieve"),
         ("it says", mark.says),
     ]
+    if observed is not None:
+        too = "would evict this pod, too" if observed.names_it else "would spare this pod"
+        said.append(("observed", f"PreemptionPlan {observed.plan} {too}"))
+        said += [("instead", sentence) for sentence in observed.sentences]
     return [Text(), Text("kube-scheduler evicted it"), *(line(f"{name:<11}{text}") for name, text in said)]
 
 

@@ -8,11 +8,14 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
+from answers.instead import sentences
 from api.compression import compress
+from api.instead import Instead, InsteadVictims
 from api.meta import Condition, ObjectMeta
 from api.plan_names import whole_plan_name
 from api.plans import (
     ClusterPreemptionPlan,
+    Placement,
     PreemptionPlan,
     PreemptionPlanSpec,
     PreemptionPlanStatus,
@@ -209,3 +212,88 @@ def test_what_a_steered_plan_does_not_name_has_that_plan(tmp_path: Path) -> None
 
 
 SWEEP_OF_OTHERS = Victim("Pod", "team-a", "low", "uid-low", 0, False, [])
+
+
+def observed_plan(victim: Victim, *, uid: str = UID, name: str = "train-1", **said: Any) -> Any:
+    """An observed plan of the native group, and what it says of the scheduler."""
+    plan = stored(name, victim, phase="Observed")[0]
+    plan.spec = msgspec.structs.replace(
+        plan.spec,
+        mode="Observe",
+        preemptor=msgspec.structs.replace(HERO, name="train", uid=uid),
+        placements=[Placement("train-0", "n0", "uid-member")],
+    )
+    if said:
+        plan.status.instead = Instead(InsteadVictims(pods=said.pop("pods", 1)), **{"state": "Same", **said})
+    return plan
+
+
+OTHERS = Victim(
+    "Pod", "team-b", "sweep-9", "uid-9", 0, False, [VictimPod("team-b", "sweep-9", "uid-9", "n9")]
+)
+SAME = Victim("Pod", "team-b", "sweep-1", "uid-1", 0, False, [VictimPod("team-b", "sweep-1", "uid-1", "n0")])
+
+
+@pytest.mark.parametrize(
+    ("victim", "names_it", "words"),
+    [(OTHERS, False, "would spare this pod"), (SAME, True, "would evict this pod, too")],
+)
+def test_what_the_scheduler_evicted_stands_beside_the_observed_plan(
+    tmp_path: Path, victim: Victim, names_it: bool, words: str
+) -> None:
+    plan = observed_plan(victim, pods=3, served_nobody=2, groups_broken=1, concluded=True)
+    path = written(tmp_path, preempted(), observed_plan(victim, name="train-0"), plan)
+    found = answer("team-b/sweep-1", "-f", path)
+    assert found["evictions"] == [], "an observed plan evicts nobody"
+    (mark,) = found["byScheduler"]
+    assert mark["observed"]["plan"] == "team-a/train-1"
+    assert mark["observed"]["namesIt"] is names_it
+    assert mark["observed"]["instead"]["servedNobody"] == 2
+    text = invoke("team-b/sweep-1", "-f", path).output
+    assert f"observed   PreemptionPlan team-a/train-1 {words}" in text
+    assert "The scheduler preempted 3 pods instead: 2 of them served nobody." in text
+    assert "The scheduler broke 1 group." in text
+    assert "may still change" not in text
+
+
+def test_a_member_that_preempts_has_the_plan_of_its_gang(tmp_path: Path) -> None:
+    event = preempted("Preempted by pod uid-member on node n0")
+    del event["related"]
+    path = written(tmp_path, event, observed_plan(OTHERS))
+    (mark,) = answer("team-b/sweep-1", "-f", path)["byScheduler"]
+    assert mark["observed"]["preemptor"] == "PodGroup team-a/train"
+    assert mark["observed"]["instead"] is None
+    assert (
+        "for        Pod UID uid-member, of PodGroup team-a/train"
+        in invoke("team-b/sweep-1", "-f", path).output
+    )
+
+
+@pytest.mark.parametrize("event", [preempted(), terminating()])
+def test_the_plan_of_another_preemptor_does_not_stand_beside_it(tmp_path: Path, event: Any) -> None:
+    """Nor is there one if the preemptor is not known, whatever plans lack a UID."""
+    path = written(
+        tmp_path, event, observed_plan(SAME, uid="uid-another"), observed_plan(SAME, uid="", name="x")
+    )
+    (mark,) = answer("team-b/sweep-1", "-f", path)["byScheduler"]
+    assert mark["observed"] is None
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ({"pods": 0}, "would evict 1 pod. The scheduler preempted 0 pods instead."),
+        ({"in_pieces": True, "in_pieces_seconds": 61}, "It was in pieces for 61 seconds."),
+        ({"bound": True, "seconds_until_bound": 9}, "It was bound after 9 seconds."),
+        ({"unattributed": 2}, "On its nodes, 2 pods more were preempted for somebody who is not known."),
+        ({"state": "Changed"}, "the plan was not made on the state before the scheduler began"),
+        ({"state": "Unknown"}, "not all of what the scheduler did was seen"),
+        ({"concluded": False}, "This may still change."),
+    ],
+)
+def test_the_sentences_on_what_the_scheduler_did(said: dict[str, Any], sentence: str) -> None:
+    assert sentence in " ".join(sentences(observed_plan(OTHERS, **{"pods": 1, "concluded": True, **said})))
+
+
+def test_a_plan_that_says_nothing_of_the_scheduler_has_no_sentences() -> None:
+    assert sentences(observed_plan(OTHERS)) == []

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
@@ -15,6 +16,7 @@ from answers.reading.details import NamespaceObjects
 from answers.why import why
 from api.groups import API_VERSION
 from cli.main import reprieve
+from tests.kit.observed_plans import plan
 
 OWNER = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "train", "controller": True}
 
@@ -130,6 +132,32 @@ def test_a_group_says_the_mode_of_the_process(tmp_path: Path, mode: str, note: s
     answer = json.loads(ask(tmp_path, "train", gang, member("w-0"), said).stdout)
     assert note in answer["notes"]
     assert answer["triedAgain"] == "By its scheduler. reprieve holds none of its pods back."
+
+
+@pytest.mark.parametrize("bound", [False, True])
+def test_a_group_says_what_the_scheduler_did_instead(tmp_path: Path, bound: bool) -> None:
+    """Beside what the observed plan would do. Also after it was bound."""
+    gang = {
+        "apiVersion": "reprieve.dev/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": "train", "namespace": "a", "uid": "uid-train"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}, "priority": 7},
+    }
+    stored = plan(
+        3, namespace="a", gang="train", ours=2, pods=5, served_nobody=4, in_pieces=True, in_pieces_seconds=8
+    )
+    stored.spec.preemptor.uid = "uid-train"
+    pod = member("w-0", labels={"reprieve.dev/pod-group": "train"}, node="n" if bound else "")
+    body = msgspec.to_builtins(stored)
+    answer = json.loads(ask(tmp_path, "train", gang, pod, body).stdout)
+    (note,) = [each for each in answer["notes"] if "observed plan" in each]
+    assert note == (
+        "The observed plan a/plan-3 would evict 2 pods. The scheduler preempted 5 pods instead: 4 of them served "
+        "nobody. It was in pieces for 8 seconds."
+    )
+    stored.spec.preemptor.uid = "uid-another"
+    other = json.loads(ask(tmp_path, "train", gang, pod, msgspec.to_builtins(stored)).stdout)
+    assert not any("observed plan" in each for each in other["notes"])
 
 
 def native_member(name: str, **spec: Any) -> Any:
