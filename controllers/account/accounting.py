@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Final
 
 from api.clock import Clock
@@ -12,7 +13,7 @@ from controllers.account.decisions import Decisions, current
 from controllers.account.ledger import Counted, Ledger
 from controllers.account.metrics import GROUPS_BROKEN, VICTIMS
 from controllers.account.saying import is_news, said_of, together, written_over
-from controllers.account.signs import Said
+from controllers.account.signs import MarkedPods, Said
 from controllers.account.victims import Victim
 from controllers.account.writing import Writing
 from runtime.exchange.accounted import Owner, OwnerKey, Roll
@@ -65,18 +66,21 @@ class Accounting:
 
     # ---- what happens
 
-    def take_over(self, marked: list[Victim], said: list[Said]) -> None:
+    def take_over(self, marked: MarkedPods, said: list[Said]) -> None:
         """Begin with what is known: pods that are marked, and the events that the API server still has.
 
-        A pod that is gone is known from its event alone. It counts if the plan of its preemptor is not concluded.
+        A pod that is gone counts if an event says for whom, and if the plan of that preemptor is not concluded. One
+        that nobody has seen here is known from its event alone.
         """
         for owner in self._decisions.owners():
             self._resume(owner)
+        over = {each.victim for each in said if self._is_over(each)}
         for victim in marked:
-            self.preempted(victim)
+            if victim.uid not in over:
+                self.preempted(victim)
         for each in sorted(said, key=lambda each: each.at):
             if self._ledger.knows(each.victim) or self._concerns(each):
-                self.heard(each)
+                self._hear(each, marked.find(each.victim))
 
     def _resume(self, owner: str) -> None:
         plan = current(self._decisions.of(owner))
@@ -86,12 +90,19 @@ class Accounting:
         if plan.instead is None and (standing is None or standing.is_whole):
             self._ended[owner] = self._clock.wall()
         else:
+            stored = self._decisions.of(owner)
+            ended = max(each.ended for each in stored)
+            first = min((each.created for each in stored if each.created > ended), default=plan.created)
+            self._ledger.decided(plan.decision, min(first, self._clock.wall()))
             self.decided(owner)
 
     def _concerns(self, said: Said) -> bool:
-        owner = self._owner(said)
-        ended = max((each.ended for each in self._decisions.of(owner.uid)), default=0.0)
-        return self._ledger.has(owner.uid) and said.at > ended
+        return self._ledger.has(self._owner(said).uid) and not self._is_over(said)
+
+    def _is_over(self, said: Said) -> bool:
+        """Whether a plan that is concluded has counted it."""
+        plans = self._decisions.of(self._owner(said).uid)
+        return said.at <= max((each.ended for each in plans), default=0.0)
 
     def preempted(self, victim: Victim) -> None:
         """A pod is newly marked."""
@@ -100,10 +111,14 @@ class Accounting:
 
     def heard(self, said: Said) -> None:
         """There is a new event."""
+        self._hear(said, None)
+
+    def _hear(self, said: Said, victim: Victim | None) -> None:
+        """`victim`: the pod, if it was seen."""
         self._look()
         now = self._clock.wall()
         if not self._ledger.knows(said.victim):
-            self._ledger.preempted(said.as_victim(), now)
+            self._ledger.preempted(victim or said.as_victim(), now)
         self._ledger.named(said.victim, self._owner(said), now)
 
     def nominated(self, owner: Owner, node: str) -> None:
@@ -203,9 +218,9 @@ class Accounting:
         self._pages = {uid: page for uid, page in self._pages.items() if uid in alive}
 
     def _owner(self, said: Said) -> Owner:
-        """The preemptor that the event names. One that is gone is known by its UID alone."""
+        """The preemptor that the event names. One that was gone before is known by its UID alone."""
         uid = said.preemption.preemptor
-        return self._roll.owner_of(uid) or Owner(uid, said.preemption.kind, "", "", ("", uid))
+        return said.owner or self._roll.owner_of(uid) or Owner(uid, said.preemption.kind, "", "", ("", uid))
 
     def _say(self, case: Case, now: float) -> None:
         page = self._page(case)
@@ -224,14 +239,15 @@ class Accounting:
         self._write(page, case.decision, said, now)
 
     def _conclude(self, case: Case, now: float) -> None:
-        for victim in case.victims.values():
-            VICTIMS.labels(FATES[case.fate(victim, now)]).inc()
-        GROUPS_BROKEN.labels("Scheduler").inc(case.broken())
         self._ended[case.owner.uid] = now
         page = self._page(case)
-        if page is not None and case.decision is not None:
-            said = said_of(case, case.unattributed, now, concluded=True)
-            self._write(page, case.decision, together(said, page.before), now)
+        if page is None or case.decision is None:
+            _count(case, now)
+            return
+        said = said_of(case, case.unattributed, now, concluded=True)
+        self._write(page, case.decision, together(said, page.before), now)
+        # Another process may have to write it, and then counts.
+        self.writing.after(case.decision, partial(_count, case, now))
 
     def _page(self, case: Case) -> _Page | None:
         return self._pages.get(case.decision.uid) if case.decision is not None else None
@@ -240,3 +256,9 @@ class Accounting:
         said = written_over(said, page.written)
         page.written, page.due = said, now + WRITE_SECONDS
         self.writing.put(decision, said)
+
+
+def _count(case: Case, now: float) -> None:
+    for victim in case.victims.values():
+        VICTIMS.labels(FATES[case.fate(victim, now)]).inc()
+    GROUPS_BROKEN.labels("Scheduler").inc(case.broken())

@@ -36,7 +36,7 @@ class AccountController:
     ) -> None:
         self._settings, self._client, self._roll, self._clock = settings, client, roll, clock
         self._marked = MarkedPods(roll.unit_of, roll.usage, clock)
-        self._said = Events(self._heard, clock)
+        self._said = Events(self._heard, roll.owner_of, clock)
         self._decisions = Decisions(roll.planned_owner, self._marked.lost, self._decided)
         self._plans = views.watch(PLANS, self._decisions)
         self._events = views.watch(PREEMPTED_EVENTS, self._said)
@@ -67,7 +67,7 @@ class AccountController:
         self._decisions.all_pods_are_known()
         ledger, writing = Ledger(self._settings.episode_seconds), Writing(Sender(self._client, fence=term))
         acting = Accounting(ledger, self._roll, self._decisions, writing, self._clock)
-        acting.take_over(list(self._marked), [each for each in self._said if self._counts(each)])
+        acting.take_over(self._marked, [each for each in self._said if self._counts(each)])
         self._acting = acting
         return acting
 

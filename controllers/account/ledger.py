@@ -149,14 +149,16 @@ class Ledger:
         self._keep(victim)
         heappush(self._judged, (victim.at + LATE_SECONDS, victim.uid))
         heappush(self._forgotten, (victim.at + self._episode, victim.uid))
-        self._pass(now)
 
     def named(self, victim: str, owner: Owner, now: float) -> None:
-        """An event names the preemptor of the victim (UID). No other evidence is stronger."""
-        self._pass(now)
+        """An event names the preemptor of the victim (UID). No other evidence is stronger.
+
+        It counts first, also for a pod that was preempted long ago: a new leader hears of that now.
+        """
         if victim in self._victims and victim not in self._named:
             self._named.add(victim)
             self._attribute(self._victims[victim], owner)
+        self._pass(now)
 
     def broken(self) -> list[tuple[str, OwnerKey]]:
         """The groups (UIDs) that have lost pods since the last call. Who tells the ledger says what is left."""
@@ -193,9 +195,10 @@ class Ledger:
         return begun
 
     def unattributed(self, case: Case, now: float) -> int:
-        """How many pods that belong to nobody were preempted on nodes of the preemptor in its time."""
-        loose = self._loose.values()
-        return case.unattributed + sum(_may_be_of(each, case) and each.at <= now for each in loose)
+        """How many pods that belong to nobody were preempted on nodes of the preemptor in its time. All evidence about
+        them is in."""
+        judged = (each for each in self._loose.values() if each.at + LATE_SECONDS <= now)
+        return case.unattributed + sum(_may_be_of(each, case) for each in judged)
 
     def settle(self, now: float) -> Counted:
         """Time has passed. Returns what is over, and forgets it."""

@@ -96,6 +96,7 @@ def together(said: Instead, before: Instead | None) -> Instead:
     if before is None:
         return said
     ours, theirs = said.victims, before.victims
+    bound = before if before.bound else said
     missed = theirs.pods > ours.pods or theirs.priority_sum > ours.priority_sum
     return replace(
         said,
@@ -108,6 +109,8 @@ def together(said: Instead, before: Instead | None) -> Instead:
         ),
         groups_broken=max(said.groups_broken, before.groups_broken),
         served_nobody=max(said.served_nobody, before.served_nobody),
+        bound=bound.bound,
+        seconds_until_bound=bound.seconds_until_bound,
         in_pieces=said.in_pieces or before.in_pieces,
         in_pieces_seconds=said.in_pieces_seconds + before.in_pieces_seconds,
         unattributed=max(said.unattributed, before.unattributed),

@@ -14,14 +14,15 @@ from api.preempted import PreemptedEvent, Preemption, mark_in, preemption_of
 from api.times import parse_rfc3339
 from controllers.account.costs import Lost, lost_of
 from controllers.account.victims import Victim
-from runtime.exchange.accounted import Unit, Usage
+from runtime.exchange.accounted import Owner, Unit, Usage
 
 __all__ = ["Events", "MarkedPods", "Said"]
 
 PLANNED_SECONDS: Final = 600.0
 """How long it is remembered that a pod was evicted by a plan: its event may come after it is gone."""
-PAST_SECONDS: Final = 600.0
-"""How long it is remembered what a pod lost: decisions put it back as long as its preemptor waits."""
+PAST_SECONDS: Final = 3600.0
+"""How long it is remembered what a pod lost: decisions put it back as long as its preemptor waits. API servers keep its
+event as long, and a process that leads later needs both."""
 
 
 class MarkedPods:
@@ -40,6 +41,10 @@ class MarkedPods:
 
     def __iter__(self) -> Iterator[Victim]:
         return iter(self._marked.values())
+
+    def find(self, uid: str) -> Victim | None:
+        """A pod that is or was preempted. It may be gone."""
+        return self._past.get(uid)
 
     def is_planned(self, uid: str) -> bool:
         """Whether the pod is a victim of a plan of ours by which the scheduler evicts. It may be gone."""
@@ -116,6 +121,8 @@ class Said(NamedTuple):
     preemption: Preemption
     at: float
     """In seconds since the epoch."""
+    owner: Owner | None
+    """The preemptor. It may be gone since. None if it was not known when the event came."""
 
     def as_victim(self) -> Victim:
         """The pod, if nothing else is known of it."""
@@ -127,9 +134,11 @@ class Said(NamedTuple):
 class Events:
     """The store of the events."""
 
-    def __init__(self, heard: Callable[[Said], object], clock: Clock) -> None:
-        """`heard` gets each new one."""
-        self._heard, self._clock = heard, clock
+    def __init__(
+        self, heard: Callable[[Said], object], owner_of: Callable[[str], Owner | None], clock: Clock
+    ) -> None:
+        """`heard` gets each new one. `owner_of`: see `runtime.exchange.accounted.Roll`."""
+        self._heard, self._owner_of, self._clock = heard, owner_of, clock
         self._said: dict[tuple[str, str], Said | None] = {}
 
     def __iter__(self) -> Iterator[Said]:
@@ -145,7 +154,8 @@ class Events:
         said = None
         if preemption is not None:
             victim = item.involved_object
-            said = Said(victim.uid, victim.namespace, preemption, self._time(item.when))
+            owner = self._owner_of(preemption.preemptor)
+            said = Said(victim.uid, victim.namespace, preemption, self._time(item.when), owner)
         self._said[key] = said
         if said is not None:
             self._heard(said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final
 
@@ -16,6 +17,7 @@ from controllers.account.cases import Decision
 from kube.client import MERGE_PATCH
 from kube.errors import ApiError
 from kube.sender import Sender
+from runtime.failpoints import failpoint
 
 __all__ = ["Writing"]
 
@@ -33,12 +35,18 @@ class Writing:
         self._sender = sender
         self._waiting: dict[str, tuple[Decision, Instead]] = {}
         """By the plan's UID."""
+        self._then: dict[str, Callable[[], object]] = {}
+        """What follows when the plan with this UID is written."""
         self._nudged = asyncio.Event()
 
     def put(self, decision: Decision, said: Instead) -> None:
         """Write it soon."""
         self._waiting[decision.uid] = decision, said
         self._nudged.set()
+
+    def after(self, decision: Decision, then: Callable[[], object]) -> None:
+        """Call `then` when what waits for the plan is written, or the plan is gone."""
+        self._then[decision.uid] = then
 
     async def run(self) -> None:
         """Write until cancelled."""
@@ -61,11 +69,18 @@ class Writing:
                     return
             if self._waiting.get(uid) == (decision, said):
                 del self._waiting[uid]
+                self._then.pop(uid, _nothing)()
 
     async def _write(self, decision: Decision, said: Instead) -> None:
         namespace, name = decision.plan
         path = f"/apis/{API_VERSION}/namespaces/{namespace}/preemptionplans/{name}/status"
         body = {"metadata": {"uid": decision.uid}, "status": PreemptionPlanStatus(instead=said)}
+        await failpoint("account.before_write")
         await self._sender.send(
             "account", "PATCH", path, body=msgspec.json.encode(body), content_type=MERGE_PATCH
         )
+        await failpoint("account.after_write")
+
+
+def _nothing() -> None:
+    pass

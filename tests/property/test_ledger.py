@@ -370,6 +370,7 @@ class Naive:
             expired = each.at + EPISODE
             in_time = ran.get(each.node, inf) < expired and self.exists() < expired
             is_there = in_time if self.now >= expired else ran.get(each.node, inf) <= self.now
+            is_there = is_there and self.now >= each.at + LATE_SECONDS
             count += when > self.now and began <= each.at <= end and is_there
         return count
 

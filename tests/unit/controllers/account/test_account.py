@@ -2,114 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any, cast
-
 import msgspec
 import pytest
-from prometheus_client import REGISTRY
 
-from api.instead import Instead
-from api.plans import PreemptionPlan
-from api.preempted import PreemptedEvent
-from controllers.account.accounting import FIRST_SECONDS, WRITE_SECONDS, Accounting
+from controllers.account.accounting import FIRST_SECONDS, WRITE_SECONDS
 from controllers.account.cases import LATE_SECONDS
-from controllers.account.configuration import ObservingConfiguration
-from controllers.account.controller import AccountController
-from controllers.gangs.accounted import Accounted
-from kube.client import ApiClient
+from controllers.account.signs import PAST_SECONDS
 from kube.errors import ApiError
-from runtime.terms.term import Term
-from tests.kit.objects import BIG, gang, member, node, pod
-from tests.kit.observed import ObservedStage, observed
+from tests.kit.objects import BIG
+from tests.kit.observed import observed
 from tests.kit.stage import PLANS
-
-PREEMPTED = {
-    "type": "DisruptionTarget",
-    "status": "True",
-    "reason": "PreemptionByScheduler",
-    "message": "default-scheduler: preempting to accommodate a higher priority pod",
-}
-OURS = {**PREEMPTED, "message": "PodGroup default/gang (priority 100) preempts this pod [term 1 of x]"}
-
-
-class Account:
-    """The account in a process of its own, beside the planner of a stage."""
-
-    def __init__(self, stage: ObservedStage) -> None:
-        self.stage, self._number = stage, 0
-        client = cast(ApiClient, stage.api)
-        roll = Accounted(stage.controller)
-        self.controller = AccountController(
-            ObservingConfiguration(episode_seconds=100), client, stage.views, roll, stage.api.clock
-        )
-        self.controller._events.replaced(set(), "")
-        self.acting: Accounting | None = None
-
-    def begin(self) -> Account:
-        """A term begins."""
-        self.acting = self.controller.begin(Term(1, self.stage.api.clock, holder="stage"))
-        return self
-
-    async def pass_time(self, seconds: float) -> None:
-        self.stage.clock += seconds
-        await self.step()
-
-    async def step(self) -> None:
-        assert self.acting is not None
-        self.stage.list_plans()
-        self.acting.step()
-        await self.acting.writing.flush()
-        self.stage.list_plans()
-
-    def event(self, victim: str, preemptor: str, where: str, kind: str = "pod") -> None:
-        """A scheduler says for whom (UID) it has preempted a pod (UID)."""
-        self._number += 1
-        body = {
-            "metadata": {
-                "namespace": "default",
-                "name": f"e{self._number}",
-                "uid": f"e{self._number}",
-                "resourceVersion": self.stage.api.next_version(),
-            },
-            "involvedObject": {"kind": "Pod", "namespace": "default", "name": victim, "uid": victim},
-            "reason": "Preempted",
-            "message": f"Preempted by {kind} {preemptor} on node {where}",
-        }
-        self.controller._events.upsert(msgspec.convert(body, PreemptedEvent), listed=False)
-
-    def preempt(self, number: int, **fields: Any) -> None:
-        """The scheduler marks the pod v{number} and deletes it."""
-        self.stage.add(victim(number, conditions=[PREEMPTED], deleting="2026-01-01T00:00:30Z", **fields))
-
-    def said(self) -> Instead | None:
-        """What the only plan says."""
-        (plan,) = self.stage.api.of(PLANS).values()
-        status = msgspec.convert(plan, PreemptionPlan).status
-        assert status is not None
-        return status.instead
-
-
-def victim(number: int, **fields: Any) -> Any:
-    return pod(f"v{number}", **{"node": f"n{number}", "requests": BIG, "priority": 1, **fields})
-
-
-def uid(of: Any) -> str:
-    name: str = of.metadata.uid
-    return name
-
-
-@asynccontextmanager
-async def accounted(*more: Any, members: int = 2) -> AsyncIterator[Account]:
-    """A gang of two with a plan to evict v0 and v1, and the account."""
-    objects = [node("n0"), node("n1"), gang(minimum=2), *(member(each) for each in range(members))]
-    async with observed(*objects, victim(0), victim(1), *more) as stage:
-        account = Account(stage)
-        await stage.settle()
-        await stage.written()
-        stage.list_plans()
-        yield account
+from tests.unit.controllers.account.accounts import (
+    OURS,
+    PREEMPTED,
+    Account,
+    accounted,
+    counted,
+    gang,
+    member,
+    node,
+    pod,
+    uid,
+    victim,
+)
 
 
 async def test_the_plan_says_what_the_scheduler_did_instead() -> None:
@@ -213,6 +128,7 @@ async def test_a_new_leader_counts_nobody_twice() -> None:
         await account.step()
         await account.pass_time(FIRST_SECONDS)
         account.stage.delete(victim(0))
+        account.forget()
         account.begin()
         account.preempt(1)
         account.event(uid(victim(1)), uid(member(1)), "n1")
@@ -222,6 +138,82 @@ async def test_a_new_leader_counts_nobody_twice() -> None:
         assert said is not None
         assert said.victims.pods == 2
         assert said.state == "Unknown", "of v0 only the event is left"
+
+
+async def test_a_follower_remembers_pods_that_are_gone() -> None:
+    """The plan says Same, although another process has led when the pod went."""
+    async with accounted() as account:
+        account.begin()
+        account.preempt(0)
+        account.event(uid(victim(0)), uid(member(0)), "n0")
+        account.stage.delete(victim(0))
+        account.begin()
+        await account.step()
+        await account.pass_time(FIRST_SECONDS)
+        said = account.said()
+        assert said is not None
+        assert (said.state, said.victims.pods, said.victims.highest_priority) == ("Same", 1, 1)
+
+
+async def test_a_follower_remembers_the_gang_of_a_member_that_is_gone() -> None:
+    async with accounted() as account:
+        account.preempt(0)
+        account.event(uid(victim(0)), uid(member(0)), "n0")
+        account.stage.delete(member(0))
+        account.begin()
+        await account.step()
+        await account.pass_time(FIRST_SECONDS)
+        said = account.said()
+        assert said is not None
+        assert (said.state, said.victims.pods) == ("Same", 1)
+
+
+async def test_pods_that_are_gone_are_forgotten() -> None:
+    async with accounted() as account:
+        account.preempt(0)
+        account.stage.delete(victim(0))
+        assert account.controller._marked.find(uid(victim(0))) is not None
+        account.stage.clock += PAST_SECONDS + 1.0
+        account.preempt(1)
+        account.stage.delete(victim(1))
+        assert account.controller._marked.find(uid(victim(0))) is None
+        assert account.controller._marked.find(uid(victim(1))) is not None
+
+
+async def test_a_pod_that_still_terminates_is_not_counted_again_after_the_end() -> None:
+    async with accounted() as account:
+        account.begin()
+        account.preempt(0)
+        account.event(uid(victim(0)), uid(member(0)), "n0")
+        account.stage.delete(victim(1))
+        account.stage.add(member(0, node="n0"), member(1, node="n1"))
+        await account.step()
+        await account.pass_time(LATE_SECONDS)
+        said = account.said()
+        assert said is not None
+        assert said.concluded
+        acting = account.begin().acting
+        assert acting is not None
+        await account.step()
+        assert list(acting._ledger) == []
+
+
+async def test_a_new_leader_counts_seconds_from_the_first_decision() -> None:
+    async with accounted() as account:
+        account.begin()
+        account.preempt(0)
+        account.event(uid(victim(0)), uid(member(0)), "n0")
+        await account.step()
+        await account.pass_time(40.0)
+        account.begin()
+        account.stage.delete(victim(0), victim(1))
+        account.stage.add(member(0, node="n0"), member(1, node="n1"))
+        await account.step()
+        await account.pass_time(LATE_SECONDS)
+        said = account.said()
+        assert said is not None
+        assert isinstance(said.seconds_until_bound, int)
+        assert said.seconds_until_bound >= 40
 
 
 async def test_a_new_leader_does_not_count_what_is_concluded() -> None:
@@ -251,10 +243,6 @@ async def test_a_plan_whose_preemptor_ran_before_the_term_is_not_counted() -> No
         for _ in range(3):
             await account.pass_time(LATE_SECONDS)
         assert account.said() is None
-
-
-def counted(served: str) -> float:
-    return REGISTRY.get_sample_value("reprieve_scheduler_victims_total", {"served": served}) or 0.0
 
 
 async def test_a_single_pod_is_in_the_account_without_a_plan() -> None:

@@ -136,6 +136,7 @@ def test_where_two_are_about_to_come_it_is_for_nobody() -> None:
     ledger.preempted(victim(), 10.0)
     ledger.stands(GANG.uid, standing("n0"), 12.0)
     assert not only(ledger).victims
+    assert ledger.unattributed(only(ledger), 10.0 + LATE_SECONDS - 1) == 0, "an event may come"
     assert ledger.unattributed(only(ledger), 30.0) == 1
     (lost,) = ledger.settle(10.0 + EPISODE).unattributed
     assert lost.uid == "v0"
@@ -201,6 +202,23 @@ def test_what_is_preempted_after_the_end_begins_anew() -> None:
     assert ledger.begun() == [GANG, GANG]
 
 
+def test_that_it_was_bound_is_not_taken_back_by_a_new_leader() -> None:
+    ledger = Ledger(EPISODE)
+    ledger.decided(decision(), 5.0)
+    preempted(ledger, victim())
+    ledger.stands(GANG.uid, standing("n0", "n1", waiting=1), 12.0)
+    before = said_of(only(ledger), 0, 13.0)
+    other = Ledger(EPISODE)
+    other.decided(decision(), 20.0)
+    preempted(other, victim())
+    other.stands(GANG.uid, standing("n0"), 21.0)
+    said = together(said_of(only(other), 0, 22.0), before)
+    assert (said.bound, said.seconds_until_bound) == (True, 7)
+    other.stands(GANG.uid, standing("n0", "n1"), 50.0)
+    again = together(said_of(only(other), 0, 51.0), before)
+    assert again.seconds_until_bound == 7, "it was bound before"
+
+
 def test_a_new_leader_continues_from_what_a_former_one_said() -> None:
     """The numbers of both are not added: most victims are known to both."""
     ledger = Ledger(EPISODE)
@@ -213,6 +231,16 @@ def test_a_new_leader_continues_from_what_a_former_one_said() -> None:
     more = said_of(only(ledger), 0, 40.0)
     fewer = together(before, more)
     assert (fewer.state, fewer.victims.pods, fewer.victims.priority_sum) == ("Unknown", 2, 2 + 2 * 2**31)
+
+
+def test_a_new_leader_knows_for_whom_pods_were_preempted_long_ago() -> None:
+    ledger, now = Ledger(EPISODE), 10.0 + 2 * EPISODE
+    ledger.decided(decision(), 5.0)
+    ledger.stands(GANG.uid, standing("n0"), now)
+    ledger.preempted(victim(), now)
+    ledger.named("v0", GANG, now)
+    assert ledger.unattributed(only(ledger), now) == 0
+    assert only(ledger).victims.keys() == {"v0"}
 
 
 def test_a_victim_that_only_its_event_shows_makes_the_state_unknown() -> None:
