@@ -16,6 +16,7 @@ from tests.kit.clock import PATIENCE_SECONDS
 
 __all__ = [
     "Scenario",
+    "accounted",
     "beyond_minimum",
     "beside_a_unit",
     "cut_off",
@@ -31,6 +32,8 @@ URGENT: Final = "urgent"
 STALE_SECONDS: Final = 8.0
 """Longer than it takes until another process leads, and evicts."""
 QUIET_SECONDS: Final = 2.0
+LATE_SECONDS: Final = 4.0
+"""Longer than it takes until a plan says whom a scheduler has preempted first."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Scenario:
     """Pods (NAMESPACE/NAME) that have a node when everything is at rest."""
     native: str = ""
     """With groups of kube-scheduler's own kind: `planning.nativeGroups`."""
+    observes: bool = False
+    """Both processes observe, and the account is judged."""
 
     def run(self, cluster: Cluster) -> None:
         """Prepare both processes and the nodes, and act."""
@@ -157,6 +162,36 @@ def _beyond_minimum(cluster: Cluster) -> None:
     cluster.delete("v1", "Pod", URGENT, NAMESPACE)
 
 
+def _accounted(cluster: Cluster) -> None:
+    plane, (leader, other) = cluster.plane, cluster.plane.layout.replicas
+    size = cluster.rng.randint(2, 3)
+    nodes = [_node(cluster, "n") for _ in range(size + 1)]
+    cluster.create(objects.pod_group("whole", NAMESPACE, min_count=size + 1, mode="all", priority_class="p0"))
+    for number, node in enumerate(nodes):
+        body = objects.pod(f"whole-{number}", NAMESPACE, group="whole", priority_class="p0", node_name=node)
+        cluster.create(body)
+    _until(lambda: _running(cluster) == size + 1, "the unit does not run")
+    late = cluster.name("late")
+    _gang(cluster, HERO, size, size + 1)
+    cluster.create(_member(f"{HERO}-late", HERO, late))
+    _until(lambda: _is_bound(cluster, f"{HERO}-{size - 1}"), "no room was made for the gang")
+    time.sleep(LATE_SECONDS)
+    cluster.create(objects.node(late, cpu="1", pods=20))
+    cluster.nodes.append(late)
+    _until(lambda: _is_bound(cluster, f"{HERO}-late"), "the gang does not run")
+
+    only = _node(cluster, "n")
+    cluster.create(objects.pod("low", NAMESPACE, priority_class="p0", node_name=only))
+    cluster.create(objects.pod_group("vain", NAMESPACE, min_count=2, priority_class="p100"))
+    for number in range(2):
+        cluster.create(_member(f"vain-{number}", "vain", only))
+    _until(lambda: any(_is_bound(cluster, f"vain-{each}") for each in range(2)), "no room was made for one")
+    time.sleep(LATE_SECONDS)
+    plane.processes[leader].kill()
+    _until(lambda: plane.leader() == other, f"{other} does not lead")
+    time.sleep(QUIET_SECONDS)
+
+
 cut_off: Final = Scenario(_cut_off, leader={"evict.between": "1s"}, standby={"evict.before_first": "3s"})
 """The leader is cut off while it evicts. It comes back when another one leads, and gangs go on coming."""
 stale: Final = Scenario(
@@ -173,6 +208,10 @@ beside_a_unit: Final = Scenario(_beside_a_unit, bound=(f"{NAMESPACE}/{HERO}-0",)
 beyond_minimum: Final = Scenario(_beyond_minimum, bound=(f"{NAMESPACE}/{HERO}-1",), native="Drive")
 """A native gang runs, and one more member comes. A node has room by its pods, but a more important pod is nominated
 there. The scheduler finds room only if it supposes that a pod of low priority is gone."""
+
+accounted: Final = Scenario(_accounted, observes=True)
+"""Schedulers preempt for two gangs. One gets its last node late, and a group that is evicted whole loses a part for it.
+The other one stays in pieces, and then the leader dies."""
 
 
 # ---- steps
@@ -194,10 +233,15 @@ def _node(cluster: Cluster, prefix: str, *, cpu: int = 1) -> str:
     return name
 
 
-def _gang(cluster: Cluster, name: str, size: int) -> None:
-    cluster.create(objects.pod_group(name, NAMESPACE, min_count=size, priority_class="p100"))
+def _gang(cluster: Cluster, name: str, size: int, minimum: int | None = None) -> None:
+    cluster.create(objects.pod_group(name, NAMESPACE, min_count=minimum or size, priority_class="p100"))
     for number in range(size):
         cluster.create(objects.pod(f"{name}-{number}", NAMESPACE, group=name, priority_class="p100"))
+
+
+def _member(name: str, group: str, node: str) -> Json:
+    """A pod of a gang that wants this node."""
+    return objects.pod(name, NAMESPACE, group=group, priority_class="p100", nodeSelector={HOSTNAME: node})
 
 
 def _native(name: str, group: str, priority: str = "p100", **spec: Any) -> Json:

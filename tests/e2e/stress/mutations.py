@@ -22,9 +22,10 @@ import click
 from hack.controlplane.binaries import BinariesError
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import ProcessFailedError
-from tests.e2e.stress import directed
+from tests.e2e.stress import directed, observing
 from tests.e2e.stress.directed import Scenario
 from tests.e2e.stress.mirrors import ROOT, showing
+from tests.e2e.stress.observing import OBSERVER, Observed
 from tests.e2e.stress.run import REPLICATED, Result, judge, with_natives
 
 __all__ = ["MUTATIONS", "Edit", "Mutation", "mutated"]
@@ -124,6 +125,66 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
         ),
         directed.beyond_minimum,
     ),
+    "account-begins-again": Mutation(
+        (
+            Edit(
+                "controllers/account/ledger.py",
+                "            each.decision is not None and each.decision.uid == decision.uid\n",
+                "            False\n",
+            ),
+        ),
+        directed.accounted,
+    ),
+    "account-serves-pieces": Mutation(
+        (
+            Edit(
+                "controllers/account/cases.py",
+                "if ran is not None and self.whole_at is not None and max(ran, self.whole_at) <= last:",
+                "if ran is not None and ran <= last:",
+            ),
+        ),
+        directed.accounted,
+    ),
+    "account-breaks-nothing": Mutation(
+        (
+            Edit(
+                "controllers/account/cases.py",
+                "sum(running[unit] > count for unit, count in gone.items())",
+                "sum(running[unit] < count for unit, count in gone.items())",
+            ),
+        ),
+        directed.accounted,
+    ),
+    "account-sees-no-pieces": Mutation(
+        (
+            Edit(
+                "controllers/account/cases.py",
+                "self.pieces_since = now if goes_on and self.end is None else None",
+                "self.pieces_since = None",
+            ),
+        ),
+        directed.accounted,
+    ),
+    "account-adds-up": Mutation(
+        (
+            Edit(
+                "controllers/account/saying.py",
+                "pods=max(ours.pods, theirs.pods)",
+                "pods=ours.pods + theirs.pods",
+            ),
+        ),
+        directed.accounted,
+    ),
+    "account-never-ends": Mutation(
+        (
+            Edit(
+                "controllers/account/cases.py",
+                "if self.end is None or now < self.end + LATE_SECONDS:",
+                "if self.end is None or self.victims:",
+            ),
+        ),
+        directed.accounted,
+    ),
 }
 
 
@@ -176,12 +237,15 @@ def main(only: str | None, seed: int | None) -> None:
     sys.exit(bool(failed))
 
 
-def _run(seed: int, scenario: Scenario, options: Mapping[str, Any]) -> Result:
+def _run(seed: int, scenario: Scenario, options: Mapping[str, Any]) -> Result | Observed:
     folder = Path(tempfile.mkdtemp(prefix="reprieve-stress-"))
-    common = with_natives(REPLICATED, scenario.native) if scenario.native else REPLICATED
+    common = OBSERVER if scenario.observes else REPLICATED
+    common = with_natives(common, scenario.native) if scenario.native else common
     plane = ControlPlane(folder, replace(Options(), **{**common, **options}))
     try:
         with plane:
+            if scenario.observes:
+                return observing.judge(plane, seed, scenario.run)
             return judge(plane, seed, scenario.run, bound=scenario.bound)
     except (BinariesError, ProcessFailedError) as error:
         raise click.ClickException(str(error)) from None

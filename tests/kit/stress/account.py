@@ -1,8 +1,8 @@
 """Does the account say what schedulers did? `status.instead` of each observed plan, compared with watches alone.
 
-Nothing of the ledger is used: `account_cases` computes each case anew. Numbers have to be exact, but for what was seen
-at another time than it is told here: LAG_SECONDS both ways. Seconds may differ by LAG_SECONDS and one more, and those
-in pieces by one more for each spell.
+Nothing of the ledger is used: `account_cases` computes each case anew. Numbers have to be exact. Only what reprieve saw
+LAG_SECONDS earlier or later than this watch may make a difference. Seconds may differ by LAG_SECONDS and one more, and
+those in pieces by one more for each spell.
 
 A case is steady if one process led all the time: the watch of the Lease tells that. Otherwise the account may say that
 it knows less (Unknown), and a part of the numbers is not compared. It never says more than there was. All plans of a
@@ -204,7 +204,7 @@ def _judge(verdict: Verdict, one: _One, plan: _Plan, steady: Sequence[Span], unt
         return
     last, at = said[-1], datetime.fromisoformat(said[-1]["asOf"]).timestamp()
     found = list(one.cases(plan, at - LAG_SECONDS, at, at + LAG_SECONDS + 1.0))
-    began = min((each.began for each, _ in found), default=at)
+    began = min((each.began for each, _ in found), default=min(each.states[0].at for each in one.plans))
     is_steady = _is_steady(steady, began - LAG_SECONDS, at)
     most = max((len(each.victims) for each, _ in found), default=0)
     verdict.plans += 1
@@ -278,7 +278,7 @@ class _Expected:
         sums += sum(each.priority[1] + 2**31 for each in self.more)
         if victims["pods"] > self.pods.high + more:
             yield f"at most {self.pods.high} pods were preempted for it"
-        if victims["units"] > most:
+        if victims["units"] > most and said["state"] != "Unknown":
             yield f"at most {most} units were preempted for it"
         if victims["prioritySum"] > sums:
             yield f"the sum is at most {sums}"

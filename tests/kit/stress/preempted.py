@@ -14,6 +14,7 @@ from typing import Final
 
 from tests.kit.plans.raw import GROUP_LABEL
 from tests.kit.stress.history import LAG_SECONDS, History, Json, State, has_ended, is_alive
+from tests.kit.stress.owned import OWNERS
 from tests.kit.stress.rest import minimum_of
 
 __all__ = ["Stand", "Taken", "stands_of", "taken"]
@@ -172,6 +173,9 @@ def _in_unit(history: History, victim: Taken, mark: State | None) -> Taken:
         priorities.add(own)
         if group is None:
             units.add(victim.uid)
+            if owner := _owner_of(mark.body):  # its pods may still be one unit
+                units.add(owner)
+                running += [1, len(_fellows(history, mark.body, version))]
             continue
         if _has_priority(group):
             priorities.add(history.group_priority(group))
@@ -193,6 +197,20 @@ def _in_unit(history: History, victim: Taken, mark: State | None) -> Taken:
         (min(several), max(several)),
         (min(priorities), max(priorities)),
     )
+
+
+def _owner_of(pod: Json) -> str:
+    """The UID of the owner that the pod is in the group of, if that is a group by owner."""
+    name = str((pod["metadata"].get("labels") or {}).get(GROUP_LABEL, ""))
+    kind, _, rest = name.partition(":")
+    return rest.rpartition(":")[2] if kind in OWNERS.values() else ""
+
+
+def _fellows(history: History, pod: Json, version: int) -> list[Json]:
+    """The pods of the same group that run."""
+    meta = pod["metadata"]
+    group = {"metadata": {"namespace": meta["namespace"], "name": meta["labels"][GROUP_LABEL]}}
+    return [each for each in history.members(group, version) if _runs(each)]
 
 
 def _has_priority(group: Json) -> bool:

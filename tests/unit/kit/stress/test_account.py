@@ -62,7 +62,7 @@ class AccountForge(Forge):
         of = self.members[number]
         self.tell({**of, "spec": {**of["spec"], "nodeName": node}})
 
-    def say(self, of: Json | None = None, **fields: Any) -> None:
+    def say(self, of: Any = None, **fields: Any) -> None:
         """The plan says this of the scheduler."""
         of = of or self.plan
         victims = {"pods": 2, "units": 2, "highestPriority": 10, "prioritySum": 2 * (10 + SUM)}
@@ -104,7 +104,7 @@ def forge() -> AccountForge:
 
 
 def preempted(forge: AccountForge) -> None:
-    """Two pods go for the gang."""
+    """The scheduler preempts two pods for the gang."""
     forge.preempt(forge.low[0])
     forge.preempt(forge.low[1], "uid-hero-1")
     forge.rest(5)
@@ -255,6 +255,30 @@ def test_a_plan_that_was_made_after_the_scheduler_began_does_not_count(forge: Ac
     forge.rest(5)
     forge.say(late)
     assert "d/late: another plan of its preemptor counts" in wrong(forge)
+
+
+def test_a_new_leader_may_take_a_later_plan(forge: AccountForge) -> None:
+    """It does not know that the scheduler began before, and nothing was said of the earlier plan."""
+    forge.bind(0, "n2")
+    forge.tell(forge.members[0])
+    forge.away.append((START + 15, START + 22))
+    forge.rest(20)
+    late = forge.observed("late")
+    preempted(forge)
+    forge.say(late)
+    assert wrong(forge) == ""
+
+
+def test_a_pod_may_preempt_and_run_at_once(forge: AccountForge) -> None:
+    """Everything comes within the time that watches take."""
+    alone = forge.tell(pod("alone", 100, node=None), "ADDED")
+    forge.preempt(forge.low[0], "uid-alone")
+    made = forge.observed("at-once", preemptor="alone")
+    forge.tell({**alone, "spec": {**alone["spec"], "nodeName": "n0"}})
+    forge.rest(20)
+    victims = {"pods": 1, "units": 1, "prioritySum": 10 + SUM}
+    forge.say(made, victims=victims, bound=True, secondsUntilBound=0, concluded=True)
+    assert wrong(forge) == ""
 
 
 def test_two_plans_do_not_count_the_same_pods(forge: AccountForge) -> None:
