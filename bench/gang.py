@@ -216,12 +216,8 @@ class Interleaved:
 
     def preempt(self) -> Result:
         """The gang comes. Returns what it took until all members are bound, or until the limit."""
-        place, members = self._place, [f"{GANG}-{i}" for i in range(self._size.members)]
-        group = place.pod_group(GANG, priority=HIGH, min_count=len(members), api_version=self._api)
-        preemptor = GANG if self._api == REPRIEVE else NATIVE_NAME + GANG
-        with Timeline(place, preemptor, members, plans=self._plans) as timeline:
-            place.client.create(group)
-            place.client.create_all(self._pod(GANG, name, priority=HIGH, cpu="3600m") for name in members)
+        with Timeline(self._place, self.preemptor, self.members, plans=self._plans) as timeline:
+            self.come()
             timeline.complete()
             timeline.wait_bound(LIMIT_SECONDS)
         gone = timeline.evicted
@@ -232,6 +228,24 @@ class Interleaved:
             seconds=timeline.seconds,
             steps=timeline.steps(),
         )
+
+    @property
+    def members(self) -> list[str]:
+        """The names of the gang's pods."""
+        return [f"{GANG}-{i}" for i in range(self._size.members)]
+
+    @property
+    def preemptor(self) -> str:
+        """The name of the gang in plans."""
+        return GANG if self._api == REPRIEVE else NATIVE_NAME + GANG
+
+    def come(self) -> None:
+        """Create the gang."""
+        place, members = self._place, self.members
+        place.client.create(
+            place.pod_group(GANG, priority=HIGH, min_count=len(members), api_version=self._api)
+        )
+        place.client.create_all(self._pod(GANG, name, priority=HIGH, cpu="3600m") for name in members)
 
     def _our_pod(self, group: str, name: str, **pod: Any) -> Json:
         return self._place.pod(name, group=group, **pod)

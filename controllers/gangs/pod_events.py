@@ -39,11 +39,7 @@ ORDER: Final = (
     Place("waiting"),
     Place("pending"),
     Place("marked"),
-    Place(
-        "scheduler marks",
-        "state before",
-        "the mark of a pod that is gone ends here; it says where the pod was",
-    ),
+    Place("scheduler marks"),
     Place("gated"),
     # What acts, or will act.
     Place("evidence"),

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 from nodes.search.decision import DecisionError, group_decision
-from nodes.search.preemptors.before import NotPutBackError, put_back
+from nodes.search.preemptors.before import NotPutBackError, put_back, with_gone
+from nodes.state.kept import keep
 from nodes.state.snapshot import Snapshot
 from tests.kit.examples import examples
 from tests.kit.objects import budget, gang, member, node, pod, tables
 from tests.kit.plans.clusters import clusters
-from tests.kit.plans.engine import snapshot_of
+from tests.kit.plans.engine import snapshot_of, tables_of
 
 Object = dict[str, Any]
 THEN = "2026-01-01T00:10:00Z"
@@ -63,12 +64,15 @@ def test_put_back_is_the_state_before(objects: list[Object], data: st.DataObject
     assume(members)
     bound = data.draw(st.lists(st.sampled_from(members), unique_by=id, min_size=1))
     evicted = data.draw(st.lists(st.sampled_from(running), unique_by=id)) if running else []
-    before = snapshot_of(objects)
+    gone = [each for each in evicted if data.draw(st.booleans())]
+    state = tables_of(objects)
+    before = state.snapshot()
+    kept = [pod for each in gone if (pod := keep(state, state.pod(each["metadata"]["uid"]) or 0)) is not None]
 
     def uids(some: list[Object]) -> list[str]:
         return [each["metadata"]["uid"] for each in some]
 
-    later = deepcopy(objects)
+    later = [each for each in deepcopy(objects) if each["metadata"].get("uid") not in uids(gone)]
     for each in later:
         if each["kind"] != "Pod":
             continue
@@ -78,9 +82,16 @@ def test_put_back_is_the_state_before(objects: list[Object], data: st.DataObject
         elif each["metadata"].get("uid") in uids(evicted):
             each["metadata"]["deletionTimestamp"] = THEN
     after = snapshot_of(later)
-    again = put_back(after, uids(bound), uids(evicted))
-    for name in ("used", "leaving", "pod_node", "pod_flags", "pod_start", "pod_class"):
-        assert np.array_equal(getattr(again, name), getattr(before, name)), name
+    try:
+        whole = with_gone(after, kept)
+    except NotPutBackError as error:
+        said = str(error)
+        assert said.endswith(("its group is gone", "its node is gone")), "nothing else says that it was there"
+        reject()
+    again = put_back(whole, uids(bound), [uid for uid in uids(evicted) if uid not in uids(gone)])
+    if not gone:
+        for name in ("used", "leaving", "pod_node", "pod_flags", "pod_start", "pod_class"):
+            assert np.array_equal(getattr(again, name), getattr(before, name)), name
     assert decided(again) == decided(before)
 
 

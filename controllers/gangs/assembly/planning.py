@@ -15,6 +15,7 @@ from controllers.gangs.looking.attempt_book import AttemptBook
 from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.looking.look import Looks
 from controllers.gangs.looking.steered_look import SteeredLook
+from controllers.gangs.mirror.preempted_pods import PreemptedPods
 from controllers.gangs.performing import Performer
 from controllers.gangs.plan_acts import PlanActs
 from controllers.gangs.planning.arrivals import Arrivals
@@ -95,9 +96,16 @@ def decider(
 
 def state_before(known: Known, gangs: Gangs) -> StateBefore:
     """The state on which gangs are decided about where nothing is done for them."""
-    return StateBefore(
-        known.mirror.roster, known.scheduler_marks, lambda key: gangs.life_of(key).has_run, known.clock
-    )
+    roster = known.mirror.roster
+
+    def has_run(key: GroupKey) -> bool:
+        return gangs.life_of(key).has_run
+
+    def is_open(key: GroupKey) -> bool:
+        return roster.minimum(key) is not None and not has_run(key)
+
+    preempted = PreemptedPods(known.mirror.tables, is_open, known.clock)
+    return StateBefore(roster, known.scheduler_marks, preempted, has_run)
 
 
 def turns(

@@ -9,34 +9,35 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Set
 from math import inf
 
-from api.clock import Clock
 from api.core import Pod
 from controllers.gangs.keys import GroupKey
+from controllers.gangs.mirror.preempted_pods import PreemptedPods
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.mirror.scheduler_marks import SchedulerMarks
-from nodes.search.preemptors.before import NotPutBackError, put_back
+from nodes.search.preemptors.before import NotPutBackError, put_back, with_gone
 from nodes.state.columns.flags import TERMINATING
+from nodes.state.kept import KeptPod
 from nodes.state.snapshot import Snapshot
 
 __all__ = ["StateBefore"]
 
 
 class StateBefore:
-    """Puts back what the scheduler did for a gang, in a snapshot, while the pods that it evicted still terminate."""
+    """Puts back what the scheduler did for a gang, in a snapshot."""
 
     def __init__(
-        self, roster: Roster, marks: SchedulerMarks, has_run: Callable[[GroupKey], bool], clock: Clock
+        self,
+        roster: Roster,
+        marks: SchedulerMarks,
+        preempted: PreemptedPods,
+        has_run: Callable[[GroupKey], bool],
     ) -> None:
         """`has_run`: whether the gang has run whole. Then its bound members run, and nothing is put back."""
-        self._roster, self._marks, self._has_run, self._clock = roster, marks, has_run, clock
-        self._gone: dict[str, float] = {}
-        """By node: when a pod that a scheduler had preempted there went last, in seconds since the epoch."""
+        self._roster, self._marks, self._preempted, self._has_run = roster, marks, preempted, has_run
 
     def pod_changed(self, uid: str, pod: Pod | None) -> None:
-        """There is a newer state of a pod; None when it is gone. To be called before the marks hear of it."""
-        node = self._marks.node_of(uid) if pod is None else None
-        if node is not None:
-            self._gone[node] = self._clock.wall()
+        """There is a newer state of a pod; None when it is gone."""
+        self._preempted.pod_changed(uid, pod)
 
     def apply(self, snapshot: Snapshot, group: GroupKey) -> tuple[Snapshot, str]:
         """The state before, and why it is not known; then it is the snapshot as it is. Empty if it is known."""
@@ -47,34 +48,52 @@ class StateBefore:
         own = {row for member in members if (row := snapshot.pod_rows.get(member.uid)) is not None}
         nominated = {snapshot.node_names[snapshot.nominated[row]] for row in own if row in snapshot.nominated}
         nodes = nominated | set(bound.values())
+        priority = self._roster.group_priority(group) or 0
         try:
-            return put_back(snapshot, bound, self._evicted(snapshot, group, own, nodes)), ""
+            evicted = self._evicted(snapshot, nodes, priority)
+            gone = self._gone(snapshot, nodes, own, priority)
+            self._check_others(snapshot, own, evicted, gone)
+            return put_back(with_gone(snapshot, gone), bound, evicted), ""
         except NotPutBackError as error:
             return snapshot, str(error)
 
-    def _evicted(
-        self, snapshot: Snapshot, group: GroupKey, own: Set[int], nodes: Set[str]
-    ) -> Collection[str]:
-        """The pods (UIDs) that were preempted for the gang: on a node that a member got, or is nominated to.
+    def _evicted(self, snapshot: Snapshot, nodes: Set[str], priority: int) -> dict[str, int]:
+        """The pods that were preempted for the gang and still terminate: rows by UID.
 
-        Raises NotPutBackError if one has gone, or if it may have been for somebody else.
+        They are on a node that a member got, or is nominated to.
         """
-        since = min((snapshot.pod_created.item(row) for row in own), default=0)
-        for node in sorted(nodes):
-            if self._gone.get(node, -inf) >= since:
-                raise NotPutBackError(f"a pod that was preempted on node {node} is gone")
-        priority = self._roster.group_priority(group)
         found = [uid for node in nodes for uid in self._marks.on(node, since=-inf)]
         rows = {uid: row for uid in found if (row := snapshot.pod_rows.get(uid)) is not None}
-        evicted = {
+        return {
             uid: row
             for uid, row in rows.items()
-            if snapshot.pod_flags[row] & TERMINATING and (priority or 0) > snapshot.pod_priority[row]
+            if snapshot.pod_flags[row] & TERMINATING and priority > snapshot.pod_priority[row]
         }
-        others = {place for row, place in snapshot.nominated.items() if row not in own}
-        places = {snapshot.pod_node.item(row) for row in evicted.values()}
-        if shared := sorted(snapshot.node_names[place] for place in places & others):
+
+    def _gone(self, snapshot: Snapshot, nodes: Set[str], own: Set[int], priority: int) -> list[KeptPod]:
+        """Those that are gone. Raises NotPutBackError if one of them is not kept."""
+        since = min((snapshot.pod_created.item(row) for row in own), default=0)
+        found = list[KeptPod]()
+        for node in sorted(nodes):
+            pods = self._preempted.gone_from(node, since)
+            if pods is None:
+                raise NotPutBackError(f"a pod that was preempted on node {node} is gone")
+            found += [each for each in pods if each.priority < priority]
+        return found
+
+    def _check_others(
+        self, snapshot: Snapshot, own: Set[int], evicted: dict[str, int], gone: Collection[KeptPod]
+    ) -> None:
+        """Raises NotPutBackError if one of these pods may have been preempted for somebody else."""
+        names = snapshot.node_names
+        others = {names[place] for row, place in snapshot.nominated.items() if row not in own}
+        left = {each.node for each in gone}
+        places = {names[snapshot.pod_node.item(row)] for row in evicted.values()} | left
+        if shared := sorted(places & others):
             raise NotPutBackError(
                 f"pods on node {shared[0]} were preempted, and another pod is nominated to it"
             )
-        return evicted
+        known = {*(snapshot.pod_uids[row] for row in own), *evicted}
+        for node in sorted(left):
+            if self._preempted.newcomers(node, known):
+                raise NotPutBackError(f"pods on node {node} were preempted, and another pod has come to it")

@@ -6,17 +6,20 @@ then. What Enforce would have found is the state without that.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nodes.filters.profile import DEFAULT_PROFILE
-from nodes.state.columns.flags import STAYING, TERMINATING, UNSELECTED, UNSTARTED
+from nodes.search.preemptors.more_rows import longer, with_classes, with_resources
+from nodes.state.columns.flags import STAYING, TERMINATING, UNSELECTED, UNSTARTED, Int32s
+from nodes.state.kept import KeptPod
 from nodes.state.snapshot import Snapshot
 
-__all__ = ["NotPutBackError", "put_back"]
+__all__ = ["NotPutBackError", "put_back", "with_gone"]
 
 Rows = NDArray[np.intp]
 
@@ -46,6 +49,106 @@ def put_back(snapshot: Snapshot, members: Collection[str], victims: Collection[s
     flags[bound] &= ~np.uint8(UNSTARTED)
     flags[evicted] &= ~np.uint8(TERMINATING)
     return replace(snapshot, pod_node=nodes, used=used, leaving=leaving, pod_flags=flags, pod_start=start)
+
+
+def with_gone(snapshot: Snapshot, pods: Collection[KeptPod]) -> Snapshot:
+    """The snapshot in which these pods run, which are not in it any longer.
+
+    Raises NotPutBackError if the node of one of them is gone, or its group, or if it may count against a budget.
+    """
+    if not pods:
+        return snapshot
+    gone = sorted(pods, key=_full_name)
+    nodes = _nodes_of(snapshot, gone)
+    groups = _groups_of(snapshot, gone)
+    _check_budgets(snapshot, gone)
+    classes = [each.pod_class for each in gone]
+    snapshot = with_resources(snapshot, classes)
+    class_rows, snapshot = with_classes(snapshot, classes)
+    used = snapshot.used.copy()
+    np.add.at(used, nodes, snapshot.class_requests[class_rows])
+    first, added = len(snapshot.pod_live), len(gone)
+    label_rows = range(len(snapshot.label_sets), len(snapshot.label_sets) + added)
+    schedulers = range(len(snapshot.schedulers), len(snapshot.schedulers) + added)
+    rows = range(first, first + added)
+    return replace(
+        snapshot,
+        used=used,
+        pod_live=longer(added, snapshot.pod_live, True),
+        pod_namespaces=snapshot.pod_namespaces.extended(each.namespace for each in gone),
+        pod_names=snapshot.pod_names.extended(each.name for each in gone),
+        pod_uids=snapshot.pod_uids.extended(each.uid for each in gone),
+        pod_name_rank=_ranks(snapshot, gone),
+        pod_rows={**snapshot.pod_rows, **{each.uid: row for each, row in zip(gone, rows, strict=True)}},
+        pod_node=longer(added, snapshot.pod_node, nodes),
+        pod_class=longer(added, snapshot.pod_class, class_rows),
+        pod_group=longer(added, snapshot.pod_group, groups),
+        pod_labels=longer(added, snapshot.pod_labels, label_rows),
+        pod_priority=longer(added, snapshot.pod_priority, [each.priority for each in gone]),
+        pod_scheduler=longer(added, snapshot.pod_scheduler, schedulers),
+        pod_start=longer(added, snapshot.pod_start, [each.start for each in gone]),
+        pod_created=longer(added, snapshot.pod_created, [each.created for each in gone]),
+        pod_cost=longer(added, snapshot.pod_cost, [each.cost for each in gone]),
+        pod_flags=longer(added, snapshot.pod_flags, [each.flags for each in gone]),
+        pod_health=longer(added, snapshot.pod_health, [each.health for each in gone]),
+        schedulers=[*snapshot.schedulers, *(each.scheduler for each in gone)],
+        label_sets=[*snapshot.label_sets, *((each.namespace, each.labels) for each in gone)],
+        label_budgets=[*snapshot.label_budgets, *[()] * added],
+        label_budget=longer(added, snapshot.label_budget, UNSELECTED),
+        pod_claims={
+            **snapshot.pod_claims,
+            **{row: each.claims for each, row in zip(gone, rows, strict=True) if each.claims},
+        },
+    )
+
+
+def _nodes_of(snapshot: Snapshot, gone: Sequence[KeptPod]) -> list[int]:
+    live = {snapshot.node_names[row]: row for row in snapshot.node_order.tolist()}
+    if missing := next((each for each in gone if each.node not in live), None):
+        raise NotPutBackError(f"{_was_preempted(missing)}, and its node is gone")
+    return [live[each.node] for each in gone]
+
+
+def _groups_of(snapshot: Snapshot, gone: Sequence[KeptPod]) -> list[int]:
+    rows = {key: row for row, key in enumerate(snapshot.group_keys)}
+    if missing := next((each for each in gone if each.group is not None and each.group not in rows), None):
+        raise NotPutBackError(f"{_was_preempted(missing)}, and its group is gone")
+    return [rows[each.group] if each.group is not None else -1 for each in gone]
+
+
+def _check_budgets(snapshot: Snapshot, gone: Sequence[KeptPod]) -> None:
+    """Labels that no pod has any longer are not compared with budgets: any one of the namespace may have counted."""
+    budgets = {each.namespace for each in snapshot.budgets if each is not None}
+    known = dict[tuple[str, frozenset[tuple[str, str]]], int]()
+    for row, labels in enumerate(snapshot.label_sets):
+        if labels is not None and labels[0] in budgets:
+            known[labels[0], frozenset(labels[1].items())] = row
+    for each in gone:
+        if each.namespace not in budgets:
+            continue
+        row = known.get((each.namespace, frozenset(each.labels.items())))
+        if row is None or snapshot.label_budget[row] != UNSELECTED:
+            raise NotPutBackError(f"{_was_preempted(each)}, and counts against a budget")
+
+
+def _ranks(snapshot: Snapshot, gone: Sequence[KeptPod]) -> Int32s:
+    """[P], with those that are gone in their places. They are in order."""
+    live = np.flatnonzero(snapshot.pod_live)
+    order = live[np.argsort(snapshot.pod_name_rank[live])].tolist()
+    names = snapshot.pod_namespaces, snapshot.pod_names
+    places = [
+        bisect_left(order, _full_name(each), key=lambda row: (names[0][row], names[1][row])) for each in gone
+    ]
+    ranks = snapshot.pod_name_rank + np.searchsorted(places, snapshot.pod_name_rank, side="right")
+    return np.concatenate([ranks, np.array(places) + np.arange(len(gone))]).astype(np.int32)
+
+
+def _full_name(pod: KeptPod) -> tuple[str, str]:
+    return pod.namespace, pod.name
+
+
+def _was_preempted(pod: KeptPod) -> str:
+    return f"pod {pod.namespace}/{pod.name} was preempted"
 
 
 def _rows(snapshot: Snapshot, pods: Collection[str]) -> Rows:

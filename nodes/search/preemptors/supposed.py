@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from api.core import Pod, PriorityClass
 from api.priority import SYSTEM_CLASSES, global_default, preemption_policy
-from api.requests import PODS
 from nodes.filters.pod_volumes import PodVolumes
 from nodes.filters.profile import DEFAULT_SCHEDULER
 from nodes.groups.forms import by_its_pods, is_basic
 from nodes.groups.keys import is_foreign
 from nodes.groups.registry import GroupKey, groups_of
 from nodes.search.preemptors.gangs import topology_key_of
+from nodes.search.preemptors.more_rows import longer, with_classes, with_resources
 from nodes.search.preemptors.preemptor import DecisionError, Preemptor, priority_of_group
 from nodes.state.columns.classes import PodClass, pod_class, with_claims
 from nodes.state.columns.flags import STAYING, TERMINATING, UNSAID, UNSELECTED
@@ -37,8 +35,6 @@ __all__ = [
     "priority_of",
     "supposed",
 ]
-
-Int64s = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +150,8 @@ def with_pods(
     `group`: the row of their PodGroup, -1 for none. Raises ValueError for a quantity that cannot be read.
     """
     classes = [_supposed_class(each, snapshot) for each in sets]
-    snapshot = _with_resources(snapshot, classes)
-    class_rows, snapshot = _with_classes(snapshot, classes)
+    snapshot = with_resources(snapshot, classes)
+    class_rows, snapshot = with_classes(snapshot, classes)
     label_rows = [len(snapshot.label_sets) + place for place in range(len(sets))]
     counts = [each.count for each in sets]
     before, added = len(snapshot.pod_live), sum(counts)
@@ -163,23 +159,23 @@ def with_pods(
 
     more = replace(
         snapshot,
-        pod_live=_longer(added, snapshot.pod_live, True),
+        pod_live=longer(added, snapshot.pod_live, True),
         pod_namespaces=snapshot.pod_namespaces.extended(
             each.pod.metadata.namespace for each in sets for _ in range(each.count)
         ),
         pod_names=snapshot.pod_names.extended(names),
         pod_uids=snapshot.pod_uids.extended([""] * added),
-        pod_node=_longer(added, snapshot.pod_node, -1),
-        pod_class=_longer(added, snapshot.pod_class, np.repeat(class_rows, counts)),
-        pod_group=_longer(added, snapshot.pod_group, group),
-        pod_labels=_longer(added, snapshot.pod_labels, np.repeat(label_rows, counts)),
-        pod_priority=_longer(added, snapshot.pod_priority, priority),
-        pod_scheduler=_longer(added, snapshot.pod_scheduler, np.repeat(_schedulers(snapshot, sets), counts)),
-        pod_start=_longer(added, snapshot.pod_start, 0),
-        pod_created=_longer(added, snapshot.pod_created, 0),
-        pod_cost=_longer(added, snapshot.pod_cost, UNSAID),
-        pod_flags=_longer(added, snapshot.pod_flags, 0),
-        pod_health=_longer(added, snapshot.pod_health, 0),
+        pod_node=longer(added, snapshot.pod_node, -1),
+        pod_class=longer(added, snapshot.pod_class, np.repeat(class_rows, counts)),
+        pod_group=longer(added, snapshot.pod_group, group),
+        pod_labels=longer(added, snapshot.pod_labels, np.repeat(label_rows, counts)),
+        pod_priority=longer(added, snapshot.pod_priority, priority),
+        pod_scheduler=longer(added, snapshot.pod_scheduler, np.repeat(_schedulers(snapshot, sets), counts)),
+        pod_start=longer(added, snapshot.pod_start, 0),
+        pod_created=longer(added, snapshot.pod_created, 0),
+        pod_cost=longer(added, snapshot.pod_cost, UNSAID),
+        pod_flags=longer(added, snapshot.pod_flags, 0),
+        pod_health=longer(added, snapshot.pod_health, 0),
         schedulers=[
             *snapshot.schedulers,
             *(each.pod.spec.scheduler_name or DEFAULT_SCHEDULER for each in sets),
@@ -189,7 +185,7 @@ def with_pods(
             *((each.pod.metadata.namespace, each.pod.metadata.labels or {}) for each in sets),
         ],
         label_budgets=[*snapshot.label_budgets, *[()] * len(sets)],
-        label_budget=_longer(len(sets), snapshot.label_budget, UNSELECTED),
+        label_budget=longer(len(sets), snapshot.label_budget, UNSELECTED),
         pod_claims=_claims(snapshot, sets, before),
     )
     return more, tuple(range(before, before + added))
@@ -209,52 +205,8 @@ def _claims(
     return {**snapshot.pod_claims, **added} if added else snapshot.pod_claims
 
 
-def _longer(added: int, values: NDArray[Any], more: object) -> NDArray[Any]:
-    return np.concatenate([values, np.broadcast_to(np.asarray(more, values.dtype), (added,))])
-
-
 def _schedulers(snapshot: Snapshot, sets: Sequence[SupposedPods]) -> list[int]:
     return [len(snapshot.schedulers) + place for place in range(len(sets))]
-
-
-def _with_resources(snapshot: Snapshot, classes: Sequence[PodClass]) -> Snapshot:
-    """The snapshot with a column for each resource that the classes request. A new one is on no node."""
-    wanted = {name for each in classes for name in each.requests}
-    new = sorted(wanted - set(snapshot.resources))
-    if not new:
-        return snapshot
-
-    def wider(amounts: Int64s) -> Int64s:
-        return np.concatenate([amounts, np.zeros((len(amounts), len(new)), np.int64)], axis=1)
-
-    return replace(
-        snapshot,
-        resources=(*snapshot.resources, *new),
-        allocatable=wider(snapshot.allocatable),
-        used=wider(snapshot.used),
-        leaving=wider(snapshot.leaving),
-        class_requests=wider(snapshot.class_requests),
-    )
-
-
-def _with_classes(snapshot: Snapshot, classes: Sequence[PodClass]) -> tuple[list[int], Snapshot]:
-    """The rows of the classes, and the snapshot with those that are new."""
-    known = {each.key: row for row, each in enumerate(snapshot.classes) if each is not None}
-    rows, new = [], list[PodClass]()
-    for each in classes:
-        if each.key not in known:
-            known[each.key] = len(snapshot.classes) + len(new)
-            new.append(each)
-        rows.append(known[each.key])
-    amounts = [
-        [1 if name == PODS else each.requests.get(name, 0) for name in snapshot.resources] for each in new
-    ]
-    requests = np.array(amounts, np.int64).reshape(len(new), len(snapshot.resources))
-    return rows, replace(
-        snapshot,
-        classes=[*snapshot.classes, *new],
-        class_requests=np.concatenate([snapshot.class_requests, requests]),
-    )
 
 
 # ---- with which right they ask

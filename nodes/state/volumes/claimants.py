@@ -81,6 +81,10 @@ class Claimants:
         volumes = self._volumes.resolve(claimant.claims)
         return with_claims(self._bare_class(claimant), volumes), self._uses.items.get(row) != before
 
+    def uses_of(self, row: int) -> tuple[ClaimUse, ...]:
+        """The claims of the pod in this row."""
+        return self._uses.items.get(row, ())
+
     def share(self) -> Mapping[int, tuple[ClaimUse, ...]]:
         """The claims of each pod that has any, for a snapshot to keep."""
         return self._uses.share()

@@ -73,10 +73,15 @@ def delete(tables: Tables, item: Object) -> None:
 
 def snapshot_of(objects: Iterable[Object]) -> Snapshot:
     """The mirror's view of the objects."""
+    return tables_of(objects).snapshot()
+
+
+def tables_of(objects: Iterable[Object]) -> Tables:
+    """The mirror of the objects."""
     tables = Tables()
     for item in objects:
         upsert(tables, item)
-    return tables.snapshot()
+    return tables
 
 
 def excluding(snapshot: Snapshot, excluded: Iterable[tuple[Key, str]]) -> Snapshot:

@@ -13,6 +13,7 @@ from api.groups import PodGroup
 from api.plans import PreemptionPlan
 from controllers.gangs.answering import Answering
 from controllers.gangs.configuration import PlanningConfiguration
+from controllers.gangs.mirror.preempted_pods import KEPT_SECONDS
 from tests.kit.native_gangs import native_object, native_pod
 from tests.kit.objects import BIG, budget, gang, member, node, pod
 from tests.kit.observed import ObservedStage, observed
@@ -256,7 +257,7 @@ def preempted(number: int, **fields: Any) -> Any:
     return victim(number, conditions=[PREEMPTED], deleting="2026-01-01T00:00:30Z", **fields)
 
 
-async def decision(*objects: Any, then: Callable[[ObservedStage], None] = lambda _: None) -> PreemptionPlan:
+async def decision(*objects: Any, then: Callable[[ObservedStage], object] = lambda _: None) -> PreemptionPlan:
     """The plan that is stored for the gang once it is complete."""
     async with observed(*objects) as stage:
         then(stage)
@@ -285,10 +286,48 @@ async def test_a_gang_is_decided_on_the_state_before_its_scheduler_began() -> No
     assert nominated.spec == before.spec
 
 
+@pytest.mark.parametrize("place", [{"node": "n0"}, {"nominated": "n0"}])
+async def test_pods_that_are_gone_are_put_back(place: dict[str, str]) -> None:
+    """v0 has left before m1 exists, and so the gang is complete."""
+    nodes, group, last = [node("n0"), node("n1")], gang(minimum=2), member(1)
+    before = await decision(*nodes, group, member(0), last, victim(0), victim(1))
+
+    def leave(stage: ObservedStage) -> None:
+        stage.delete(preempted(0))
+        stage.add(member(0, **place), last)
+
+    after = await decision(*nodes, group, member(0), preempted(0), victim(1), then=leave)
+    assert after.spec == before.spec
+    assert {each.name for each in after.spec.victims} == {"v0", "v1"}
+    assert why(after)[0] == "Observed"
+
+
+async def test_nothing_is_kept_of_pods_that_nobody_asks_for() -> None:
+    async with observed(*one_to_evict(2)) as stage:
+        await stage.settle()
+        kept = stage.leading.before._preempted
+        for number in range(2):
+            stage.add(preempted(number))
+            stage.delete(preempted(number))
+            stage.add(member(number, node=f"n{number}"))
+        await pass_time(stage, 2.0)
+        assert len(kept) > 0
+        await pass_time(stage, KEPT_SECONDS)
+        stage.add(pod("other"))
+        assert len(kept) == 0, "the gang has run whole"
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda stage: stage.delete(preempted(0)), "a pod that was preempted on node n0 is gone"),
+        (
+            lambda stage: (stage.delete(preempted(0)), stage.add(pod("other", node="n0", requests=BIG))),
+            "pods on node n0 were preempted, and another pod has come to it",
+        ),
+        (
+            lambda stage: stage.delete(preempted(0), node("n0")),
+            "pod default/v0 was preempted, and its node is gone",
+        ),
         (
             lambda stage: stage.add(pod("other", nominated="n0", priority=100)),
             "pods on node n0 were preempted, and another pod is nominated to it",
@@ -300,7 +339,7 @@ async def test_a_gang_is_decided_on_the_state_before_its_scheduler_began() -> No
     ],
 )
 async def test_what_cannot_be_put_back_makes_the_decision_another_one(
-    change: Callable[[ObservedStage], None], says: str
+    change: Callable[[ObservedStage], object], says: str
 ) -> None:
     objects = [node("n0"), node("n1"), gang(minimum=2), member(0, node="n0"), member(1), victim(1)]
     plan = await decision(*objects, preempted(0, labels={"app": "x"}), then=change)

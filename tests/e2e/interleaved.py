@@ -1,0 +1,78 @@
+"""The interleaved case of `python -m bench gang` where nothing is enforced: a gang comes to full nodes.
+
+Its scheduler preempts for the first members before the last one exists.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from bench.gang import Interleaved, Size
+from bench.place import REPRIEVE, Place
+from hack.controlplane.client import Json
+from hack.controlplane.plane import ControlPlane
+from tests.e2e.support import wait_for
+
+__all__ = ["Observed", "observe"]
+
+NAMESPACE: Final = "interleaved"
+BOUND_SECONDS: Final = 240.0
+"""How long a gang of a hundred may take on a busy machine."""
+
+
+class Observed(NamedTuple):
+    """What became of the gang, and what is said of it."""
+
+    groups: int
+    """That lost pods."""
+    pods: int
+    """That the scheduler evicted."""
+    plan: Json
+    """It says what the scheduler did instead."""
+
+    @property
+    def instead(self) -> Json:
+        """What the plan says of that."""
+        return said(self.plan)
+
+
+def observe(plane: ControlPlane, size: Size, group_api: str = REPRIEVE) -> Observed:
+    """The case, until its gang is bound and the account of it is closed."""
+    place = Place(plane.client, NAMESPACE)
+    case = Interleaved(place, size, group_api, plans=False)
+    case.fill()
+    before = pods(place)
+    case.come()
+    members = set(case.members)
+    wait_for(lambda: members <= bound(place), BOUND_SECONDS, what=lambda: f"bound: {bound(place) & members}")
+
+    def concluded() -> list[Json]:
+        return [each for each in plans(place, case.preemptor) if said(each).get("concluded")]
+
+    wait_for(
+        lambda: bool(concluded()), what=lambda: f"{[each['status'] for each in plans(place, case.preemptor)]}"
+    )
+    (plan,) = concluded()
+    gone = before - pods(place)
+    place.remove()
+    return Observed(len({name.rpartition("-")[0] for name in gone}), len(gone), plan)
+
+
+def pods(place: Place) -> set[str]:
+    return {pod["metadata"]["name"] for pod in place.pods()}
+
+
+def bound(place: Place) -> set[str]:
+    return {pod["metadata"]["name"] for pod in place.pods() if pod["spec"].get("nodeName")}
+
+
+def plans(place: Place, preemptor: str) -> list[Json]:
+    """The observed plans of the gang."""
+    found = place.client.list(REPRIEVE, "PreemptionPlan", place.namespace)
+    return [each for each in found if each["spec"]["preemptor"]["name"] == preemptor]
+
+
+def said(plan: Json) -> Json:
+    """What a plan says of the scheduler."""
+    found: Json = (plan.get("status") or {}).get("instead") or {}
+    return found
