@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from types import TracebackType
 from typing import Self
+from urllib.parse import urlencode
 
-from hack.controlplane.client import Client, Json, Watch
+from hack.controlplane.client import ApiError, Client, Json, Watch, path_of
 
 __all__ = ["Bindings", "Deletions", "Plans", "Watching"]
 
@@ -20,9 +22,12 @@ class Watching(ABC):
     def __init__(
         self, client: Client, api_version: str, kind: str, namespace: str, *, labels: str = ""
     ) -> None:
-        self._watch: Watch = client.watch(api_version, kind, namespace, labels=labels)
+        self._client, self._resource, self._labels = client, (api_version, kind, namespace), labels
         self.changed = threading.Condition()
         """What was noted is read under it. It is notified of each event."""
+        self._version = self._list()
+        self._closed = threading.Event()
+        self._watch = self._watch_on()
         self._thread = threading.Thread(target=self._follow, daemon=True)
 
     def __enter__(self) -> Self:
@@ -32,15 +37,37 @@ class Watching(ABC):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._closed.set()
         self._watch.close()
         self._thread.join()
 
+    def _list(self) -> int:
+        """Note what exists. Returns the resourceVersion of the list."""
+        query = urlencode({"labelSelector": self._labels})
+        body = self._client.request("GET", f"{path_of(*self._resource)}?{query}")
+        now = time.monotonic()
+        for item in body["items"]:
+            self.note("ADDED", item, now)
+        return int(body["metadata"]["resourceVersion"])
+
+    def _watch_on(self) -> Watch:
+        return self._client.watch(*self._resource, labels=self._labels, since=self._version)
+
     def _follow(self) -> None:
-        for event in self._watch:
-            now = time.monotonic()
-            with self.changed:
-                self.note(event["type"], event["object"], now)
-                self.changed.notify_all()
+        """Note each event. The API server ends the watch of a client that reads too slowly: it goes on where it was."""
+        while not self._closed.is_set():
+            for event in self._watch:
+                now, item = time.monotonic(), event["object"]
+                if event["type"] == "ERROR":
+                    raise ApiError(item.get("code", 0), json.dumps(item))
+                self._version = int(item["metadata"]["resourceVersion"])
+                with self.changed:
+                    self.note(event["type"], item, now)
+                    self.changed.notify_all()
+            if not self._closed.is_set():
+                self._watch = self._watch_on()
+            if self._closed.is_set():  # meanwhile
+                self._watch.close()
 
     @abstractmethod
     def note(self, event: str, item: Json, now: float) -> None:
