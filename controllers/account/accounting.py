@@ -25,6 +25,8 @@ FIRST_SECONDS: Final = 1.0
 """How long after the first thing that a scheduler did that is written: pods of one preemption come together."""
 WRITE_SECONDS: Final = 10.0
 """The least time between two writes to one plan, but for the last one."""
+UNHEARD_SECONDS: Final = 60.0
+"""How long after a term begins preemptors are decided about for the first time that waited before."""
 FATES: Final = {"Served": "true", "ServedNobody": "false"}
 
 
@@ -63,6 +65,10 @@ class Accounting:
         """When all cases are looked at again, in seconds since the epoch."""
         self._ended: dict[str, float] = {}
         """By the UID of a preemptor that has a plan: plans that were made until then count no longer."""
+        self._unheard: dict[str, list[tuple[Said, Victim | None]]] = {}
+        """By the UID of a preemptor that had no plan when the term began: for whom pods were preempted before."""
+        self._unheard_until = 0.0
+        """In seconds since the epoch."""
 
     # ---- what happens
 
@@ -81,6 +87,9 @@ class Accounting:
         for each in sorted(said, key=lambda each: each.at):
             if self._ledger.knows(each.victim) or self._concerns(each):
                 self._hear(each, marked.find(each.victim))
+            elif self._waits(each):
+                self._unheard.setdefault(self._owner(each).uid, []).append((each, marked.find(each.victim)))
+        self._unheard_until = self._clock.wall() + UNHEARD_SECONDS
 
     def _resume(self, owner: str) -> None:
         plan = current(self._decisions.of(owner))
@@ -95,6 +104,11 @@ class Accounting:
             first = min((each.created for each in stored if each.created > ended), default=plan.created)
             self._ledger.decided(plan.decision, min(first, self._clock.wall()))
             self.decided(owner)
+
+    def _waits(self, said: Said) -> bool:
+        """Whether the preemptor may soon be decided about, for the first time."""
+        standing = self._roll.standing(self._owner(said))
+        return standing is not None and not standing.is_whole and not self._is_over(said)
 
     def _concerns(self, said: Said) -> bool:
         return self._ledger.has(self._owner(said).uid) and not self._is_over(said)
@@ -137,6 +151,8 @@ class Accounting:
         if plan.decision.uid not in self._pages:
             self._pages[plan.decision.uid] = _Page(plan.instead)
         self._ledger.decided(plan.decision, self._clock.wall())
+        for said, victim in self._unheard.pop(owner, ()):
+            self._hear(said, victim)
 
     def touched(self, key: OwnerKey) -> None:
         """A group or one of its pods has changed."""
@@ -210,6 +226,8 @@ class Accounting:
         }
 
     def _forget(self) -> None:
+        if self._clock.wall() > self._unheard_until:
+            self._unheard.clear()
         has = self._ledger.has  # a case may also have ended because its only victim was another preemptor's
         owners = {key: {each for each in owners if has(each.uid)} for key, owners in self._owners.items()}
         self._owners = {key: each for key, each in owners.items() if each}

@@ -91,11 +91,14 @@ def together(said: Instead, before: Instead | None) -> Instead:
     """What a new leader says of a case that another one has followed before: nothing counts twice.
 
     Each number is the higher one of both. A part of the victims may have been counted by the former leader alone, so
-    if that knew of more, not all was seen.
+    if that knew of more, not all was seen. If it knew as many, it knew the same ones: then its word about them counts.
     """
     if before is None:
         return said
     ours, theirs = said.victims, before.victims
+    if said.state == "Unknown" and before.state != "Unknown" and ours.pods == theirs.pods:
+        said = replace(said, state=before.state, victims=theirs, groups_broken=before.groups_broken)
+        ours = theirs
     bound = before if before.bound else said
     missed = theirs.pods > ours.pods or theirs.priority_sum > ours.priority_sum
     return replace(

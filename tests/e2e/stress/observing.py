@@ -53,7 +53,7 @@ OBSERVER: Final[dict[str, Any]] = {
 """Of the plane. Two processes observe."""
 
 _WITH_OWNERS: Final = {
-    action: weight
+    action: 2 * weight
     for action, weight in ACTIONS_OF_OWNERS.items()
     if action not in (refuse_deletion, refuse_status, refuse_bindings, kill, pause)
 }

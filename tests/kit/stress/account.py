@@ -116,7 +116,7 @@ class _Plan:
 
 def judge(history: History, episode: float, until: float) -> Verdict:
     """Judge all observed plans. `episode`: observing.episodeSeconds. `until`: when the history ended."""
-    verdict, steady = Verdict(), _steady(history)
+    verdict, steady = Verdict(), _Steady(history)
     everybody = taken(history)
     loose = [each for each in everybody if not each.preemptors]
     plans: dict[str, list[_Plan]] = {}
@@ -134,8 +134,20 @@ def judge(history: History, episode: float, until: float) -> Verdict:
     return verdict
 
 
-def _steady(history: History) -> list[Span]:
-    """When one process led without a break."""
+class _Steady:
+    """When everything was seen: by one leader without a break, and by the watches of this history."""
+
+    def __init__(self, history: History) -> None:
+        self._history, self._spans = history, _led(history)
+
+    def has(self, first: float, last: float) -> bool:
+        """Whether all of this time is such."""
+        versions = self._history.version_at(first), self._history.version_at(last) + 1
+        is_led = any(begin <= first and last <= end + STEADY_SECONDS for begin, end in self._spans)
+        return is_led and not self._history.has_gap(*versions)
+
+
+def _led(history: History) -> list[Span]:
     spans: list[tuple[str, float, float]] = []
     for states in history.states["Lease"].values():
         if name_of(states[0].body) != LEASE:
@@ -188,7 +200,7 @@ class _One:
         return [f"{', '.join(map(str, self.plans))}: {said} victims in all, but there were {most}"]
 
 
-def _judge(verdict: Verdict, one: _One, plan: _Plan, steady: Sequence[Span], until: float) -> None:
+def _judge(verdict: Verdict, one: _One, plan: _Plan, steady: _Steady, until: float) -> None:
     said = plan.said
     settled = list(one.cases(plan, min(until, plan.left_at) - SAY_SECONDS))
     if not said:
@@ -197,7 +209,7 @@ def _judge(verdict: Verdict, one: _One, plan: _Plan, steady: Sequence[Span], unt
             return
         verdict.victims += least
         verdict.unknown += least
-        if _is_steady(steady, min(each.began for each, _ in settled), max(at for _, at in settled)):
+        if steady.has(min(each.began for each, _ in settled), max(at for _, at in settled)):
             verdict.violations.append(
                 f"{plan} says nothing, but {least} pods were preempted for its preemptor"
             )
@@ -205,7 +217,7 @@ def _judge(verdict: Verdict, one: _One, plan: _Plan, steady: Sequence[Span], unt
     last, at = said[-1], datetime.fromisoformat(said[-1]["asOf"]).timestamp()
     found = list(one.cases(plan, at - LAG_SECONDS, at, at + LAG_SECONDS + 1.0))
     began = min((each.began for each, _ in found), default=min(each.states[0].at for each in one.plans))
-    is_steady = _is_steady(steady, began - LAG_SECONDS, at)
+    is_steady = steady.has(began - LAG_SECONDS, at + LAG_SECONDS)
     most = max((len(each.victims) for each, _ in found), default=0)
     verdict.plans += 1
     verdict.steady += is_steady
@@ -216,23 +228,19 @@ def _judge(verdict: Verdict, one: _One, plan: _Plan, steady: Sequence[Span], unt
         wrong += ["another plan of its preemptor counts"] if is_steady else []
     else:
         expected = _Expected(found, one.loose)
-        wrong += expected.too_much(last)
+        wrong += expected.too_much(last, 0 if is_steady else len(one.possible))
         if last["state"] != "Unknown":
             wrong += expected.too_little(last)
             wrong += [f"state {last['state']}"] if (last["state"] == "Changed") != plan.is_changed else []
         if is_steady:
             wrong += expected.deviations(last)
-        if _is_steady(steady, began - LAG_SECONDS, min(until, plan.left_at)):
+        if steady.has(began - LAG_SECONDS, min(until, plan.left_at)):
             wrong += _too_old(last, settled)
     verdict.violations += [f"{plan}: {each}; it says {_told(last)}" for each in wrong]
 
 
 def _told(said: Json) -> str:
     return ", ".join(f"{key} {value}" for key, value in said.items())
-
-
-def _is_steady(steady: Iterable[Span], first: float, last: float) -> bool:
-    return any(begin <= first and last <= end + STEADY_SECONDS for begin, end in steady)
 
 
 def _unsteadily_said(said: Sequence[Json]) -> Iterator[str]:
@@ -270,22 +278,25 @@ class _Expected:
         values = list(values)
         return Range(min(values), max(values))
 
-    def too_much(self, said: Json) -> Iterator[str]:
-        """What the account must never say."""
+    def too_much(self, said: Json, anyway: int) -> Iterator[str]:
+        """What the account must never say. `anyway`: how many pods were ever preempted for the preemptor. A new leader
+        cannot tell all cases of it apart."""
         victims, more = said["victims"], len(self.more)
         most = max(_units(each.victims).high for each, _ in self._found) + more
         sums = max(_sum(each.victims).high for each, _ in self._found)
         sums += sum(each.priority[1] + 2**31 for each in self.more)
-        if victims["pods"] > self.pods.high + more:
-            yield f"at most {self.pods.high} pods were preempted for it"
-        if victims["units"] > most and said["state"] != "Unknown":
-            yield f"at most {most} units were preempted for it"
-        if victims["prioritySum"] > sums:
-            yield f"the sum is at most {sums}"
+        if victims["pods"] > max(self.pods.high, anyway) + more:
+            yield f"at most {max(self.pods.high, anyway)} pods were preempted for it"
         if said["servedNobody"] > victims["pods"]:
             yield "more served nobody than were preempted"
         if said["unattributed"] > more:
             yield f"at most {more} pods were preempted for nobody who is known"
+        if anyway:
+            return
+        if victims["units"] > most:
+            yield f"at most {most} units were preempted for it"
+        if victims["prioritySum"] > sums:
+            yield f"the sum is at most {sums}"
 
     def too_little(self, said: Json) -> Iterator[str]:
         """What it must not leave out, unless it says so."""

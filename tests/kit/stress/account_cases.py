@@ -116,7 +116,7 @@ class Tally:
 def tallies(of: Preemptor, view: View, until: float, episode: float) -> list[Tally]:
     """The cases of a preemptor as of a time, in order. Times are seconds since the epoch."""
     found: list[Tally] = []
-    now = of.stands[0] if of.stands else Stand(0.0)
+    now = next((each for each in of.stands if each.is_there), Stand(0.0))
 
     def begin(at: float) -> Tally:
         found.append(Tally(at, episode))

@@ -202,8 +202,12 @@ def _in_unit(history: History, victim: Taken, mark: State | None) -> Taken:
 def _owner_of(pod: Json) -> str:
     """The UID of the owner that the pod is in the group of, if that is a group by owner."""
     name = str((pod["metadata"].get("labels") or {}).get(GROUP_LABEL, ""))
-    kind, _, rest = name.partition(":")
-    return rest.rpartition(":")[2] if kind in OWNERS.values() else ""
+    return name.rpartition(":")[2] if _is_by_owner(name) else ""
+
+
+def _is_by_owner(name: str) -> bool:
+    """Whether a group of this name is there because of an owner. Without a pod it is gone."""
+    return name.partition(":")[0] in OWNERS.values()
 
 
 def _fellows(history: History, pod: Json, version: int) -> list[Json]:
@@ -272,7 +276,9 @@ def _of_gang(history: History, uid: str) -> Iterator[Stand]:
         if state is None or minimum is None:
             yield Stand(at)
             continue
-        yield _standing(history.members(state.body, version), minimum, at)
+        members = history.members(state.body, version)
+        is_empty = not members and _is_by_owner(state.body["metadata"]["name"])
+        yield Stand(at) if is_empty else _standing(members, minimum, at)
 
 
 def _standing(members: list[Json], minimum: int, at: float) -> Stand:

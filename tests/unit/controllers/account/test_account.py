@@ -168,6 +168,25 @@ async def test_a_follower_remembers_the_gang_of_a_member_that_is_gone() -> None:
         assert (said.state, said.victims.pods) == ("Same", 1)
 
 
+async def test_a_decision_soon_after_a_term_begins_has_what_was_preempted_before() -> None:
+    async with accounted() as account:
+        plans = account.stage.api.of(PLANS)
+        (kept,) = plans.values()
+        plans.clear()
+        account.stage.list_plans()
+        account.preempt(0)
+        account.event(uid(victim(0)), uid(member(0)), "n0")
+        account.stage.delete(victim(0))
+        account.begin()
+        await account.step()
+        plans[kept["metadata"]["name"]] = kept
+        await account.step()
+        await account.pass_time(FIRST_SECONDS)
+        said = account.said()
+        assert said is not None
+        assert (said.state, said.victims.pods) == ("Same", 1)
+
+
 async def test_pods_that_are_gone_are_forgotten() -> None:
     async with accounted() as account:
         account.preempt(0)

@@ -233,6 +233,23 @@ def test_a_new_leader_continues_from_what_a_former_one_said() -> None:
     assert (fewer.state, fewer.victims.pods, fewer.victims.priority_sum) == ("Unknown", 2, 2 + 2 * 2**31)
 
 
+def test_the_word_of_the_former_leader_counts_for_pods_that_only_it_has_seen() -> None:
+    """A new process knows as many by their events."""
+    ledger = Ledger(EPISODE)
+    ledger.decided(decision(), 5.0)
+    for number in range(2):
+        preempted(ledger, victim(f"v{number}", 10.0 + number, unit="u", running=3))
+    before = said_of(only(ledger), 0, 20.0)
+    other = Ledger(EPISODE)
+    other.decided(decision(), 25.0)
+    for number in range(2):
+        preempted(other, victim(f"v{number}", 10.0 + number, seen=False, priority=None))
+    said = together(said_of(only(other), 0, 30.0), before)
+    assert (said.state, said.victims, said.groups_broken) == ("Same", before.victims, 1)
+    preempted(other, victim("v2", 31.0))
+    assert together(said_of(only(other), 0, 32.0), before).state == "Unknown", "what broke is not known"
+
+
 def test_a_new_leader_knows_for_whom_pods_were_preempted_long_ago() -> None:
     ledger, now = Ledger(EPISODE), 10.0 + 2 * EPISODE
     ledger.decided(decision(), 5.0)

@@ -323,6 +323,32 @@ def test_who_saw_less_never_says_more(forge: AccountForge) -> None:
     assert "at most 2 pods were preempted for it" in wrong(forge)
 
 
+def test_a_new_leader_may_count_a_case_that_it_cannot_tell_apart(forge: AccountForge) -> None:
+    """The gang ran before, and nobody had decided about it then."""
+    alone = forge.tell(group("again", 100), "ADDED")
+    first = forge.tell(pod("again-0", 100, node=None, group="again"), "ADDED")
+    forge.preempt(forge.low[0], "uid-again-0")
+    forge.tell({**first, "spec": {**first["spec"], "nodeName": "n0"}})
+    forge.rest(20)
+    forge.tell(first, "DELETED")
+    forge.tell(pod("again-1", 100, node=None, group="again"), "ADDED")
+    late = forge.observed("later", preemptor=alone["metadata"]["name"])
+    victims = {"pods": 1, "units": 1, "prioritySum": 10 + SUM}
+    forge.rest(10)
+    forge.say(late, victims=victims)
+    assert "at most 0 pods were preempted for it" in wrong(forge)
+    forge.away.append((forge.now - 8, forge.now - 3))
+    assert wrong(forge) == ""
+
+
+def test_what_this_watch_did_not_see_is_not_judged(forge: AccountForge) -> None:
+    preempted(forge)
+    forge.say(servedNobody=1)
+    assert "servedNobody is from 0 to 0" in wrong(forge)
+    forge.miss("PodGroup", group("hero", 100, minimum=2))
+    assert "servedNobody is from" not in wrong(forge)
+
+
 def test_while_nobody_leads_nothing_need_be_said(forge: AccountForge) -> None:
     preempted(forge)
     forge.away.append((START + 15, START + 22))
