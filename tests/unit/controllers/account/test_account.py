@@ -173,7 +173,7 @@ async def test_a_decision_soon_after_a_term_begins_has_what_was_preempted_before
         plans = account.stage.api.of(PLANS)
         (kept,) = plans.values()
         plans.clear()
-        account.stage.list_plans()
+        account.controller._plans.replaced(set(), "")
         account.preempt(0)
         account.event(uid(victim(0)), uid(member(0)), "n0")
         account.stage.delete(victim(0))
