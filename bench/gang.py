@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import random
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
@@ -217,7 +217,8 @@ class Interleaved:
     def preempt(self) -> Result:
         """The gang comes. Returns what it took until all members are bound, or until the limit."""
         with Timeline(self._place, self.preemptor, self.members, plans=self._plans) as timeline:
-            self.come()
+            self.create_group()
+            self.create(self.members)
             timeline.complete()
             timeline.wait_bound(LIMIT_SECONDS)
         gone = timeline.evicted
@@ -239,13 +240,15 @@ class Interleaved:
         """The name of the gang in plans."""
         return GANG if self._api == REPRIEVE else NATIVE_NAME + GANG
 
-    def come(self) -> None:
-        """Create the gang."""
-        place, members = self._place, self.members
-        place.client.create(
-            place.pod_group(GANG, priority=HIGH, min_count=len(members), api_version=self._api)
-        )
-        place.client.create_all(self._pod(GANG, name, priority=HIGH, cpu="3600m") for name in members)
+    def create_group(self) -> None:
+        """Create the group of the gang."""
+        place, count = self._place, self._size.members
+        place.client.create(place.pod_group(GANG, priority=HIGH, min_count=count, api_version=self._api))
+
+    def create(self, members: Sequence[str]) -> None:
+        """Create pods of the gang."""
+        bodies = (self._pod(GANG, name, priority=HIGH, cpu="3600m") for name in members)
+        self._place.client.create_all(bodies)
 
     def _our_pod(self, group: str, name: str, **pod: Any) -> Json:
         return self._place.pod(name, group=group, **pod)

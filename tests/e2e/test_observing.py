@@ -16,14 +16,16 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from bench.gang import Size
 from cli.main import reprieve
 from hack.controlplane.client import Client, Json
 from hack.controlplane.components import OBSERVER_FOLDERS, REPRIEVE_USER
-from hack.controlplane.manifests import MANIFESTS
 from hack.controlplane.plane import ControlPlane, Options
+from tests.e2e.interleaved import observe
 from tests.e2e.pages import shell
 from tests.e2e.served import read_metrics
 from tests.e2e.support import REPRIEVE, Sandbox, SandboxFactory, condition, may, wait_for
+from tests.e2e.switches import grant, revoke
 
 READS = {"get", "list", "watch"}
 OURS = {"reprieve.dev", "coordination.k8s.io", "authentication.k8s.io", "authorization.k8s.io"}
@@ -134,6 +136,15 @@ def test_the_plan_says_what_the_scheduler_did_instead(
     for name in low:
         sandbox.client.patch("v1", "Pod", name, {"metadata": {"finalizers": None}}, sandbox.namespace)
     sandbox.wait_bound("hero-0", "hero-1")
+
+
+def test_a_gang_that_comes_to_full_nodes_is_decided_on_the_state_before(plane: ControlPlane) -> None:
+    """Victims of its first members are gone before its last one exists. See test_interleaved.py for a hundred."""
+    seen = observe(plane, Size(20, 10))
+    assert (seen.plan["spec"]["outcome"], seen.plan["spec"]["victimPods"]) == ("Preempts", 90)
+    assert (seen.instead["state"], seen.instead["unattributed"]) == ("Same", 0)
+    assert (seen.instead["victims"]["pods"], seen.instead["groupsBroken"]) == (seen.pods, seen.groups)
+    assert seen.pods > 0
 
 
 def a_cluster_and_its_dump_give_one_report(
@@ -279,26 +290,6 @@ def full_of(sandbox: Sandbox, scheduler: str = NOBODY) -> tuple[list[str], list[
     low = sandbox.pods("low", 2, priority=1, cpu="2")
     sandbox.wait_bound(*low)
     return low, sandbox.gang("hero", 2, priority=100, cpu="2", schedulerName=scheduler)
-
-
-def grant(plane: ControlPlane) -> None:
-    """The account of reprieve may do what a process that acts does."""
-    for body in yaml.safe_load_all((MANIFESTS / "rights" / "rbac.yaml").read_text()):
-        plane.client.apply(body)
-    wait_for(lambda: may_delete(plane))
-
-
-def revoke(plane: ControlPlane) -> None:
-    """It may do what an observer does."""
-    for body in yaml.safe_load_all((MANIFESTS / "rights" / "rbac.yaml").read_text()):
-        meta = body["metadata"]
-        plane.client.delete(body["apiVersion"], body["kind"], meta["name"])
-    wait_for(lambda: not may_delete(plane))
-
-
-def may_delete(plane: ControlPlane) -> bool:
-    with closing(Client.of_kubeconfig(plane.layout.kubeconfig_of("reprieve"))) as client:
-        return may(client, "delete", "pods")
 
 
 def restart(plane: ControlPlane, mode: str, **planning: Any) -> None:

@@ -10,15 +10,22 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-import yaml
 
-from api.published import HOLDS, PLANNING_MODE
-from hack.controlplane.client import Json
+from api.published import HOLDS
 from hack.controlplane.plane import ControlPlane, Options
-from tests.e2e.support import Sandbox, SandboxFactory, condition, wait_for
+from tests.e2e.support import SandboxFactory, condition, wait_for
+from tests.e2e.switches import (
+    ENFORCES,
+    OBSERVES,
+    configure,
+    lease,
+    of_enforce,
+    traces,
+    wait_mode,
+    wait_nothing_held,
+)
 from tests.kit.often import SELDOM
 
-ENFORCES, OBSERVES = "reprieve", "reprieve-2"
 MIDDLE: Final = "evict.between=60s"
 """After the first pod of a unit, long enough for the roll-out."""
 MARKED: Final = "evict.marked=60s"
@@ -31,47 +38,11 @@ def plane(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[ControlPla
     environment = {"REPRIEVE_FAILPOINTS": request.param}
     options = Options(reprieve=True, replicas=2, start_reprieve=False, reprieve_environment=environment)
     with ControlPlane(tmp_path / "plane", options) as made:
-        file = made.directory / f"{OBSERVES}.yaml"
-        settings = yaml.safe_load(file.read_text())
-        settings["planning"] = {**settings.get("planning", {}), "mode": "Observe"}
-        file.write_text(yaml.safe_dump(settings))
+        configure(made, OBSERVES, mode="Observe")
         made.start_reprieve(ENFORCES)
         wait_for(lambda: made.leader() == ENFORCES, what="nobody leads")
         made.start_reprieve(OBSERVES)
         yield made
-
-
-def lease(plane: ControlPlane) -> dict[str, str]:
-    """What the leader says of itself."""
-    found = plane.client.get("coordination.k8s.io/v1", "Lease", "reprieve", "reprieve-system")
-    notes: dict[str, str] = (found or {})["metadata"]["annotations"]
-    return notes
-
-
-def traces(sandbox: Sandbox) -> list[str]:
-    """What is marked, gated, held or promised."""
-    found = []
-    for pod in sandbox.list_pods():
-        name, mark = pod["metadata"]["name"], condition(pod, "DisruptionTarget")
-        held = condition(pod, "reprieve.dev/Held")
-        if pod["metadata"].get("deletionTimestamp"):
-            found.append(f"{name} leaves")
-        elif pod["spec"].get("schedulingGates") or (held or {}).get("status") == "True":
-            found.append(f"{name} is held")
-        elif mark is not None and "[term " in mark["message"]:
-            found.append(f"{name} is marked")
-        elif not pod["spec"].get("nodeName"):
-            found.append(f"{name} is not bound")
-    found += [f"{plan['metadata']['name']} is active" for plan in of_enforce(sandbox) if is_open(plan)]
-    return found
-
-
-def of_enforce(sandbox: Sandbox) -> list[Json]:
-    return [plan for plan in sandbox.plans("hero") if "mode" not in plan["spec"]]
-
-
-def is_open(plan: Json) -> bool:
-    return plan["status"]["phase"] != "Aborted" or bool(plan["metadata"].get("finalizers"))
 
 
 @pytest.mark.parametrize(
@@ -98,8 +69,8 @@ def test_at_rest_nothing_is_left_of_enforce(
     wait_for(lambda: all(condition(sandbox.get_pod(name) or {}, "reprieve.dev/Held") for name in late))
     assert lease(plane)[HOLDS] == ""
     plane.processes[ENFORCES].stop(60)
-    wait_for(lambda: lease(plane)[PLANNING_MODE] == "Observe")
-    wait_for(lambda: lease(plane)[HOLDS] == "", what=lambda: lease(plane)[HOLDS])
+    wait_mode(plane, "Observe")
+    wait_nothing_held(plane)
     sandbox.wait_bound(*heroes, *late)
     wait_for(lambda: not traces(sandbox), what=lambda: f"left: {traces(sandbox)}")
     assert {plan["status"]["conditions"][-1]["reason"] for plan in of_enforce(sandbox)} == {"ModeChanged"}

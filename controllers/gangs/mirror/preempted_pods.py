@@ -19,7 +19,7 @@ from controllers.gangs.keys import GroupKey
 from nodes.state.kept import KeptPod, keep
 from nodes.state.tables import Tables
 
-__all__ = ["KEPT_AT_MOST", "KEPT_SECONDS", "Gone", "PreemptedPods"]
+__all__ = ["KEPT_SECONDS", "PreemptedPods"]
 
 KEPT_SECONDS: Final = 60.0
 """How long the pods of a node are kept without a gang that has a member there, and how often that is asked."""
@@ -28,7 +28,7 @@ KEPT_AT_MOST: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class _Gone:
     """A pod that was preempted, and is gone."""
 
     pod: KeptPod
@@ -42,7 +42,7 @@ class _Node:
 
     beside: set[str]
     """The pods (UIDs) that were there when the first pod was marked."""
-    gone: dict[str, Gone] = field(default_factory=dict)
+    gone: dict[str, _Gone] = field(default_factory=dict)
     """By UID."""
     lost: float = 0.0
     """When a pod went last that is not kept, in seconds since the epoch; 0 if all are kept."""
@@ -114,7 +114,7 @@ class PreemptedPods:
 
     def _went(self, pod: KeptPod) -> None:
         here = self._node(pod.node)
-        here.gone[pod.uid] = Gone(pod, self._clock.wall())
+        here.gone[pod.uid] = _Gone(pod, self._clock.wall())
         self._kept += 1
         for other in (each for each in self._nodes.values() if each.gone):
             if self._kept <= KEPT_AT_MOST:

@@ -1,0 +1,44 @@
+"""The interleaved case with a gang of a hundred, where reprieve observes. A smaller one is in test_observing.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+
+from bench.gang import NATIVE_API, Size
+from bench.place import REPRIEVE
+from hack.controlplane.components import OBSERVER_FOLDERS
+from hack.controlplane.plane import ControlPlane, Options
+from tests.e2e.interleaved import observe
+from tests.kit.often import SELDOM
+
+SIZE: Final = Size(500, 100)
+LEASE: Final = {"leaderElect": True, "retryPeriodSeconds": 0.2}
+
+
+@SELDOM
+@pytest.mark.parametrize("group_api", [REPRIEVE, NATIVE_API], ids=["stock", "GenericWorkload"])
+def test_our_decision_stands_beside_the_schedulers(
+    start_plane: Callable[[Options], ControlPlane], group_api: str
+) -> None:
+    """The scheduler breaks each group that it touches, or evicts far more of them whole."""
+    native = group_api == NATIVE_API
+    options = Options(
+        reprieve=True,
+        reprieve_settings={"planning": {"mode": "Observe"}, "leaderElection": LEASE},
+        manifests=OBSERVER_FOLDERS,
+        feature_gates={"GenericWorkload": True} if native else None,
+        runtime_config={NATIVE_API: True} if native else None,
+        scheduler_settings={"percentageOfNodesToScore": 100},
+    )
+    seen = observe(start_plane(options), SIZE, group_api)
+    spec, instead = seen.plan["spec"], seen.instead
+    assert (spec["outcome"], spec["victimPods"], len(spec["victims"])) == ("Preempts", 900, 90)
+    assert (instead["state"], instead["bound"], instead["unattributed"]) == ("Same", True, 0)
+    assert instead["victims"]["pods"] == seen.pods
+    print(
+        f"the scheduler evicted {seen.pods} pods of {seen.groups} groups, and broke {instead['groupsBroken']}"
+    )
+    assert seen.groups > len(spec["victims"])
