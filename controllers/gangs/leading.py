@@ -197,6 +197,7 @@ class Leading:
         self._resuming.resume()
         self.gangs.end_enforcement(self._enforces)
         self.undoing.begin(was_enforced=False)
+        self.before.begin()
         self.passing.take_over(self._known.promises.stored)
         self.unanswered.take_over()
         self.strays.begin()

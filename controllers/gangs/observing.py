@@ -165,6 +165,7 @@ class Observing:
         """
         had_plans = any(stored.active is not None for stored in self._known.promises.stored)
         self.undoing.begin(was_enforced=was_enforced or had_plans)
+        self.before.begin()
         self._has_taken_over = True
 
     async def close(self) -> None:

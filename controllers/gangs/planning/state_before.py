@@ -10,9 +10,10 @@ from collections.abc import Callable, Collection, Set
 from math import inf
 
 from api.core import Pod
+from api.groups import has_run
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.mirror.preempted_pods import PreemptedPods
-from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.mirror.roster import MemberView, Roster
 from controllers.gangs.mirror.scheduler_marks import SchedulerMarks
 from nodes.search.preemptors.before import NotPutBackError, put_back, with_gone
 from nodes.state.columns.flags import TERMINATING
@@ -34,6 +35,21 @@ class StateBefore:
     ) -> None:
         """`has_run`: whether the gang has run whole. Then its bound members run, and nothing is put back."""
         self._roster, self._marks, self._preempted, self._has_run = roster, marks, preempted, has_run
+        self._begun = frozenset[str]()
+        """UIDs of groups for which a scheduler had done something before this term."""
+
+    def begin(self) -> None:
+        """A term begins: pods may have gone that nobody saw. The mirror must be synced."""
+        self._begun = frozenset(
+            group.metadata.uid
+            for key, group in self._roster.groups()
+            if not has_run(group) and any(self._is_placed(member) for member in self._roster.members(key))
+        )
+
+    def _is_placed(self, member: MemberView) -> bool:
+        view = self._roster.view(member.uid)
+        status = view.status if view is not None else None
+        return member.node is not None or (status is not None and bool(status.nominated_node_name))
 
     def pod_changed(self, uid: str, pod: Pod | None) -> None:
         """There is a newer state of a pod; None when it is gone."""
@@ -48,6 +64,8 @@ class StateBefore:
         own = {row for member in members if (row := snapshot.pod_rows.get(member.uid)) is not None}
         nominated = {snapshot.node_names[snapshot.nominated[row]] for row in own if row in snapshot.nominated}
         nodes = nominated | set(bound.values())
+        if nodes and self._roster.preemptor_uid(group) in self._begun:
+            return snapshot, "it had begun before reprieve began to lead"
         priority = self._roster.group_priority(group) or 0
         try:
             evicted = self._evicted(snapshot, nodes, priority)

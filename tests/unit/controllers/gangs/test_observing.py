@@ -260,6 +260,7 @@ def preempted(number: int, **fields: Any) -> Any:
 async def decision(*objects: Any, then: Callable[[ObservedStage], object] = lambda _: None) -> PreemptionPlan:
     """The plan that is stored for the gang once it is complete."""
     async with observed(*objects) as stage:
+        await stage.settle()
         then(stage)
         await stage.settle()
         await stage.written()
@@ -274,32 +275,33 @@ def why(plan: PreemptionPlan) -> tuple[str, str]:
     return said.reason, said.message
 
 
-async def test_a_gang_is_decided_on_the_state_before_its_scheduler_began() -> None:
-    """m0 was bound where v0 is still terminating. m1 exists only now. The decision is as if nothing had happened."""
-    nodes, group, last = [node("n0"), node("n1")], gang(minimum=2), member(1)
-    before = await decision(*nodes, group, member(0), last, victim(0), victim(1))
-    after = await decision(*nodes, group, member(0, node="n0"), last, preempted(0), victim(1))
-    assert after.spec == before.spec
-    assert {each.name for each in after.spec.victims} == {"v0", "v1"}
-    assert why(after)[0] == "Observed"
-    nominated = await decision(*nodes, group, member(0, nominated="n0"), last, preempted(0), victim(1))
-    assert nominated.spec == before.spec
-
-
-@pytest.mark.parametrize("place", [{"node": "n0"}, {"nominated": "n0"}])
-async def test_pods_that_are_gone_are_put_back(place: dict[str, str]) -> None:
-    """v0 has left before m1 exists, and so the gang is complete."""
+@pytest.mark.parametrize("is_gone", [False, True], ids=["terminating", "gone"])
+@pytest.mark.parametrize("place", [{"node": "n0"}, {"nominated": "n0"}], ids=["bound", "nominated"])
+async def test_a_gang_is_decided_on_the_state_before_its_scheduler_began(
+    place: dict[str, str], is_gone: bool
+) -> None:
+    """v0 was preempted for m0 before m1 exists. The decision is as if nothing had happened."""
     nodes, group, last = [node("n0"), node("n1")], gang(minimum=2), member(1)
     before = await decision(*nodes, group, member(0), last, victim(0), victim(1))
 
-    def leave(stage: ObservedStage) -> None:
-        stage.delete(preempted(0))
+    def then(stage: ObservedStage) -> None:
+        stage.add(preempted(0))
+        if is_gone:
+            stage.delete(preempted(0))
         stage.add(member(0, **place), last)
 
-    after = await decision(*nodes, group, member(0), preempted(0), victim(1), then=leave)
+    after = await decision(*nodes, group, member(0), victim(0), victim(1), then=then)
     assert after.spec == before.spec
     assert {each.name for each in after.spec.victims} == {"v0", "v1"}
     assert why(after)[0] == "Observed"
+
+
+async def test_what_went_before_a_term_is_not_known() -> None:
+    """Whoever began for the gang before may have evicted pods that are gone."""
+    objects = [node("n0"), node("n1"), gang(minimum=2), member(0, node="n0"), victim(1)]
+    plan = await decision(*objects, then=lambda stage: stage.add(member(1)))
+    assert why(plan)[0] == "Changed"
+    assert why(plan)[1].endswith("is not known: it had begun before reprieve began to lead")
 
 
 async def test_nothing_is_kept_of_pods_that_nobody_asks_for() -> None:
@@ -341,8 +343,13 @@ async def test_nothing_is_kept_of_pods_that_nobody_asks_for() -> None:
 async def test_what_cannot_be_put_back_makes_the_decision_another_one(
     change: Callable[[ObservedStage], object], says: str
 ) -> None:
-    objects = [node("n0"), node("n1"), gang(minimum=2), member(0, node="n0"), member(1), victim(1)]
-    plan = await decision(*objects, preempted(0, labels={"app": "x"}), then=change)
+    def then(stage: ObservedStage) -> None:
+        stage.add(preempted(0, labels={"app": "x"}), member(0, node="n0"))
+        change(stage)
+        stage.add(member(1))
+
+    objects = [node("n0"), node("n1"), gang(minimum=2), member(0), victim(1)]
+    plan = await decision(*objects, victim(0, labels={"app": "x"}), then=then)
     reason, message = why(plan)
     assert reason == "Changed"
     assert message.endswith(f"the state before its scheduler began is not known: {says}")
