@@ -77,7 +77,8 @@ Way = Callable[["Switch"], None]
 
 
 def is_now(plan: Json) -> bool:
-    return plan.get("status", {}).get("phase") != "Aborted"
+    phase: str = plan.get("status", {}).get("phase", "")
+    return phase != "Aborted"
 
 
 class Switch:

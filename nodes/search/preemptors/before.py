@@ -120,9 +120,9 @@ def _check_budgets(snapshot: Snapshot, gone: Sequence[KeptPod]) -> None:
     """Labels that no pod has any longer are not compared with budgets: any one of the namespace may have counted."""
     budgets = {each.namespace for each in snapshot.budgets if each is not None}
     known = dict[tuple[str, frozenset[tuple[str, str]]], int]()
-    for row, labels in enumerate(snapshot.label_sets):
+    for place, labels in enumerate(snapshot.label_sets):
         if labels is not None and labels[0] in budgets:
-            known[labels[0], frozenset(labels[1].items())] = row
+            known[labels[0], frozenset(labels[1].items())] = place
     for each in gone:
         if each.namespace not in budgets:
             continue

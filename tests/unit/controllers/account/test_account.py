@@ -69,12 +69,14 @@ async def test_what_is_said_when_a_gang_runs_stays() -> None:
             account.stage.delete(victim(number))
             account.stage.add(member(number, node=f"n{number}"))
         await account.step()
+        seen = list[tuple[int, bool, bool]]()
         for _ in range(4):
             await account.pass_time(LATE_SECONDS)
             said = account.said()
             assert said is not None
-            assert (said.victims.pods, said.bound) == (2, True)
-        assert said.concluded
+            seen.append((said.victims.pods, said.bound, said.concluded))
+        assert {each[:2] for each in seen} == {(2, True)}
+        assert seen[-1][2]
         assert account.acting is not None
         assert len(account.acting._ledger) == 0
 
