@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+import msgspec
+
+from api.compression import expand
+from api.plans import PreemptionPlan, PreemptionPlanSpec
 from bench.gang import Interleaved, Size
 from bench.place import REPRIEVE, Place
 from hack.controlplane.client import Json
@@ -29,6 +33,11 @@ class Observed(NamedTuple):
     """That the scheduler evicted."""
     plan: Json
     """It says what the scheduler did instead."""
+
+    @property
+    def ours(self) -> PreemptionPlanSpec:
+        """Our decision. A large one is stored in a shorter form."""
+        return expand(msgspec.convert(self.plan, PreemptionPlan).spec)
 
     @property
     def instead(self) -> Json:

@@ -34,11 +34,12 @@ def test_our_decision_stands_beside_the_schedulers(
         scheduler_settings={"percentageOfNodesToScore": 100},
     )
     seen = observe(start_plane(options), SIZE, group_api)
-    spec, instead = seen.plan["spec"], seen.instead
-    assert (spec["outcome"], spec["victimPods"], len(spec["victims"])) == ("Preempts", 900, 90)
+    ours, instead = seen.ours, seen.instead
+    pods = {pod.uid for victim in ours.victims for pod in victim.pods}
+    assert (ours.outcome, len(ours.victims), len(pods)) == ("Preempts", 90, 900)
     assert (instead["state"], instead["bound"], instead["unattributed"]) == ("Same", True, 0)
     assert instead["victims"]["pods"] == seen.pods
     print(
         f"the scheduler evicted {seen.pods} pods of {seen.groups} groups, and broke {instead['groupsBroken']}"
     )
-    assert seen.groups > len(spec["victims"])
+    assert seen.groups > len(ours.victims)
