@@ -167,11 +167,12 @@ class Waiting:
         size: Size,
         metrics: Callable[[], Samples] | None,
         scheduler: str = "default-scheduler",
+        ordinary: int = PRIORITIES["lowest"],
     ) -> None:
         """`metrics` reads those of reprieve; None where it does not run or cannot be asked. `scheduler` serves the
-        pods."""
+        pods. `ordinary`: the priority of ordinary pods."""
         self._place, self._client, self._size, self._metrics = place, place.client, size, metrics
-        self._scheduler = scheduler
+        self._scheduler, self._priority = scheduler, ordinary
         self._turn = 0
         """Gangs of each turn have names of their own: plans stay for a while."""
         self._nodes = place.node_names(size.nodes)
@@ -274,7 +275,7 @@ class Waiting:
                     place.pod(
                         name,
                         cpu="100m",
-                        priority=PRIORITIES["lowest"],
+                        priority=self._priority,
                         labels={"load": "ordinary"},
                         schedulerName=self._scheduler,
                     )
