@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -50,6 +51,8 @@ class Findings:
     """The answer."""
 
     found: tuple[Finding, ...]
+    enforced: Mapping[str, Any] | None = None
+    """What Enforce would do at once, for programs. None: nobody has asked."""
 
     @property
     def faulty(self) -> bool:
@@ -58,7 +61,8 @@ class Findings:
 
     def plain(self) -> dict[str, Any]:
         """For programs."""
-        return {"findings": [each.plain() for each in self.found]}
+        found = [each.plain() for each in self.found]
+        return {"findings": found} if self.enforced is None else {"findings": found, "atOnce": self.enforced}
 
 
 FAULTS: Final[dict[str, Fault]] = {

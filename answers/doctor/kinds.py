@@ -104,10 +104,24 @@ class Program(Container):
     args: list[str] | None = None
 
 
+class ConfigMapVolume(Struct):
+    """core/v1 ConfigMapVolumeSource."""
+
+    name: str = ""
+
+
+class Volume(Struct):
+    """core/v1 Volume, if it is a ConfigMap."""
+
+    name: str
+    config_map: ConfigMapVolume | None = None
+
+
 class ProgramSpec(Struct):
-    """core/v1 PodSpec: what runs."""
+    """core/v1 PodSpec: what runs, and with which files."""
 
     containers: list[Program] | None = None
+    volumes: list[Volume] | None = None
 
 
 class Template(Struct):
@@ -120,6 +134,7 @@ class DeploymentSpec(Struct):
     """apps/v1 DeploymentSpec."""
 
     template: Template
+    replicas: int | None = None
 
 
 class DeploymentStatus(Struct):

@@ -72,7 +72,6 @@ SAME_UID: Final = "metadata.uid: is also that of"
 
 STORES: Final[dict[type[Any], Callable[[Tables, Any], object]]] = {
     Node: Tables.upsert_node,
-    Pod: Tables.upsert_pod,
     PodGroup: Tables.upsert_group,
     PodDisruptionBudget: Tables.upsert_budget,
     PriorityClass: Tables.upsert_priority_class,
@@ -177,8 +176,10 @@ class NodeObjects(Reader):
             self._keep(thing, place)
 
     def _keep(self, thing: Any, place: str) -> None:
-        if isinstance(thing, Pod):
+        if isinstance(thing, Pod):  # perhaps one with more fields
             self._check_uid(thing, place)
+            self.tables.upsert_pod(thing)
+            return
         if isinstance(thing, PublishedLease):
             self._listen(thing, place)
             return

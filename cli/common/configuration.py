@@ -3,6 +3,7 @@ errors name the field."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast
@@ -34,6 +35,7 @@ __all__ = [
     "dump",
     "load",
     "parse",
+    "parse_files",
     "read_off",
 ]
 
@@ -115,6 +117,18 @@ def parse(text: str) -> Configuration:
         raise ConfigurationError(str(error)) from None
 
 
+def parse_files(texts: Mapping[str, str]) -> Configuration:
+    """Read the configuration from the texts of the files of a folder, by name. Raises ConfigurationError."""
+    merged = Merged(WHOLE)
+    try:
+        for name in sorted(texts):
+            if _is_meant(name):
+                merged.add(_part(texts[name]), name)
+        return _checked(merged.document)
+    except FieldError as error:
+        raise ConfigurationError(str(error)) from None
+
+
 def read_off(document: dict[str, Json]) -> None:
     """Put the word Off where YAML has read it as false."""
     for section, name in MODES:
@@ -150,10 +164,14 @@ def _files(folder: Path) -> list[Path]:
         found = sorted(folder.iterdir())
     except OSError as error:
         raise ConfigurationError(f"{folder}: {error.strerror or error}") from None
-    meant = [file for file in found if file.name.endswith(SUFFIXES) and not file.name.startswith(HIDDEN)]
+    meant = [file for file in found if _is_meant(file.name)]
     if not meant:
         raise ConfigurationError(f"{folder}: has no .yaml, .yml or .json file")
     return meant
+
+
+def _is_meant(name: str) -> bool:
+    return name.endswith(SUFFIXES) and not name.startswith(HIDDEN)
 
 
 def _text(file: Path) -> str:

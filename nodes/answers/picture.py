@@ -28,7 +28,7 @@ from nodes.state.tables import Tables
 from nodes.state.volumes.volume_facts import ClaimUse
 from nodes.state.volumes.volumes import VolumeTable
 
-__all__ = ["NodesPicture", "PodControllers"]
+__all__ = ["NodesPicture", "PodControllers", "room_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class NodesPicture:
 
         Their victims are not compressed.
         """
-        rooms = tuple(_room_of(plan.spec) for plan in carried_out(plans))
+        rooms = tuple(room_of(plan.spec) for plan in carried_out(plans))
         return replace(self, snapshot=replace(self.snapshot, plans=rooms)) if rooms else self
 
     def with_groups(self, forms: Sequence[PodGroup]) -> NodesPicture:
@@ -150,7 +150,8 @@ class NodesPicture:
         return volumes, self.volumes.uses(claims)
 
 
-def _room_of(spec: PreemptionPlanSpec) -> PlanRoom:
+def room_of(spec: PreemptionPlanSpec) -> PlanRoom:
+    """The room that a plan of this decision holds while it is carried out."""
     preemptor = spec.preemptor
     return PlanRoom(
         kind="Pod" if preemptor.kind == "Pod" else "PodGroup",

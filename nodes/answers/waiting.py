@@ -24,7 +24,7 @@ from nodes.search.preemptors.preemptor import DecisionError, Preemptor, group_pr
 from nodes.state.columns.flags import GATED, NEVER, TERMINATING
 from nodes.state.snapshot import Snapshot
 
-__all__ = ["Asked", "waiting"]
+__all__ = ["Asked", "Searches", "gangs_that_wait", "waiting"]
 
 Key = tuple[object, ...]
 
@@ -44,6 +44,22 @@ class Asked(NamedTuple):
 
 def waiting(snapshot: Snapshot, progress: Progress = silent) -> Iterator[Asked]:
     """Everything that waits, the gangs first."""
+    groups, alone = _that_wait(snapshot)
+    searches = Searches(snapshot)
+    for group in going_through(groups, "looking at gangs", progress):
+        if _lacks_members(snapshot, group):
+            yield searches.gang(group)
+    for pods in going_through(searches.alike(alone), "looking at kinds of pods", progress):
+        yield searches.pods(pods)
+
+
+def gangs_that_wait(snapshot: Snapshot) -> list[int]:
+    """Rows of the gangs that have a member without a node, and fewer members with one than they must have."""
+    return [group for group in _that_wait(snapshot)[0] if _lacks_members(snapshot, group)]
+
+
+def _that_wait(snapshot: Snapshot) -> tuple[list[int], list[int]]:
+    """Rows of gangs with members that have no node, and rows of such pods that belong to no gang."""
     rows = snapshot.pod_live & (snapshot.pod_node < 0) & (snapshot.pod_flags & (TERMINATING | GATED) == 0)
     alone, groups = list[int](), dict[int, None]()
     for row in np.flatnonzero(rows).tolist():
@@ -52,12 +68,7 @@ def waiting(snapshot: Snapshot, progress: Progress = silent) -> Iterator[Asked]:
             groups[group] = None
         else:
             alone.append(row)
-    searches = _Searches(snapshot)
-    for group in going_through(groups, "looking at gangs", progress):
-        if _lacks_members(snapshot, group):
-            yield searches.gang(group)
-    for pods in going_through(searches.alike(alone), "looking at kinds of pods", progress):
-        yield searches.pods(pods)
+    return list(groups), alone
 
 
 def _is_gang(snapshot: Snapshot, group: int) -> bool:
@@ -75,11 +86,13 @@ def _lacks_members(snapshot: Snapshot, group: int) -> bool:
     return bound < (least or 0)
 
 
-class _Searches:
+class Searches:
     """The searches on one snapshot, by what decides about their result."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
+        self.made = 0
+        """How many there were."""
         self._done: dict[Key, PreemptionPlanSpec] = {}
         self._promised = {uid for plan in snapshot.plans for uid in plan.nodes}
         self._planned = {(plan.namespace, plan.name) for plan in snapshot.plans if plan.kind == "PodGroup"}
@@ -120,6 +133,7 @@ class _Searches:
     def _asked(self, kind: str, names: list[str], key: Key, make: Callable[[], Preemptor]) -> Asked:
         if (known := self._done.get(key)) is not None:
             return Asked(kind, names, known)
+        self.made += 1
         try:
             decided = self._done[key] = decide_for(self._snapshot, make(), limits=PROVING)
         except DecisionError as error:

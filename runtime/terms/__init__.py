@@ -1,4 +1,4 @@
 """Who leads, and what runs in the process.
 
-Tests: controller and term in test_process.py; controller in test_ending.py, too.
+Tests: controller in test_ending.py; term in test_process.py.
 """

@@ -4,7 +4,8 @@ Tests: arrivals, lessons and sparing in tests/unit/controllers/gangs/lifecycle/t
 test_waiting_gangs.py; limiter in tests/unit/controllers/gangs/evicting/test_limits.py; looking_afar in
 test_planning_queue.py; lone_preemptors in test_singles.py; observed_pods in
 tests/unit/controllers/gangs/test_canary.py; outcomes in
-tests/unit/controllers/gangs/test_carrying_out.py; pieces_inquiry and reading in test_partial_gangs.py; resumption in
+tests/unit/controllers/gangs/test_carrying_out.py; pieces_facts, pieces_inquiry and reading in
+test_partial_gangs.py; resumption in
 tests/unit/controllers/gangs/evicting/test_pauses.py; state_before in tests/unit/controllers/gangs/test_observing.py;
 stopped_gangs in tests/e2e/test_stopped_jobs.py.
 """

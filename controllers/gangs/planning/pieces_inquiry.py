@@ -5,34 +5,36 @@ The rule is `controllers.gangs.lifecycle.partial`.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from api.clock import Clock
 from api.core import Pod
-from api.groups import INITIALLY_SCHEDULED, SCHEDULED
-from api.jobs import INDEX_FAILURES
+from api.groups import INITIALLY_SCHEDULED
 from api.meta import Condition
-from api.times import parse_rfc3339
 from controllers.gangs.gangs import Gang
 from controllers.gangs.lifecycle.job_limits import why_job_stays
 from controllers.gangs.lifecycle.life import GroupKey
-from controllers.gangs.lifecycle.partial import Member, Pieces
+from controllers.gangs.lifecycle.partial import Pieces
 from controllers.gangs.lifecycle.settings import PiecesRule
 from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.mirror.mirror import Mirror
+from controllers.gangs.planning.pieces_facts import (
+    WAITS,
+    budget_in_the_way,
+    index_failures,
+    is_leaving,
+    member_of,
+    remaining,
+    seconds_of,
+)
 from controllers.gangs.planning.reading import Reader, ReadGroup
 from controllers.gangs.scheduler.callers import Callers
 from controllers.gangs.writing.stored import StoredPlans
 from kube.conditions import field_manager
 from nodes.state.pods.pod_facts import controller_of
-from nodes.state.pods.pods import ENDED
 
 __all__ = ["Found", "Inquiry"]
-
-WAITS: Final = (INITIALLY_SCHEDULED, SCHEDULED)
-"""Conditions that say, if they are False, that the gang waits. The second one comes first: as soon as it gathers."""
 
 
 class Found(NamedTuple):
@@ -66,7 +68,7 @@ class Inquiry:
         group, pods = await self._reader.group(gang.key), await self._reader.pods(gang.key)
         if group is None or not self._is_current(gang, group):
             return None
-        bound = [pod for pod in _remaining(pods) if pod.spec.node_name]
+        bound = [pod for pod in remaining(pods) if pod.spec.node_name]
         limit = await self._why_owners_stay(bound)
         return Found(self._pieces(gang, group, pods, limit), bound)
 
@@ -77,13 +79,13 @@ class Inquiry:
     def _pieces(self, gang: Gang, group: ReadGroup, pods: list[Pod], limit: str) -> Pieces:
         now, since = self._clock.monotonic(), gang.life.partial_since
         policy, plan = group.spec.scheduling_policy.gang, gang.life.plan
-        there = _remaining(pods)
+        there = remaining(pods)
         bound = [pod for pod in there if pod.spec.node_name]
         released = self._released(gang.key, group.metadata.uid)
         return Pieces(
             minimum=policy.min_count if policy is not None else 0,
-            members=tuple(_member(pod) for pod in there),
-            ended=sum(_is_leaving(pod) or pod.status.phase == "Failed" for pod in pods),
+            members=tuple(member_of(pod) for pod in there),
+            ended=sum(is_leaving(pod) or pod.status.phase == "Failed" for pod in pods),
             succeeded=sum(pod.status.phase == "Succeeded" for pod in pods),
             has_run=gang.life.has_run or _has_run(group),
             held_since=_held_since(group),
@@ -93,7 +95,7 @@ class Inquiry:
             patience=self._rule.seconds,
             setting=self._rule.setting,
             released=self._clock.wall() - released if released else None,
-            budget=self._budget(gang.key[0], bound),
+            budget=budget_in_the_way(self._tables.budgets, gang.key[0], bound),
             limit=limit,
             called=self._has_called(gang.key, there),
             paused=self._pauses.why(gang.key[0]),
@@ -104,22 +106,13 @@ class Inquiry:
         plans = self._stored.of(("PodGroup", *key))
         return max((plan.evicting for plan in plans if plan.releases and plan.preemptor == uid), default=0.0)
 
-    def _budget(self, namespace: str, bound: list[Pod]) -> str:
-        """The first budget that does not allow the eviction of all of them; empty if all budgets do."""
-        budgets = self._tables.budgets
-        counts = Counter(
-            row for pod in bound for row in budgets.selecting(namespace, pod.metadata.labels or {})
-        )
-        rows = ((budgets.rows[row], count) for row, count in counts.items())
-        return min((row.name for row, count in rows if row is not None and count > row.allowed), default="")
-
     async def _why_owners_stay(self, bound: list[Pod]) -> str:
         failures: dict[tuple[str, str, str], list[int]] = {}
         for pod in bound:
             owner = controller_of(pod)
             if owner is not None and owner.kind == "Job" and owner.api_version.startswith("batch/"):
                 known = (pod.metadata.namespace, owner.name, owner.uid)
-                failures.setdefault(known, []).append(_index_failures(pod))
+                failures.setdefault(known, []).append(index_failures(pod))
         for (namespace, name, uid), counts in sorted(failures.items()):
             job = await self._reader.job(namespace, name)
             if job is None or job.metadata.uid != uid:
@@ -131,40 +124,6 @@ class Inquiry:
     def _has_called(self, key: GroupKey, there: list[Pod]) -> bool:
         schedulers = {pod.spec.scheduler_name for pod in there}
         return all(map(self._callers.has_called, schedulers)) or self._evidence.is_presented(key)
-
-
-def _remaining(pods: Sequence[Pod]) -> list[Pod]:
-    """Those that have neither ended nor begun to terminate."""
-    return [pod for pod in pods if not (pod.metadata.deletion_timestamp or _has_ended(pod))]
-
-
-def _has_ended(pod: Pod) -> bool:
-    return pod.status.phase in ENDED
-
-
-def _is_leaving(pod: Pod) -> bool:
-    """Whether the pod was bound and terminates."""
-    return bool(pod.metadata.deletion_timestamp and pod.spec.node_name) and not _has_ended(pod)
-
-
-def _index_failures(pod: Pod) -> int:
-    text = (pod.metadata.annotations or {}).get(INDEX_FAILURES, "0")
-    return int(text) if text.isdecimal() else 0
-
-
-def _member(pod: Pod) -> Member:
-    created = _seconds(pod.metadata.creation_timestamp) or 0.0
-    scheduled = next((each for each in pod.status.conditions or () if each.type == "PodScheduled"), None)
-    bound = _seconds(scheduled.last_transition_time) if scheduled is not None else None
-    when = (bound or created) if pod.spec.node_name else None
-    return Member(pod.metadata.name, created, when, controller_of(pod) is not None)
-
-
-def _seconds(text: str | None) -> float | None:
-    try:
-        return parse_rfc3339(text) if text else None
-    except ValueError:
-        return None
 
 
 def _has_run(group: ReadGroup) -> bool:
@@ -179,7 +138,7 @@ def _conditions(group: ReadGroup) -> Sequence[Condition]:
 def _held_since(group: ReadGroup) -> float | None:
     """Since when the PodGroup says that the gang waits, if we wrote that."""
     said = (
-        _seconds(each.last_transition_time)
+        seconds_of(each.last_transition_time)
         for each in _conditions(group)
         if each.type in WAITS and each.status == "False" and _is_ours(group, each.type)
     )
