@@ -40,7 +40,7 @@ SIZE: Final = os.environ.get("REPRIEVE_BENCH_OBSERVE", "200,10,50")
 WITHOUT, OBSERVES, ENFORCES = "without reprieve", "Observe, not called", "Enforce"
 REST_SECONDS: Final = 60.0
 QUIET_SECONDS: Final = 15.0
-"""A process is at rest once it has neither searched nor written for this long."""
+"""A process is at rest once it has searched, and then neither searched nor written for this long."""
 LIMIT_SECONDS: Final = 900.0
 READS: Final = ("get", "list", "watch")
 SEARCHES, WRITES = "reprieve_planning_seconds_count", "reprieve_write_seconds_count"
@@ -140,9 +140,9 @@ def _rest(plane: ControlPlane) -> Rest:
 
 
 def _wait_quiet(read: Callable[[], Samples]) -> None:
-    """Until nothing has been searched or written for a while. Raises TimeoutError."""
+    """Until something has been searched, and nothing has been searched or written for a while. Raises TimeoutError."""
     end, before, since = time.monotonic() + LIMIT_SECONDS, read(), time.monotonic()
-    while time.monotonic() - since < QUIET_SECONDS:
+    while time.monotonic() - since < QUIET_SECONDS or not grown({}, before, SEARCHES):
         if time.monotonic() > end:
             raise TimeoutError("reprieve does not come to rest")
         time.sleep(1.0)

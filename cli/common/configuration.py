@@ -35,8 +35,9 @@ __all__ = [
     "dump",
     "load",
     "parse",
-    "parse_files",
     "read_off",
+    "read_texts",
+    "settings_of",
 ]
 
 
@@ -50,6 +51,8 @@ MODES: Final = (
 """Fields that can be Off. YAML reads Off without quotes as false."""
 WHOLE: Final = frozenset({"jobs.managedJobsNamespaceSelector", "planning.enforcedNamespaceSelector"})
 """Mappings that are one value: half of a label selector selects something else."""
+SETTINGS: Final = ("planning", "groups")
+"""Sections that decide what is planned."""
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 HIDDEN: Final = "."
 """How the names of files begin that are left out: those of editors, and `..data` in a mounted ConfigMap."""
@@ -117,16 +120,25 @@ def parse(text: str) -> Configuration:
         raise ConfigurationError(str(error)) from None
 
 
-def parse_files(texts: Mapping[str, str]) -> Configuration:
-    """Read the configuration from the texts of the files of a folder, by name. Raises ConfigurationError."""
+def settings_of(texts: Mapping[str, str]) -> Configuration:
+    """What the files of a folder (texts by name) say of planning and groups, whatever their mode is, and the rest of
+    the defaults. So a part of a Configuration is enough. Raises ConfigurationError."""
     merged = Merged(WHOLE)
     try:
         for name in sorted(texts):
             if _is_meant(name):
                 merged.add(_part(texts[name]), name)
-        return _checked(merged.document)
+        document = {name: merged.document[name] for name in SETTINGS if name in merged.document}
+        if isinstance(planning := document.get("planning"), dict):
+            planning.pop("mode", None)
+        return _checked({**document, "extender": None})
     except FieldError as error:
         raise ConfigurationError(str(error)) from None
+
+
+def read_texts(path: Path) -> dict[str, str]:
+    """The texts of a file, or of the files of a folder, by name. Raises ConfigurationError."""
+    return {file.name: _text(file) for file in (_files(path) if path.is_dir() else [path])}
 
 
 def read_off(document: dict[str, Json]) -> None:

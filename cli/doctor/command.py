@@ -33,7 +33,7 @@ EPILOG: Final = """\b
 Examples:
   reprieve doctor
   reprieve doctor --for Enforce
-  reprieve doctor --for Enforce -n team-a --config configuration.yaml
+  reprieve doctor --for Enforce -n team-a --config settings.yaml
   reprieve doctor -o json
   reprieve doctor -f cluster.json
 

@@ -13,7 +13,7 @@ from answers.doctor.seen import Seen
 from answers.errors import InputError
 from api.core import Namespace
 from api.published import NAMESPACE
-from cli.common.configuration import Configuration, ConfigurationError, load, parse_files
+from cli.common.configuration import Configuration, ConfigurationError, read_texts, settings_of
 from controllers.gangs.configuration import PlanningConfiguration
 
 __all__ = ["mounted", "of_file", "wanted"]
@@ -23,9 +23,10 @@ VOLUME: Final = "configuration"
 
 
 def of_file(path: Path) -> Configuration:
-    """The Configuration of a file or folder. Raises InputError."""
+    """The Configuration of a file or folder, which may be a part of one. Raises InputError."""
     try:
-        return load(path).configuration
+        texts = read_texts(path)
+        return settings_of(texts if path.is_dir() else {"file.yaml": next(iter(texts.values()))})
     except ConfigurationError as error:
         raise InputError(f"--config: {error}") from None
 
@@ -43,7 +44,7 @@ def mounted(seen: Seen) -> tuple[Configuration, str]:
     if not maps:
         return Configuration(), "there is no ConfigMap that the Deployment mounts as its Configuration"
     try:
-        return parse_files(maps[0].data or {}), ""
+        return settings_of(maps[0].data or {}), ""
     except ConfigurationError as error:
         return Configuration(), f"ConfigMap {maps[0].metadata.name}: {error}"
 

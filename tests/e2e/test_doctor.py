@@ -73,6 +73,24 @@ def test_faults_are_found_live_and_in_a_dump(
     assert faults(shell(control_plane, f"reprieve doctor -f {path} -o json")) == live | {"DefinitionMissing"}
 
 
+def test_whom_enforce_would_evict_at_once_is_said(control_plane: ControlPlane, sandbox: Sandbox) -> None:
+    sandbox.node("n0", cpu="2")
+    (low,) = sandbox.pods("low", 1, priority=1, cpu="2")
+    sandbox.wait_bound(low)
+    sandbox.gang("hero", 1, priority=100, cpu="2", schedulerName="typo")
+    command = f"reprieve doctor --for Enforce -n {sandbox.namespace} -o json"
+
+    def decided() -> list[Json]:
+        result = shell(control_plane, command)
+        assert result.returncode == 3, result.stderr  # it is not installed
+        found: list[Json] = json.loads(result.stdout)["atOnce"]["evicting"]
+        return found
+
+    (hero,) = wait_for(decided)
+    assert (hero["name"], hero["pods"], hero["state"]) == ("hero", 1, "Evicts")
+    assert low in hero["victims"][0]
+
+
 def _with_lost(result: CompletedProcess[str]) -> set[str] | None:
     """The faults, once the pod is old enough to be one of them."""
     found = faults(result)

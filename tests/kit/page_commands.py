@@ -196,6 +196,9 @@ OFFLINE: Final = {
     "reprieve diff policy.yaml": Offline(TEAMS, files=(("policy.yaml", "diff/threshold.yaml"),)),
     "reprieve doctor": Offline(CLUSTER),
     "reprieve doctor --for Enforce": Offline(CLUSTER),
+    "reprieve doctor --for Enforce -n team-a --config settings.yaml": Offline(
+        CLUSTER, files=(("settings.yaml", "../manifests/install/settings/settings.yaml"),)
+    ),
     "reprieve doctor -f cluster.json": Offline(files=(("cluster.json", "training-cluster.yaml"),)),
     "reprieve plan --for research/llama-train": Offline(CLUSTER),
     "reprieve plan -f cluster.json --for research/llama-train": Offline(

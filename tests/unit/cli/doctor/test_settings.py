@@ -15,8 +15,8 @@ from tests.kit.full_nodes import cluster
 from tests.kit.healthy import NOW, healthy
 
 Json = dict[str, Any]
-HEAD = {"apiVersion": "reprieve.dev/v1alpha1", "kind": "Configuration", "extender": None}
-LIMITED = yaml.safe_dump({**HEAD, "planning": {"limits": {"podsPerHour": 1}}})
+HEAD = {"apiVersion": "reprieve.dev/v1alpha1", "kind": "Configuration"}
+LIMITED = yaml.safe_dump({**HEAD, "planning": {"mode": "Enforce", "limits": {"podsPerHour": 1}}})
 
 
 @pytest.fixture
