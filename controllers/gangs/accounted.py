@@ -83,8 +83,7 @@ class Accounted:
             return None
         members = roster.members(owner.key)
         nodes = [each.node for each in members if each.node is not None]
-        placed = len(nodes) + len(roster.succeeded(owner.key))
-        said = Standing(frozenset(nodes), placed, minimum, len(members) - len(nodes))
+        said = Standing(frozenset(nodes), len(nodes), minimum, len(members) - len(nodes))
         if not said.is_in_pieces:
             return said
         return said._replace(held=_sum(each.requests for each in members if each.node is not None))
@@ -106,12 +105,15 @@ class Accounted:
     def stayed(self, key: OwnerKey, group: str, but: Collection[str]) -> Stayed | None:
         """See `Roll`."""
         roster = self._roster
-        if roster.preemptor_uid(key) != group:
+        known = roster.group(key)
+        if known is None or known.metadata.uid != group:
             return None
+        gang = known.spec.scheduling_policy.gang
         views = (roster.view(uid) for uid in roster.running_members(key) if uid not in but)
         running = [view for view in views if view is not None]
         placed = len(running) + len(roster.succeeded(key))
-        return Stayed(_sum(requests_of(each) for each in running), placed, roster.minimum(key))
+        minimum = gang.min_count if gang is not None else None
+        return Stayed(_sum(requests_of(each) for each in running), placed, minimum)
 
     def on_pod(self, hook: Callable[[str, Pod | None], object]) -> None:
         """See `Roll`."""

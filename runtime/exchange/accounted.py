@@ -66,7 +66,7 @@ class Stayed(NamedTuple):
     placed: int
     """How many they are, with those that have Succeeded."""
     minimum: int | None
-    """How many have to; None if the group does not say that."""
+    """minCount; None if the group has none."""
 
 
 class Standing(NamedTuple):
@@ -75,9 +75,9 @@ class Standing(NamedTuple):
     nodes: frozenset[str]
     """Where its pods are."""
     placed: int
-    """How many of its pods have a node, or have Succeeded."""
+    """How many of its pods have a node, and have not ended."""
     minimum: int
-    """How many have to."""
+    """How many have to. Those that have Succeeded are taken off."""
     waiting: int
     """How many pods of it have no node yet."""
     held: Requests = NOTHING

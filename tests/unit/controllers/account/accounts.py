@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import msgspec
 from prometheus_client import REGISTRY
@@ -24,6 +24,7 @@ from tests.kit.observed import ObservedStage, observed
 from tests.kit.stage import PLANS
 
 __all__ = [
+    "EARLY",
     "OURS",
     "PREEMPTED",
     "Account",
@@ -43,6 +44,8 @@ PREEMPTED = {
     "reason": "PreemptionByScheduler",
     "message": "default-scheduler: preempting to accommodate a higher priority pod",
 }
+EARLY: Final = "2025-12-31T23:00:00Z"
+"""Since when the victims have run."""
 OURS = {**PREEMPTED, "message": "PodGroup default/gang (priority 100) preempts this pod [term 1 of x]"}
 
 
@@ -109,7 +112,9 @@ class Account:
 
 
 def victim(number: int, **fields: Any) -> Any:
-    return pod(f"v{number}", **{"node": f"n{number}", "requests": BIG, "priority": 1, **fields})
+    return pod(
+        f"v{number}", **{"node": f"n{number}", "requests": BIG, "priority": 1, "created": EARLY, **fields}
+    )
 
 
 def uid(of: Any) -> str:

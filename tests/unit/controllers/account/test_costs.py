@@ -172,6 +172,7 @@ def test_what_a_pod_held_while_its_group_was_broken_is_no_work() -> None:
     ledger = begun(of_group("v0", age=5.0), of_group("v1", 40.0, age=35.0))
     costs = costs_of(ledger, 41.0)
     assert costs.victims == {GPU: 20, "cpu": 40}, "v1 worked for five seconds, and was idle for 30"
+    assert costs_of(ledger, 40.0 + EPISODE).served_nobody == costs.victims
 
 
 def test_the_ledger_says_of_which_group_it_asks_what_is_left() -> None:
