@@ -247,7 +247,8 @@ class Accounting:
         if now < page.due:
             self._unsaid[case] = None
             return
-        said = together(said_of(case, self._ledger.unattributed(case, now), now), page.before)
+        all_of = together(said_of(case, self._ledger.unattributed(case, now), now), page.before)
+        said = written_over(all_of, page.written)
         if not is_news(said, page.written):
             return
         if page.written is None and not page.due:
@@ -262,8 +263,8 @@ class Accounting:
         if page is None or case.decision is None:
             _count(case, now)
             return
-        said = said_of(case, case.unattributed, now, concluded=True)
-        self._write(page, case.decision, together(said, page.before), now)
+        said = together(said_of(case, case.unattributed, now, concluded=True), page.before)
+        self._write(page, case.decision, written_over(said, page.written), now)
         # Another process may have to write it, and then counts.
         self.writing.after(case.decision, partial(_count, case, now))
 
@@ -271,7 +272,6 @@ class Accounting:
         return self._pages.get(case.decision.uid) if case.decision is not None else None
 
     def _write(self, page: _Page, decision: Decision, said: Instead, now: float) -> None:
-        said = written_over(said, page.written)
         page.written, page.due = said, now + WRITE_SECONDS
         self.writing.put(decision, said)
 

@@ -152,3 +152,36 @@ async def test_a_member_that_succeeded_makes_up_for_one_alone(has_run: bool) -> 
         standing = roll.standing(owner)
         assert standing is not None
         assert (standing.is_in_pieces, standing.is_whole) == (False, True)
+
+
+async def test_nothing_is_written_at_rest_however_many_devices_a_victim_has() -> None:
+    """Not all of them are said, and what was said and is no longer so is a zero."""
+    devices = {f"vendor.io/device-{each:02}": "1" for each in range(40)}
+    many, other = (
+        pod("many", node="n0", requests=devices, priority=1, created=EARLY),
+        pod("other", requests=devices),
+    )
+    async with accounted(many, other) as account:
+        account.begin()
+        marked = pod("many", node="n0", requests=devices, priority=1, created=EARLY, conditions=[PREEMPTED])
+        account.stage.add(marked)
+        account.stage.add(member(0, nominated="n0"))
+        account.preempt(1)
+        account.event(uid(victim(1)), uid(member(1)), "n1")
+        for _ in range(2):
+            await account.pass_time(WRITE_SECONDS)
+        said = account.said()
+        assert said is not None
+        assert said.costs is not UNSET
+        assert len(said.costs.victims) == 14, "cpu, and 13 devices"
+        account.event(uid(many), uid(other), "n0")
+        for _ in range(2):
+            await account.pass_time(WRITE_SECONDS)
+        said = account.said()
+        assert said is not None
+        assert said.costs is not UNSET
+        assert {name for name, seconds in said.costs.victims.items() if seconds} == {"cpu"}
+        before = len(account.stage.api.written)
+        for _ in range(3):
+            await account.pass_time(WRITE_SECONDS)
+        assert len(account.stage.api.written) == before
