@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from api.instead import LINES, Costs, ResourceSeconds, beyond_ours
 
-__all__ = ["Bill", "Line", "Prices", "bill_of", "seconds_of", "shown"]
+__all__ = ["Bill", "Line", "Prices", "bill_of", "seconds_of"]
 
 Prices = Mapping[str, Decimal]
 """By resource: what an hour of a core, a GiB or a device costs."""

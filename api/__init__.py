@@ -7,8 +7,7 @@ tests/unit/runtime/terms/test_process.py; devices in tests/unit/nodes/search/tes
 tests/unit/api/test_crds.py; disruption in
 tests/property/test_costs.py; foreign_groups in tests/unit/nodes/groups/test_forms.py; foreign_owners in
 tests/unit/nodes/groups/test_owner_objects.py; groups in test_priority.py; holds in
-tests/unit/controllers/gangs/undoing/test_holding.py; instead in
-tests/unit/controllers/account/test_account.py; integration in
+tests/unit/controllers/gangs/undoing/test_holding.py; integration in
 tests/unit/controllers/jobs/batch/test_workload_of.py; jobs in
 tests/unit/controllers/gangs/lifecycle/test_job_limits.py; lease in tests/property/test_lease.py; limits in
 tests/unit/quota/search/test_adjusted.py; meta in test_selectors.py; names in test_syntax.py; owner_annotations in

@@ -1,4 +1,4 @@
 """`reprieve report`.
 
-Tests: command, price and render in test_report.py; page in test_page.py.
+Tests: command, price and render in test_report.py.
 """

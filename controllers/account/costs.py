@@ -17,7 +17,7 @@ from api.instead import LINES, MOST_SECONDS, Costs, ResourceSeconds
 from api.requests import is_extended
 from runtime.exchange.accounted import NOTHING, Requests, Usage
 
-__all__ = ["Amounts", "Lost", "Room", "add", "bounded", "higher", "lost_of", "sum_up", "whole", "with_zeros"]
+__all__ = ["Amounts", "Lost", "Room", "bounded", "higher", "lost_of", "sum_up", "whole", "with_zeros"]
 
 Amounts = Mapping[str, float]
 """By resource: the scheduler's integers times seconds."""
@@ -26,7 +26,7 @@ SCALE: Final[Mapping[str, int]] = {"cpu": 1000, "memory": GIB}
 FIRST: Final = ("cpu", "memory", "nvidia.com/gpu")
 """These are always said."""
 MOST_OTHERS: Final = 13
-"""So many other resources are said at most: names may be long, and a tenant chooses them."""
+"""The number of other resources that are said at most: names may be long, and a tenant chooses them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def whole(amounts: Amounts) -> ResourceSeconds:
 
 
 def higher(one: Costs, other: Costs) -> Costs:
-    """The higher one of both, amount by amount. What is held in pieces is added: it goes on from leader to leader."""
+    """The higher one of both, amount by amount. What is held in pieces is added: each leader counts from the beginning of its term."""
     both = {line: _higher(getattr(one, line), getattr(other, line)) for line in LINES}
     both["held_in_pieces"] = {
         name: min(MOST_SECONDS, one.held_in_pieces.get(name, 0) + other.held_in_pieces.get(name, 0))

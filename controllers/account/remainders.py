@@ -13,7 +13,7 @@ from controllers.account.costs import Amounts, Room
 from controllers.account.victims import Victim
 from runtime.exchange.accounted import NOTHING, OwnerKey, Stayed
 
-__all__ = ["LEAST_SECONDS", "Remainder", "Remainders"]
+__all__ = ["Remainder", "Remainders"]
 
 LEAST_SECONDS: Final = 1.0
 """Pods of one preemption come one after the other. What stays for less than this is not said."""

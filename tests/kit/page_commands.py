@@ -213,6 +213,7 @@ OFFLINE: Final = {
     "reprieve report": Offline(WAITING),
     "reprieve report --since 24h -n research --by gang": Offline(WAITING),
     "reprieve report --since 30d -o html": Offline(WAITING),
+    "reprieve report --price nvidia.com/gpu=2.5 --price cpu=0.04": Offline(WAITING),
     "reprieve validate --jsonl requests.jsonl": Offline(
         files=(("requests.jsonl", "settings-requests.jsonl"),)
     ),
