@@ -259,7 +259,7 @@ def _too_old(last: Json, settled: Sequence[tuple[Tally, float]]) -> Iterator[str
     least = min((len(each.victims) for each, _ in settled), default=0)
     if last["victims"]["pods"] < least:
         yield f"{least} pods were preempted some time ago"
-    if settled and not last["concluded"] and all(each.concluded() < at for each, at in settled):
+    if settled and not last["concluded"] and all(each.concluded_at_latest() < at for each, at in settled):
         yield "it should be concluded"
 
 

@@ -107,6 +107,11 @@ class Tally:
         settled = [min(each.at + self.episode, self.over) for each in self.victims if not self.serves(each)]
         return max([self.end + LATE_SECONDS, *settled])
 
+    def concluded_at_latest(self) -> float:
+        """The same, if what is left of each group that lost a pod is idle for as long as it may be."""
+        idle = [each.at + self.episode for each in self.victims if each.units != {each.uid}]
+        return max([self.concluded(), *idle])
+
     @property
     def is_untouched(self) -> bool:
         """Whether a scheduler has done nothing for it."""

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from tests.kit.stress.account import Verdict, judge
+from tests.kit.stress.account_cases import LATE_SECONDS, Tally
+from tests.kit.stress.preempted import Stand, Taken
 from tests.unit.kit.forged import START, Forge, Json, group, plan, pod, take
 
 EPISODE = 60.0
@@ -170,6 +172,15 @@ def test_what_is_not_written_any_more_is_found(forge: AccountForge) -> None:
     forge.preempt(forge.low[2])
     forge.rest(20)
     assert "3 pods were preempted some time ago" in wrong(forge)
+
+
+@pytest.mark.parametrize(("unit", "latest"), [("v", 30.0 + LATE_SECONDS), ("group", 20.0 + EPISODE)])
+def test_what_is_left_of_a_group_may_be_idle_until_its_time_is_over(unit: str, latest: float) -> None:
+    case = Tally(10.0, EPISODE)
+    case.victims.append(Taken("v", "n0", 20.0, 20.0, frozenset({"uid-hero"}), frozenset({unit})))
+    case.stands(Stand(30.0, frozenset({"n0"}), 1, 0, 1), 30.0)
+    assert case.concluded() == 30.0 + LATE_SECONDS
+    assert case.concluded_at_latest() == latest
 
 
 def test_what_is_never_concluded_is_found(forge: AccountForge) -> None:
