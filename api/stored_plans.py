@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from api.plans import PreemptionPlan, PreemptorKind
+from api.plans import PreemptionPlan, PreemptionPlanStatus, PreemptorKind
 
 __all__ = [
     "ACTIVE",
+    "FORGIVEN",
+    "IN_VAIN",
     "carried_out",
     "current_plan",
     "holds_room",
+    "is_judged",
     "is_observed",
     "is_proposal",
     "phase_of",
@@ -22,6 +25,11 @@ NOT_PLANNED: Final = ("Unschedulable", "SearchBudgetExhausted")
 """Outcomes by which nothing is evicted."""
 ACTIVE: Final = ("Planned", "Confirmed", "Evicting", "Ready")
 """Phases of plans that are being carried out."""
+IN_VAIN: Final = "InVain"
+"""The condition of an ended plan that evicted: whether that was in vain. Missing until it is known."""
+FORGIVEN: Final = frozenset({"ModeChanged", "Overrun", "Paused", "PodDeleted", "PodGroupDeleted"})
+"""Endings after which it was not: the room was handed over, nobody wants it any longer, or a pause or another mode came
+between."""
 
 
 def phase_of(plan: PreemptionPlan) -> str:
@@ -37,6 +45,13 @@ def is_proposal(plan: PreemptionPlan) -> bool:
 def is_observed(plan: PreemptionPlan) -> bool:
     """Whether it only says what would be done in another mode. The spec says so, whatever the status is."""
     return plan.spec.mode == "Observe"
+
+
+def is_judged(status: PreemptionPlanStatus) -> bool:
+    """Whether nothing is owed: a plan that evicted and has ended early gets a verdict whether that was in vain."""
+    reasons = {each.type: each.reason for each in status.conditions or ()}
+    ended = status.phase in ("Aborted", "Expired") and reasons.get(status.phase) not in FORGIVEN
+    return not ended or "Evicting" not in reasons or IN_VAIN in reasons
 
 
 def proposal_of(plans: Iterable[PreemptionPlan], uid: str) -> PreemptionPlan | None:

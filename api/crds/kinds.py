@@ -14,6 +14,7 @@ from api.dispatch import DispatchPlan
 from api.groups import PodGroup
 from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, WorkloadPriorityClass
 from api.plans import ClusterPreemptionPlan, PreemptionPlan
+from api.reports import PreemptionReport
 from api.workloads import ADMITTED, BLOCKED_ON_PREEMPTION_GATES, FINISHED, Workload
 
 __all__ = ["KINDS", "Column", "Kind", "definition"]
@@ -123,6 +124,19 @@ KINDS: Final[Sequence[Kind]] = (
         Column("Victims", "integer", ".spec.victimUnits"),
         Column("Pods", "integer", ".spec.victimPods"),
         QUEUE,
+        namespaced=False,
+    ),
+    _ours(
+        PreemptionReport,
+        "rreport",
+        Column("Observed", "integer", ".observedSeconds"),
+        Column("Decisions", "integer", ".total.observed.decisions"),
+        Column("Ours", "integer", ".total.observed.pods"),
+        Column("Scheduler", "integer", ".total.scheduler.pods"),
+        Column("ServedNobody", "integer", ".total.scheduler.servedNobody"),
+        Column("Broken", "integer", ".total.scheduler.groupsBroken"),
+        Column("Enforced", "integer", ".total.enforced.pods"),
+        Column("AsOf", "string", ".asOf", wide=True),
         namespaced=False,
     ),
     _ours(

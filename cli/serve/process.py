@@ -31,6 +31,7 @@ from extender.configuration import own_address
 from extender.service import EchoService, ExtenderService
 from kube.client import ApiClient
 from kube.lease import LeaseLock, LeaseTimes
+from runtime.exchange.agreements import Agreements
 from runtime.exchange.owner_stops import OwnerStops
 from runtime.exchange.placements import Placements
 from runtime.exchange.queued_groups import QueuedGroups
@@ -108,6 +109,7 @@ class _Services:
         self.controllers: list[Controller] = []
         self._queued = QueuedGroups()
         self._stops = OwnerStops()
+        self._agreements = Agreements()
         self._gangs: GangController | None = None
         self._placements: Placements | None = None
         """The nodes plane. None without one: then no PodGroup waits in a queue."""
@@ -153,7 +155,9 @@ class _Services:
 
     def _account(self, gangs: GangController) -> AccountController:
         settings, client, views = self._configuration.observing, self._client, self._views
-        return AccountController(settings, client, views, Accounted(gangs), self._clock)
+        account = AccountController(settings, client, views, Accounted(gangs), self._clock)
+        self._agreements.on_compared(account.compared)
+        return account
 
     def _gang_controller(self, leaving: Leaving) -> GangController:
         self._gangs = GangController(
@@ -188,7 +192,7 @@ class _Services:
         time_based = self._configuration.feature_gates[TIME_BASED_PREEMPTION]
         search = SearchThread(search_options(settings, time_based=time_based), self._thread("cycle"))
         if settings.mode == "Observe":
-            self.controllers.append(QuotaObserver(search, client, views, clock))
+            self.controllers.append(QuotaObserver(search, client, views, clock, self._agreements))
             return
         reports = Reports()
         self.controllers += [

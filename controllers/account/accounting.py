@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -47,8 +48,16 @@ class Accounting:
     """All state of one term."""
 
     def __init__(
-        self, ledger: Ledger, roll: Roll, decisions: Decisions, writing: Writing, clock: Clock
+        self,
+        ledger: Ledger,
+        roll: Roll,
+        decisions: Decisions,
+        writing: Writing,
+        clock: Clock,
+        concluded: Callable[[Decision, Instead], object] = lambda _decision, _said: None,
     ) -> None:
+        """`concluded` gets each decision that will not change, before its plan says so."""
+        self._concluded = concluded
         self._ledger, self._roll, self._decisions = ledger, roll, decisions
         self.writing, self._clock = writing, clock
         self._owners: dict[OwnerKey, set[Owner]] = {}
@@ -264,7 +273,9 @@ class Accounting:
             _count(case, now)
             return
         said = together(said_of(case, case.unattributed, now, concluded=True), page.before)
-        self._write(page, case.decision, written_over(said, page.written), now)
+        said = written_over(said, page.written)
+        self._concluded(case.decision, said)
+        self._write(page, case.decision, said, now)
         # Another process may have to write it, and then counts.
         self.writing.after(case.decision, partial(_count, case, now))
 

@@ -35,6 +35,10 @@ class Decision:
     """Whether it was not decided on the state before the scheduler began."""
     ours: Lost = field(default_factory=Lost)
     """What its victims would have lost, as of the time of the decision."""
+    created: float = 0.0
+    """When the plan was made, in seconds since the epoch."""
+    pods: int = 0
+    """How many pods it would evict."""
 
 
 @dataclass(slots=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from serving.sections import Seconds, Section
+from serving.sections import Count, Seconds, Section
 
 __all__ = ["ObservingConfiguration"]
 
@@ -12,6 +12,8 @@ class ObservingConfiguration(Section):
 
     episodeSeconds: how long after its preemption a pod may still have served somebody: a pod of the preemptor is bound
     on its node, and the preemptor runs whole.
+    reportDays: how many PreemptionReports stay, one for each day.
     """
 
     episode_seconds: Seconds = 1800
+    report_days: Count = 30

@@ -8,16 +8,24 @@ from typing import Final
 
 from api.clock import Clock
 from api.core import Pod
+from api.instead import Instead
+from api.reports import GapCause
 from controllers.account.accounting import STEP_SECONDS, Accounting
+from controllers.account.cases import Decision
 from controllers.account.configuration import ObservingConfiguration
+from controllers.account.counted import CountedPlans
 from controllers.account.decisions import Decisions
 from controllers.account.ledger import Ledger
 from controllers.account.metrics import GAP_SECONDS
+from controllers.account.report_writing import ReportWriter
+from controllers.account.reporting import Reporting
 from controllers.account.signs import Events, MarkedPods, Said
+from controllers.account.tally import Counting
 from controllers.account.writing import Writing
 from kube.client import ApiClient
 from kube.sender import Sender
 from runtime.exchange.accounted import OwnerKey, Roll
+from runtime.exchange.agreements import Agrees
 from runtime.mirror.resources import PLANS, PREEMPTED_EVENTS
 from runtime.mirror.views import Views
 from runtime.terms.term import Term
@@ -38,9 +46,12 @@ class AccountController:
         self._marked = MarkedPods(roll.unit_of, roll.usage, clock)
         self._said = Events(self._heard, roll.owner_of, clock)
         self._decisions = Decisions(roll.planned_owner, self._marked.lost, self._decided)
+        self._counted = CountedPlans(self._count)
         self._plans = views.watch(PLANS, self._decisions)
+        views.watch(PLANS, self._counted)
         self._events = views.watch(PREEMPTED_EVENTS, self._said)
         self._acting: Accounting | None = None
+        self._reporting: Reporting | None = None
         roll.on_pod(self._pod_changed)
         roll.on_group(self._touched)
         roll.on_preempt_call(self._called)
@@ -54,28 +65,61 @@ class AccountController:
         await self._roll.wait_synced()
         for view in (self._plans, self._events):
             await view.wait_synced()
+        reporting = self.report(term)
         acting = self.begin(term)
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(acting.run(), name="account")
-                tasks.create_task(self._watch_gaps(), name="gaps of the account")
+                tasks.create_task(reporting.run(), name="reports of the account")
+                tasks.create_task(self._watch_gaps(reporting), name="gaps of the account")
         finally:
-            self._acting = None
+            self._acting = self._reporting = None
+            await reporting.close()
+
+    def report(self, term: Term) -> Reporting:
+        """The reports of this term. All that is watched must be synced."""
+        writer = ReportWriter(self._client, Sender(self._client, fence=term))
+        token = f"{term.holder}/{term.number}/{self._clock.wall():.3f}"
+        self._reporting = Reporting(
+            writer, self._counted, self._clock, days=self._settings.report_days, token=token
+        )
+        return self._reporting
 
     def begin(self, term: Term) -> Accounting:
         """The account of this term. All that is watched must be synced."""
         self._decisions.all_pods_are_known()
         ledger, writing = Ledger(self._settings.episode_seconds), Writing(Sender(self._client, fence=term))
-        acting = Accounting(ledger, self._roll, self._decisions, writing, self._clock)
+        acting = Accounting(ledger, self._roll, self._decisions, writing, self._clock, self._concluded)
         acting.take_over(self._marked, [each for each in self._said if self._counts(each)])
         self._acting = acting
         return acting
 
-    async def _watch_gaps(self) -> None:
+    async def _watch_gaps(self, reporting: Reporting) -> None:
         while True:
             await asyncio.sleep(STEP_SECONDS)
-            if self._events.is_refused or not self._roll.is_trusted():
+            cause = self._cause()
+            reporting.pass_time(cause)
+            if cause is not None:
                 GAP_SECONDS.inc(STEP_SECONDS)
+
+    def _cause(self) -> GapCause | None:
+        """Why not all is seen now."""
+        if not self._roll.is_trusted():
+            return "NotReached"
+        return "EventsRefused" if self._events.is_refused else None
+
+    def compared(self, namespace: str, agrees: Agrees) -> None:
+        """Kueue has decided about a Workload of this namespace, and it is known whether we would have done the same."""
+        if self._reporting is not None:
+            self._reporting.compared(namespace, agrees)
+
+    def _count(self, counting: Counting) -> None:
+        if self._reporting is not None:
+            self._reporting.count(counting)
+
+    def _concluded(self, decision: Decision, said: Instead) -> None:
+        if self._reporting is not None:
+            self._reporting.conclude(decision, said)
 
     # ---- what is watched
 

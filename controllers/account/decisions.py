@@ -19,7 +19,7 @@ from controllers.account.cases import Decision
 from controllers.account.costs import Lost
 from runtime.exchange.accounted import Owner
 
-__all__ = ["Decisions", "StoredDecision", "current"]
+__all__ = ["Decisions", "StoredDecision", "current", "seconds_of", "victim_pods"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,11 @@ def seconds_of(text: str) -> float:
         return parse_rfc3339(text)
     except ValueError:
         return 0.0
+
+
+def victim_pods(spec: PreemptionPlanSpec) -> int:
+    """How many pods the decision evicts. The list of a stored plan may be compressed."""
+    return spec.victim_pods or sum(len(each.pods) for each in spec.victims)
 
 
 class Decisions:
@@ -120,7 +125,7 @@ class Decisions:
         created = seconds_of(meta.creation_timestamp or "")
         known = before.decision.ours if before is not None and before.decision.uid == meta.uid else None
         ours = known if known is not None else self._ours(item, created)
-        decision = Decision(key, meta.uid, owner, changed, ours)
+        decision = Decision(key, meta.uid, owner, changed, ours, created, victim_pods(item.spec))
         self._stored[key] = StoredDecision(decision, created, status.instead)
         self._of.setdefault(owner.uid, set()).add(key)
         self._changed(owner.uid)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Literal, get_args
+from typing import get_args
 
 from prometheus_client import REGISTRY, Counter, Gauge
 
 from controllers.quota.life.draft import Counted
+from runtime.exchange.agreements import Agrees
 
-__all__ = ["OBSERVED", "PLANS", "STANDS_ASIDE", "Agrees", "count", "export_kueues", "export_observed"]
-
-Agrees = Literal["true", "false", "unknown"]
+__all__ = ["OBSERVED", "PLANS", "STANDS_ASIDE", "count", "export_kueues", "export_observed"]
 
 RESERVED = Counter(
     "kueue_quota_reserved_workloads_total", "Workloads that got quota.", ["cluster_queue"], registry=None

@@ -24,7 +24,7 @@ from controllers.quota.comparing import (
     is_comparable,
     preemptor_written,
 )
-from controllers.quota.metrics import OBSERVED, Agrees, export_observed
+from controllers.quota.metrics import OBSERVED, export_observed
 from kube.client import ApiClient
 from quota.cycle.queues import is_queued
 from quota.search.decision import Options
@@ -36,6 +36,7 @@ from quota.state.workloads import (
     key_of,
     local_queue_key,
 )
+from runtime.exchange.agreements import Agreements, Agrees
 from runtime.mirror.freshness import catch_up
 from runtime.mirror.readiness import not_synced
 from runtime.mirror.views import Views
@@ -62,8 +63,17 @@ class QuotaObserver:
 
     name: Final = "quota"
 
-    def __init__(self, search: SearchThread[Options], client: ApiClient, views: Views, clock: Clock) -> None:
+    def __init__(
+        self,
+        search: SearchThread[Options],
+        client: ApiClient,
+        views: Views,
+        clock: Clock,
+        agreements: Agreements | None = None,
+    ) -> None:
+        """`agreements`: who hears of each decision that is compared."""
         export_observed()
+        self._agreements = agreements or Agreements()
         self._search, self._client, self._clock = search, client, clock
         self._quota = WatchedQuota(views)
         self._not_synced = not_synced(self._quota.views)
@@ -80,7 +90,9 @@ class QuotaObserver:
         """See `runtime.terms.controller.Controller`. One process compares, so each decision is counted once."""
         del term  # nothing is written
         await self._quota.wait_synced()
-        leading = self._leading = Observing(self._quota, self._search, self._clock, self._catch_up)
+        leading = self._leading = Observing(
+            self._quota, self._search, self._clock, self._catch_up, agreements=self._agreements
+        )
         log.info("decisions of others are compared")
         try:
             await leading.run()
@@ -136,10 +148,12 @@ class Observing:
         clock: Clock,
         catch_up: Callable[[], Awaitable[None]],
         rest: float = REST_SECONDS,
+        agreements: Agreements | None = None,
     ) -> None:
         """`catch_up` waits until the views are as new as the API server. `rest`: see REST_SECONDS."""
         self._quota, self._search, self._clock = quota, search, clock
         self._catch_up, self._rest = catch_up, rest
+        self._agreements = agreements or Agreements()
         self._catching_up = asyncio.Lock()
         self._caught_up = float("-inf")
         """When the last successful `catch_up` began, in monotonic seconds."""
@@ -260,6 +274,7 @@ class Observing:
         finally:
             self._open.discard(case)
         OBSERVED.labels(agrees).inc()
+        self._agreements.compared(case.key.rpartition("/")[0], agrees)
 
     async def _compare(self, case: _Case) -> Agrees:
         if case.admission is None:

@@ -44,7 +44,7 @@ class Api:
     A kind that no object was ever put of is not served (404).
     A dry run changes nothing. Merge patches replace lists; strategic merge patches and
     applies merge them by `name` or `type`, and `$patch: delete` removes an entry.
-    Every write that changes something gives a new resource version. A patch that names another version is a
+    Every write that changes something gives a new resource version. A write that names another version is a
     conflict (409), and a deletion that names another version or UID. An object with finalizers stays until they are
     removed.
     """
@@ -122,6 +122,9 @@ class Api:
             _apply(answer, value)
         elif method == "PATCH":
             _merge(answer, value, by_key=content_type != MERGE_PATCH)
+        elif method == "PUT":
+            answer = self.of(path)[name] = {**value, "metadata": {**meta, **changed}}
+            meta = answer["metadata"]
         elif method == "DELETE":
             meta["deletionTimestamp"] = rfc3339(self.clock.wall())
         if method == "POST" or orjson.dumps(answer) != before:

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from api.meta import ObjectMeta
 from api.plan_names import PlanKey
 from api.plans import Phase, PreemptionPlanSpec, PreemptionPlanStatus
+from api.stored_plans import FORGIVEN, IN_VAIN, is_judged
 from api.times import parse_rfc3339
 from controllers.gangs.keys import GroupKey, lone_pod
 from controllers.gangs.lifecycle.effects import Record
@@ -32,12 +33,6 @@ ACTIVE: Final[frozenset[Phase]] = frozenset({"Planned", "Confirmed", "Evicting",
 
 FINALIZER: Final = "reprieve.dev/active-plan"
 """Keeps an active plan from being deleted in the middle of its evictions. We remove it when the plan ends."""
-
-IN_VAIN: Final = "InVain"
-"""The condition of an ended plan that evicted: whether that was in vain. Missing until it is known."""
-FORGIVEN: Final = frozenset({"ModeChanged", "Overrun", "Paused", "PodDeleted", "PodGroupDeleted"})
-"""Endings after which it was not: the room was handed over, nobody wants it any longer, or a pause or another mode came
-between."""
 
 ENDED_EARLY: Final = ("Aborted", "Expired", "Released")
 """Phases in which a plan may end that has not become Ready."""
@@ -186,9 +181,7 @@ class StoredPlan:
 
 def is_open(status: PreemptionPlanStatus) -> bool:
     """Whether the plan evicted and has ended, and has no verdict although it needs one."""
-    reasons = {each.type: each.reason for each in status.conditions or ()}
-    ended = status.phase in ("Aborted", "Expired") and reasons.get(status.phase) not in FORGIVEN
-    return ended and "Evicting" in reasons and IN_VAIN not in reasons
+    return not is_judged(status)
 
 
 def seconds_of(text: str | None) -> float | None:
