@@ -5,9 +5,10 @@ It has no spec: nobody wants anything by it. Only the leader writes it.
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, TypeVar
 
 from msgspec import Meta, field
+from msgspec.structs import replace
 
 from api.groups import API_VERSION
 from api.meta import ObjectMeta, Struct
@@ -22,7 +23,10 @@ __all__ = [
     "QuotaCounts",
     "ReportRow",
     "SchedulerCounts",
+    "added",
 ]
+
+T = TypeVar("T", bound=Struct)
 
 GapCause = Literal["NoLeader", "Restart", "NotReached", "EventsRefused"]
 CAUSES: Final[tuple[GapCause, ...]] = ("NoLeader", "Restart", "NotReached", "EventsRefused")
@@ -147,3 +151,22 @@ class PreemptionReport(Struct, kw_only=True):
     """The namespaces that came when there were 200 already, and what is of no known namespace."""
     counted: list[str] = field(default_factory=list)
     """UIDs of the plans that are in this report and may still be there: none of them counts again."""
+
+
+def added(one: T, other: T) -> T:
+    """The sum of each number, in structs and dicts inside them, too. Texts are those of `one`."""
+    return replace(
+        one, **{name: _sum(getattr(one, name), getattr(other, name)) for name in one.__struct_fields__}
+    )
+
+
+def _sum(one: object, other: object) -> object:
+    match one, other:
+        case Struct(), Struct():
+            return added(one, other)
+        case dict(), dict():
+            return {key: _sum(one.get(key, 0), other.get(key, 0)) for key in {**one, **other}}
+        case int(), int():
+            return one + other
+        case _:
+            return one

@@ -49,6 +49,7 @@ DEFINITIONS: Final = (
     "dispatchplans.reprieve.dev",
     "podgroups.reprieve.dev",
     "preemptionplans.reprieve.dev",
+    "preemptionreports.reprieve.dev",
 )
 VERSION_SERVED: Final = "v1alpha1"
 DAY: Final = 86400

@@ -40,6 +40,7 @@ TABLE: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("reprieve.dev", "podgroups"): READS,
     ("reprieve.dev", "preemptionplans"): (*READS, "create", "patch", "delete"),
     ("reprieve.dev", "clusterpreemptionplans"): ("list", "create", "delete"),
+    ("reprieve.dev", "preemptionreports"): ("list", "create", "update", "delete"),
     ("reprieve.dev", "podgroups/status preemptionplans/status"): ("patch",),
 }
 ACTING_TABLE: Final[dict[tuple[str, str], tuple[str, ...]]] = {

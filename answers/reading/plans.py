@@ -12,11 +12,13 @@ from api.core import Pod
 from api.groups import API_VERSION
 from api.plan_names import whole_plan_name
 from api.plans import ClusterPreemptionPlan, PreemptionPlan, PreemptionPlanSpec
+from api.reports import PreemptionReport
 
-__all__ = ["Evicted", "Plans", "with_whole_names"]
+__all__ = ["Evicted", "Plans", "Reported", "with_whole_names"]
 
 EVENT: Final = ("v1", "Event")
 POD: Final = ("v1", "Pod")
+REPORT: Final = (API_VERSION, "PreemptionReport")
 
 
 class Plans(Reader):
@@ -45,6 +47,30 @@ class Plans(Reader):
         """With the names that their namespaces may not read, if they were read. Call it after the last object was
         read."""
         return with_whole_names(self._plans, self._whole)
+
+
+class Reported(Plans):
+    """The same, and the reports of single days."""
+
+    kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {**Plans.kinds, REPORT: Kind(PreemptionReport, False)}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reports: list[PreemptionReport] = []
+
+    def do_without(self, kind: tuple[str, str], problem: str) -> bool:
+        """See `Reader`. Plans tell what they can."""
+        if kind == REPORT:
+            self.notes.append(f"Not read: {problem}")
+            return True
+        return super().do_without(kind, problem)
+
+    def keep(self, thing: Any, place: str) -> None:
+        """See `Plans`."""
+        if isinstance(thing, PreemptionReport):
+            self.reports.append(thing)
+        else:
+            super().keep(thing, place)
 
 
 class Evicted(Plans):

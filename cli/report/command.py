@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from answers.reading.plans import Plans
+from answers.reading.plans import Reported
 from answers.report import BY, By
 from answers.report import report as report_of
 from answers.report_costs import Prices
@@ -33,7 +33,7 @@ Examples:
   reprieve report -n team-a --by gang -o json
   reprieve report --since 30d -o html > report.html
   reprieve report --price nvidia.com/gpu=2.5 --price cpu=0.04
-  kubectl get preemptionplans,clusterpreemptionplans -A -o json > plans.json
+  kubectl get preemptionplans,clusterpreemptionplans,preemptionreports -A -o json > plans.json
   reprieve report -f plans.json --since 30d
 
 \b
@@ -44,7 +44,9 @@ Exit status:
   1  the cluster cannot be read; standard error names a right that is missing
 
 \b
-docs/account.md says what is compared. A decision counts for the day on which it was made.
+docs/account.md says what is compared. A decision counts for the day on which it was made. Sums, days and namespaces
+are from PreemptionReports as far as there are any, so they also count plans that were deleted. Priorities, gangs and
+single decisions are from plans.
 """
 
 
@@ -90,13 +92,21 @@ def report(
 ) -> None:
     """Say what the scheduler did where planning.mode is Observe, beside what reprieve would have done.
 
-    The command reads the stored PreemptionPlans of a live cluster, or of files with -f. It changes nothing.
+    The command reads the stored PreemptionPlans and PreemptionReports of a live cluster, or of files with -f. It
+    changes nothing.
     """
     with ending(context) as progress:
-        plans, now = Plans(), SYSTEM_CLOCK.wall()
-        sources.read(plans, progress)
-        since = now - seconds
-        answer = report_of(plans.plans(), now=now, since=since, by=by, namespace=namespace, prices=prices)
+        read, now = Reported(), SYSTEM_CLOCK.wall()
+        sources.read(read, progress)
+        answer = report_of(
+            read.plans(),
+            read.reports,
+            now=now,
+            since=now - seconds,
+            by=by,
+            namespace=namespace,
+            prices=prices,
+        )
         if output in (None, "text"):
             show(render(answer))
         elif output == "html":

@@ -20,7 +20,7 @@ import structlog
 
 from api.clock import Clock
 from api.instead import Instead
-from api.reports import GapCause, QuotaCounts, ReportRow
+from api.reports import GapCause, QuotaCounts, ReportRow, added
 from controllers.account.cases import Decision
 from controllers.account.counted import CountedPlans
 from controllers.account.report_writing import ReportWriter
@@ -29,7 +29,6 @@ from controllers.account.tally import (
     Addition,
     Counting,
     Span,
-    added,
     applied,
     begin_of,
     day_of,

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from api.instead import Instead
-from api.meta import ObjectMeta, Struct
+from api.meta import ObjectMeta
 from api.reports import (
     CAUSES,
     EnforcedCounts,
@@ -24,6 +24,7 @@ from api.reports import (
     PreemptionReport,
     ReportRow,
     SchedulerCounts,
+    added,
 )
 from api.times import parse_rfc3339, rfc3339
 
@@ -33,15 +34,12 @@ __all__ = [
     "Addition",
     "Counting",
     "Span",
-    "added",
     "applied",
     "begin_of",
     "day_of",
     "rounded",
     "seconds_of_report",
 ]
-
-T = TypeVar("T", bound=Struct)
 
 DAY_SECONDS: Final = 86400.0
 MOST_ROWS: Final = 200
@@ -127,25 +125,6 @@ class Addition:
             return
         seconds, times = self.gaps.get(span.cause, (0.0, 0))
         self.gaps[span.cause] = seconds + span.seconds, times + begins
-
-
-def added(one: T, other: T) -> T:
-    """The sum of each number, in structs and dicts inside them, too. Texts are those of `one`."""
-    return replace(
-        one, **{name: _sum(getattr(one, name), getattr(other, name)) for name in one.__struct_fields__}
-    )
-
-
-def _sum(one: object, other: object) -> object:
-    match one, other:
-        case Struct(), Struct():
-            return added(one, other)
-        case dict(), dict():
-            return {key: _sum(one.get(key, 0), other.get(key, 0)) for key in {**one, **other}}
-        case int(), int():
-            return one + other
-        case _:
-            return one
 
 
 def rounded(seconds: int) -> int:

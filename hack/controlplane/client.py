@@ -93,6 +93,7 @@ RESOURCES: Final[Mapping[tuple[str, str], tuple[str, bool]]] = {
     ("reprieve.dev/v1alpha1", "PreemptionPlan"): ("preemptionplans", True),
     ("reprieve.dev/v1alpha1", "DispatchPlan"): ("dispatchplans", True),
     ("reprieve.dev/v1alpha1", "ClusterPreemptionPlan"): ("clusterpreemptionplans", False),
+    ("reprieve.dev/v1alpha1", "PreemptionReport"): ("preemptionreports", False),
     ("kueue.x-k8s.io/v1beta2", "AdmissionCheck"): ("admissionchecks", False),
     ("kueue.x-k8s.io/v1beta2", "ClusterQueue"): ("clusterqueues", False),
     ("kueue.x-k8s.io/v1beta2", "Cohort"): ("cohorts", False),

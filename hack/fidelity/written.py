@@ -385,6 +385,7 @@ NOT_COMPARED: Final[Mapping[Kind, str]] = {
             ("reprieve.dev/v1alpha1", "ClusterPreemptionPlan"),
             ("reprieve.dev/v1alpha1", "DispatchPlan"),
             ("reprieve.dev/v1alpha1", "PreemptionPlan"),
+            ("reprieve.dev/v1alpha1", "PreemptionReport"),
         ],
         OF_A_PROGRAM,
     ),

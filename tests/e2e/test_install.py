@@ -47,7 +47,13 @@ GROUP: Final = pod_group("training", min_count=2)
 QUEUE: Final = kueue("ClusterQueue", "team", spec={})
 OURS: Final = {
     f"{plural}.reprieve.dev"
-    for plural in ("podgroups", "preemptionplans", "clusterpreemptionplans", "dispatchplans")
+    for plural in (
+        "podgroups",
+        "preemptionplans",
+        "clusterpreemptionplans",
+        "preemptionreports",
+        "dispatchplans",
+    )
 }
 KUEUES: Final = {
     each["metadata"]["name"] for each in definitions().values() if each["spec"]["group"] == "kueue.x-k8s.io"

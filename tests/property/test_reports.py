@@ -10,13 +10,15 @@ from contextlib import suppress
 from typing import Any, Final
 
 import hypothesis.strategies as st
+from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from api.instead import Instead, InsteadVictims
-from api.reports import ReportRow
+from api.reports import ReportRow, added
 from controllers.account.cases import Decision
-from controllers.account.tally import DAY_SECONDS, Counting, added, day_of
+from controllers.account.tally import DAY_SECONDS, Counting, day_of
 from runtime.exchange.accounted import Owner
+from tests.kit.examples import examples
 from tests.kit.reporting import Fault, Killed, Leaders
 
 DAYS: Final = 3
@@ -161,3 +163,4 @@ class Reports(RuleBasedStateMachine):
 
 
 TestReports = Reports.TestCase
+TestReports.settings = settings(max_examples=examples(600), stateful_step_count=40, deadline=None)

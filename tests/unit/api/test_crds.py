@@ -49,7 +49,7 @@ from tests.kit.full import full
 
 MANIFESTS = Path(__file__).parents[3] / "manifests"
 PLANS = "PreemptionPlan"
-DECISIONS = (PLANS, "ClusterPreemptionPlan", "DispatchPlan")
+DECISIONS = (PLANS, "ClusterPreemptionPlan", "PreemptionReport", "DispatchPlan")
 GROUPS = "PodGroup"
 KINDS_OF_ALL = [definition["spec"]["names"]["kind"] for definition in definitions().values()]
 INT_OR_STRING = "x-kubernetes-int-or-string"

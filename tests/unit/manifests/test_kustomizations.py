@@ -27,6 +27,7 @@ CRD_FOLDERS = {
         "dispatchplans.reprieve.dev",
         "podgroups.reprieve.dev",
         "preemptionplans.reprieve.dev",
+        "preemptionreports.reprieve.dev",
     },
     "kueue-crds": {
         f"{plural}.kueue.x-k8s.io"

@@ -109,6 +109,7 @@ def test_the_base_writes_what_it_has_decided_and_its_lease_and_nothing_else() ->
         ("reprieve.dev", "preemptionplans"),
         ("reprieve.dev", "preemptionplans/status"),
         ("reprieve.dev", "clusterpreemptionplans"),
+        ("reprieve.dev", "preemptionreports"),
         ("reprieve.dev", "podgroups/status"),
         ("coordination.k8s.io", "leases"),
     }

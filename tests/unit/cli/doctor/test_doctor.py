@@ -27,7 +27,7 @@ def test_the_answer_for_programs_has_every_finding(cluster: Path, monkeypatch: p
     assert findings[0] == {
         "check": "definitions",
         "level": "OK",
-        "message": "4 of ours are served",
+        "message": "5 of ours are served",
         "fault": None,
         "remedy": None,
     }
