@@ -12,9 +12,11 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from answers.report_costs import Bill, Line, Prices, bill_of
+from answers.report_days import Recorded, states_of
 from answers.report_rows import Dear, Row, Wait, dearest_of, preemptor_of, waits_of
 from api.instead import StateOfDecision
 from api.plans import PreemptionPlan
+from api.reports import PreemptionReport
 from api.stored_plans import is_observed
 from api.times import parse_rfc3339, rfc3339
 from api.words import counted
@@ -23,6 +25,8 @@ __all__ = ["BY", "By", "Report", "report"]
 
 By = Literal["day", "namespace", "priority", "gang"]
 BY: Final[tuple[By, ...]] = ("day", "namespace", "priority", "gang")
+SUMS: Final[frozenset[By]] = frozenset(("day", "namespace"))
+"""What PreemptionReports have rows of."""
 HOUR: Final = 3600.0
 NAMED: Final = 5
 """How many resources are named at most."""
@@ -53,6 +57,8 @@ class Report:
     """The namespace of the preemptors; None: all."""
     bill: Bill
     """How costs are counted."""
+    recorded: Recorded
+    """What PreemptionReports say."""
 
     @property
     def costs(self) -> Sequence[Line]:
@@ -101,13 +107,20 @@ class Report:
                 f"{counted(total.unattributed, 'pod')} ({_share(total.unattributed, everybody)}) were preempted for "
                 "somebody who is not known. They are not in the numbers."
             )
+        if self.recorded and self.by in ("priority", "gang"):
+            there = sum(row.decisions for row in self.rows)
+            said.append(
+                f"Rows by {self.by} are of plans that are still there: {there} of "
+                f"{counted(total.decisions, 'decision')}."
+            )
+        said += self.recorded.unknown
         if self.open:
             said.append(f"{counted(self.open, 'decision')} may still change.")
         said += [
             "What admission or the scheduler's filters would have refused us is not known.",
             "Sums are no forecast: after the first difference the cluster would have looked otherwise.",
             "What happened while reprieve did not run, or did not reach the API server, may be missing.",
-            "Preemptions for which there is no observed plan are not here. Nor are plans that were deleted since.",
+            self._unknown_plans(),
             *self._unknown_costs(),
         ]
         return said
@@ -143,6 +156,12 @@ class Report:
             said.append(f"Without a price, and not in the money: {', '.join(names)}.")
         return said
 
+    def _unknown_plans(self) -> str:
+        gone = "Nor are plans that were deleted since"
+        if self.recorded:
+            gone += " before they were concluded and counted"
+        return f"Preemptions for which there is no observed plan are not here. {gone}."
+
     def plain(self) -> dict[str, Any]:
         """For programs."""
         return {
@@ -154,6 +173,7 @@ class Report:
             "observedSeconds": int(self.seconds),
             "states": {state: self.states[state] for state in ("Same", "Changed", "Unknown")},
             "open": self.open,
+            "reports": self.recorded.plain(),
             "total": self.total.plain(),
             "rows": [each.plain() for each in self.rows],
             "days": [each.plain() for each in self.days],
@@ -166,6 +186,7 @@ class Report:
 
 def report(
     plans: Iterable[PreemptionPlan],
+    reports: Iterable[PreemptionReport] = (),
     *,
     now: float,
     since: float,
@@ -173,23 +194,35 @@ def report(
     namespace: str | None = None,
     prices: Prices = NO_PRICES,
 ) -> Report:
-    """Of the decisions since then, for preemptors of the namespace; None: of all."""
+    """Of the decisions since then, for preemptors of the namespace; None: of all.
+
+    Sums are those of `reports`, and of the plans that are in none of them.
+    """
     total, tables = Row("total"), {kind: dict[str, Row]() for kind in BY}
     states, is_open, oldest = Counter[StateOfDecision](), 0, now
-    compared = list[Dear]()
+    compared, recorded = list[Dear](), Recorded(reports, since, namespace)
+    for part in recorded.parts():
+        if part.namespace is None:
+            total.add_row(part.row)
+            tables["day"].setdefault(part.day, Row(part.day)).add_row(part.row)
+            states += states_of(part.row)
+        else:
+            tables["namespace"].setdefault(part.namespace, Row(part.namespace)).add_row(part.row)
     for plan in plans:
         instead = plan.status.instead if plan.status is not None else None
         decided = _seconds(plan.metadata.creation_timestamp)
         is_of = namespace in (None, plan.metadata.namespace)
         if instead is None or not is_observed(plan) or decided < since or not is_of:
             continue
-        total.add(plan, instead)
-        for kind in {by, "day", "namespace"}:
+        is_counted = plan.metadata.uid in recorded.counted
+        if not is_counted:
+            total.add(plan, instead)
+            states[instead.state] += 1
+        for kind in {by} - SUMS if is_counted else {by, *SUMS}:
             name = _name(plan, kind)
             tables[kind].setdefault(name, Row(name)).add(plan, instead)
         if instead.state == "Same":
             compared.append(Dear.of(plan, instead))
-        states[instead.state] += 1
         is_open += not instead.concluded
         oldest = min(oldest, decided)
     bill = bill_of(total.costs, prices)
@@ -199,7 +232,7 @@ def report(
     days, namespaces, dearest = ordered["day"], ordered["namespace"], dearest_of(compared, bill)
     return Report(
         by,
-        now - oldest,
+        recorded.observed_seconds if recorded else now - oldest,
         total,
         ordered[by],
         states,
@@ -210,6 +243,7 @@ def report(
         rfc3339(now),
         namespace,
         bill,
+        recorded,
     )
 
 

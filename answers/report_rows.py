@@ -16,6 +16,7 @@ from msgspec import UNSET
 from answers.report_costs import Bill, seconds_of
 from api.instead import Costs, Instead, sum_of
 from api.plans import PreemptionPlan
+from api.reports import ReportRow
 from nodes.groups.keys import short_name
 
 __all__ = ["Dear", "Row", "Wait", "dearest_of", "preemptor_of", "waits_of"]
@@ -78,6 +79,24 @@ class Row:
         if instead.costs is not UNSET:
             self.costs = sum_of((self.costs, instead.costs))
             self.costed += 1
+
+    def add_row(self, row: ReportRow) -> None:
+        """Count the decisions of a day."""
+        observed, scheduler = row.observed, row.scheduler
+        self.decisions += observed.decisions
+        self.unattributed += scheduler.unattributed
+        self.compared += max(0, observed.decisions - observed.changed - observed.unknown)
+        self.ours += observed.pods
+        self.schedulers += scheduler.pods
+        self.served_nobody += scheduler.served_nobody
+        self.groups_broken += scheduler.groups_broken
+        self.in_pieces += scheduler.in_pieces
+        self.in_pieces_seconds += scheduler.in_pieces_seconds
+        self.bound += scheduler.bound
+        for seconds, times in scheduler.seconds_until_bound.items():
+            self.seconds += [int(seconds)] * times if seconds.isdecimal() else ()
+        self.costs = sum_of((self.costs, row.costs))
+        self.costed += observed.costed
 
     @property
     def median_seconds(self) -> float | None:

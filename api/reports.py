@@ -11,6 +11,7 @@ from msgspec import Meta, field
 from msgspec.structs import replace
 
 from api.groups import API_VERSION
+from api.instead import Costs, sum_of
 from api.meta import ObjectMeta, Struct
 
 __all__ = [
@@ -47,6 +48,8 @@ class ObservedCounts(Struct):
     """Those of which not all that the scheduler did was seen. They are in no other number but decisions."""
     pods: Number = 0
     """The pods that reprieve would have evicted."""
+    costed: Number = 0
+    """The decisions of which it is said what they cost."""
 
 
 class SchedulerCounts(Struct):
@@ -104,6 +107,8 @@ class ReportRow(Struct):
     """What reprieve would have done."""
     scheduler: SchedulerCounts = field(default_factory=SchedulerCounts)
     """What schedulers did instead."""
+    costs: Costs = field(default_factory=Costs)
+    """What that cost, as far as it is known. Of decisions whose state is Same."""
     enforced: EnforcedCounts = field(default_factory=EnforcedCounts)
     """What reprieve did where the mode was Enforce."""
     quota: QuotaCounts = field(default_factory=QuotaCounts)
@@ -162,6 +167,8 @@ def added(one: T, other: T) -> T:
 
 def _sum(one: object, other: object) -> object:
     match one, other:
+        case Costs(), Costs():
+            return sum_of((one, other))
         case Struct(), Struct():
             return added(one, other)
         case dict(), dict():

@@ -17,7 +17,7 @@ def render(answer: Report) -> RenderableType:
     """The answer, then what the numbers do not say, then the numbers."""
     parts: list[RenderableType] = [Text(answer.answer, "bold")]
     if not answer.total.decisions:
-        return Group(*parts)
+        return Group(*parts, *(line(each) for each in answer.recorded.more))
     parts += [Text(), Text("not known", "dim"), *(line(f"  {each}") for each in answer.unknown), Text()]
     table = Rows(
         (
@@ -36,6 +36,7 @@ def render(answer: Report) -> RenderableType:
     for row in (*answer.rows, answer.total):
         table.add_row(*_cells(row))
     parts += [table, Text(), Text("ours and scheduler's are pods", "dim")]
+    parts += [line(each) for each in answer.recorded.more]
     if answer.total.costed:
         parts += [Text(), _costs(answer)]
     return Group(*parts)
