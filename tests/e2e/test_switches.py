@@ -94,10 +94,14 @@ class Switch:
         self.plane.client.patch("v1", "Namespace", name, {"metadata": {"labels": {"canary": value}}})
 
     def reach(self, phase: Phase, lasts: str) -> None:
-        """A unit of three is in the way of `hero`. Two of three members of `late` are held."""
+        """A unit of three is in the way of `hero`. Two of three members of `late` are held, for whom there is room.
+
+        If the scheduler had to preempt for both on one node, it would now and then leave one of them parked.
+        """
         self.enforce(f"{phase.failpoint}={lasts}")
         sandbox = self.sandbox
         sandbox.nodes(3, cpu="2")
+        sandbox.node("small", cpu="1")
         unit = sandbox.gang("low", 3, priority=1, cpu="2", mode="all")
         sandbox.wait_bound(*unit)
         sandbox.group("late", min_count=3, priority=50)
