@@ -8,9 +8,12 @@ import msgspec
 
 from api.words import counted
 
-__all__ = ["UNKNOWN", "Holds", "holds_of"]
+__all__ = ["COUNTED", "UNKNOWN", "Holds", "holds_of"]
 
+COUNTED: Final = ("units", "marks", "gates", "nominations", "pods")
+"""The fields with counts."""
 NOUNS: Final = ("broken group", "mark", "gate", "nomination", "held pod")
+"""Of each of them."""
 
 
 class Holds(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
@@ -37,7 +40,7 @@ class Holds(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """In the order of NOUNS."""
+        """In the order of COUNTED."""
         return self.units, self.marks, self.gates, self.nominations, self.pods
 
     def text(self) -> str:

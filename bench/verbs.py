@@ -6,6 +6,7 @@ connection. Every figure is the median of several rounds in which the listeners 
 
 from __future__ import annotations
 
+import os
 import ssl
 import statistics
 import tempfile
@@ -18,6 +19,7 @@ from typing import Final
 
 import numpy as np
 import orjson
+import yaml
 from rich.console import Console
 from rich.table import Table
 
@@ -29,6 +31,7 @@ from hack.controlplane.plane import ControlPlane, Options
 
 __all__ = ["Rounds", "Target", "answer_of", "is_right", "measure", "one_round", "run", "target_of"]
 
+MODES: Final = os.environ.get("REPRIEVE_BENCH_VERBS", "Observe,Enforce").split(",")
 SIZES: Final = (500, 5_000)
 REQUESTS: Final = {500: 300, 5_000: 60}
 """The number of requests in a round, by the number of names."""
@@ -70,39 +73,52 @@ class Rounds:
 
 
 def run(console: Console) -> bool:
-    """Print the table. Returns whether each pod was offered the nodes that are not reserved, and the member none."""
+    """Print the table. Returns whether each pod was offered the nodes that are not reserved, and the member none.
+
+    REPRIEVE_BENCH_VERBS names the modes: of an observer, whom the scheduler calls, too, and of a process that enforces.
+    """
     table = Table(
         *("pod", "verb", "nodes", "p50 ms", "p99", "CPU", "constant: p50 ms", "p99", "CPU"),
         *("ours / constant: p50", "p99", "CPU"),
         title="Answers of the verbs, TLS",
     )
     right = True
-    options = Options(reprieve=True, reprieve_settings=SETTINGS, api_only=True)
+    options = Options(reprieve=True, start_reprieve=False, reprieve_settings=SETTINGS, api_only=True)
     with (
         tempfile.TemporaryDirectory(prefix="reprieve-bench-") as folder,
         ControlPlane(Path(folder), options) as plane,
     ):
         with console.status("5,000 nodes and pods"):
             fill(plane.client)
-            plane.start_reprieve()
-        target = target_of(plane)
-        granted = list(grants(plane.client))
-        for gang in (None, *GANGS):
-            if gang is not None:
-                preempt_by_gang(plane.client, gang, lambda body: answer_of(target, "filter", body))
-            for case in cases(plane.client, SIZES, gang):
-                answer = answer_of(target, case.verb, case.body)
-                right &= is_right(case, answer)
-                with (
-                    console.status(f"{case.title}, {case.verb}"),
-                    _constant(plane, target, answer) as constant,
-                ):
-                    before = granted if case.has_grants else ()
-                    rounds = measure(case, {"ours": target, "constant": constant}, before)
-                ours, others = rounds["ours"], rounds["constant"]
-                figures = (*ours.medians(), *others.medians(), *ours.ratios(others))
-                table.add_row(case.title, case.verb, f"{case.names:,}", *figures)
+        for mode in MODES:
+            right &= _measure_in(plane, mode, table, console)
     console.print(table)
+    return right
+
+
+def _measure_in(plane: ControlPlane, mode: str, table: Table, console: Console) -> bool:
+    """Add the rows of one mode. Returns whether each answer named as many nodes as it should."""
+    file = plane.directory / "reprieve.yaml"
+    settings = yaml.safe_load(file.read_text())
+    settings["planning"]["mode"] = mode
+    file.write_text(yaml.safe_dump(settings))
+    plane.start_reprieve()
+    target, right = target_of(plane), True
+    granted = list(grants(plane.client))
+    for gang in (None, *GANGS) if mode == "Enforce" else (None,):
+        if gang is not None:
+            preempt_by_gang(plane.client, gang, lambda body: answer_of(target, "filter", body))
+        for case in cases(plane.client, SIZES, gang):
+            answer = answer_of(target, case.verb, case.body)
+            right &= is_right(case, answer)
+            title = f"{mode}: {case.title}"
+            with console.status(f"{title}, {case.verb}"), _constant(plane, target, answer) as constant:
+                before = granted if case.has_grants else ()
+                rounds = measure(case, {"ours": target, "constant": constant}, before)
+            ours, others = rounds["ours"], rounds["constant"]
+            figures = (*ours.medians(), *others.medians(), *ours.ratios(others))
+            table.add_row(title, case.verb, f"{case.names:,}", *figures)
+    plane.reprieve.stop()
     return right
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import get_args
 
 from api.clock import Clock
+from api.holds import COUNTED
 from controllers.gangs.leading import Leading
 from controllers.gangs.lifecycle.life import GangPhase, GroupKey, victim_uids
 from controllers.gangs.lifecycle.limits import IN_VAIN, NAMES, LimitName
@@ -14,6 +15,7 @@ from controllers.gangs.metrics import (
     GANGS_IN_PIECES,
     GANGS_NOT_ASKED_ABOUT,
     IN_PIECES_SECONDS,
+    LEFTOVERS,
     LIMIT_REACHED,
 )
 from controllers.gangs.mirror.roster import Roster
@@ -47,6 +49,8 @@ class Gauges:
         IN_PIECES_SECONDS.set_function(self.in_pieces_seconds)
         for name in NAMES:
             LIMIT_REACHED.labels(name).set_function(lambda name=name: self.limited(name))  # type: ignore[misc] # as above
+        for what in COUNTED:
+            LEFTOVERS.labels(what).set_function(lambda what=what: self.left(what))  # type: ignore[misc] # as above
         GANGS_NOT_ASKED_ABOUT.set_function(self.not_asked_about)
         PLAN_OVERDUE_SECONDS.labels("nodes").set_function(self.plan_overdue_seconds)
 
@@ -75,6 +79,12 @@ class Gauges:
             return 0
         found = [each.waiting for (limit, _), each in limiter.reached().items() if limit == name]
         return max(sum(found), 1) if found and name == IN_VAIN else sum(found)
+
+    def left(self, what: str) -> int:
+        """How much of this a former Enforce has left."""
+        leading = self._leading()
+        found: int = getattr(leading.undoing.left.holds(), what) if leading is not None else 0
+        return found
 
     def not_asked_about(self) -> int:
         """Gangs that have a place by our model, and whose scheduler does not call us."""

@@ -16,6 +16,7 @@ __all__ = [
     "GANGS_NOT_ASKED_ABOUT",
     "GATES_REMOVED",
     "IN_PIECES_SECONDS",
+    "LEFTOVERS",
     "LIMIT_REACHED",
     "OBSERVED",
     "PARKED",
@@ -61,6 +62,12 @@ LIMIT_REACHED = Gauge(
     "Preemptors that a field of planning.limits holds back, as the leader knows them. 0 on replicas that do not lead. "
     "limit plansInVainPerHour: at least 1 while nobody is evicted because of it.",
     ["limit"],
+)
+LEFTOVERS = Gauge(
+    "reprieve_leftovers",
+    "What a former Enforce has left and nobody has withdrawn yet, as the leader knows it: units, marks, gates, "
+    "nominations, pods (docs/modes.md). 0 on replicas that do not lead.",
+    ["what"],
 )
 GANGS_NOT_ASKED_ABOUT = Gauge(
     "reprieve_gangs_not_asked_about",

@@ -187,3 +187,21 @@ def held(stage: Stage, name: str) -> list[str]:
     """The status of the condition reprieve.dev/Held."""
     conditions = stage.api.of(PODS)[name]["status"].get("conditions", ())
     return [each["status"] for each in conditions if each["type"] == "reprieve.dev/Held"]
+
+
+async def test_a_gauge_counts_what_is_left() -> None:
+    def units() -> float | None:
+        return REGISTRY.get_sample_value("reprieve_leftovers", {"what": "units"})
+
+    objects = [*unit(3), *hero(3)]
+    async with staged(ENFORCED, *objects, configuration=canary()) as stage:
+        stage.clock += 10.0
+        stage.api.refuse = lambda method, _path: away() if method == "DELETE" and stage.api.deleted else None
+        await stage.settle()
+        assert units() == 0, "what is enforced is no leftover"
+        stage.add(OBSERVED)
+        await stage.settle(1)
+        assert units() == 1
+        stage.api.refuse = lambda _method, _path: None
+        await rest(stage)
+        assert units() == 0
