@@ -104,7 +104,8 @@ class Leading:
         self.strays = evicting.strays(known, marking, self.evictions)
         self.broken = evicting.broken_units(known, self.evictions, reporter)
         retention = configuration.retention()
-        self._acts = evicting.plan_acts(known, store, self.evictions, gangs, self.writes, retention)
+        keeps = self.undoing.left.keeps
+        self._acts = evicting.plan_acts(known, store, self.evictions, gangs, self.writes, retention, keeps)
 
         self.unanswered = Unanswered(self.callers.has_called, clock)
         self.arrivals = Arrivals(roster, known.promises.has_asked, self.unanswered.may_concern)

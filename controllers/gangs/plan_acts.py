@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Set
 from typing import Final
 
 import structlog
@@ -36,6 +36,22 @@ Keeps = Callable[[], Iterable[PlanKey]]
 
 def _none() -> Iterable[PlanKey]:
     return ()
+
+
+class _Either(Set[PlanKey]):
+    """Plans that are in one of two sets, as these are now."""
+
+    def __init__(self, one: Set[PlanKey], other: Set[PlanKey]) -> None:
+        self._one, self._other = one, other
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._one or key in self._other
+
+    def __iter__(self) -> Iterator[PlanKey]:
+        return iter({*self._one, *self._other})
+
+    def __len__(self) -> int:
+        return len({*self._one, *self._other})
 
 
 class Records:
@@ -98,8 +114,9 @@ class PlanActs(Records):
         reservations: Reservations,
         gangs: Gangs,
         writes: Writes,
+        keeps: Keeps = _none,
     ) -> None:
-        super().__init__(store, housekeeping, gangs, writes)
+        super().__init__(store, housekeeping, gangs, writes, keeps)
         self._evictions, self._reservations = evictions, reservations
 
     # ---- one plan
@@ -164,7 +181,8 @@ class PlanActs(Records):
         plan, ending = effect.plan, effect.ending
         key = (plan.namespace, plan.name)
         try:
-            await self._store.end(key, ending, evicting=self._evictions.at_work, owners=owners)
+            at_work = _Either(self._evictions.at_work, frozenset(self._keeps()))
+            await self._store.end(key, ending, evicting=at_work, owners=owners)
         except PlanNotStoredError as error:
             log.warning("how a plan ended is written later", plan=plan.name, error=str(error))
             self._housekeeping.owe(key, ending, for_good=error.for_good)
@@ -178,7 +196,7 @@ class PlanActs(Records):
         return 0.0 if len(self._reservations) else super().due_in()
 
     def _at_work(self) -> Set[PlanKey]:
-        return self._evictions.at_work
+        return _Either(self._evictions.at_work, self._kept)
 
 
 def _count_native(plan: ActivePlan) -> None:

@@ -66,11 +66,17 @@ def broken_units(known: Known, evictions: Evictions, reporter: Reporter) -> Brok
 
 
 def plan_acts(
-    known: Known, store: PlanStore, evictions: Evictions, gangs: Gangs, writes: Writes, retention: Retention
+    known: Known,
+    store: PlanStore,
+    evictions: Evictions,
+    gangs: Gangs,
+    writes: Writes,
+    retention: Retention,
+    keeps: Keeps,
 ) -> PlanActs:
-    """What is done to carry out plans."""
+    """What is done to carry out plans. `keeps`: see `Records`."""
     housekeeping = _housekeeping(known, store, writes, retention)
-    return PlanActs(store, housekeeping, evictions, known.promises.reservations, gangs, writes)
+    return PlanActs(store, housekeeping, evictions, known.promises.reservations, gangs, writes, keeps)
 
 
 def records(

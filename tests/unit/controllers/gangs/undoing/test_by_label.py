@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
+from controllers.gangs.lifecycle.stored_plan import FINALIZER
 from tests.kit.canary import canary, space
 from tests.kit.eviction_stage import away, hero, impatient, refuse, singles, unit
 from tests.kit.leftovers import left
@@ -205,3 +206,28 @@ async def test_a_gauge_counts_what_is_left() -> None:
         stage.api.refuse = lambda _method, _path: None
         await rest(stage)
         assert units() == 0
+
+
+async def test_a_plan_keeps_its_finalizer_until_its_nominations_are_withdrawn() -> None:
+    """A new leader learns from it what is left."""
+    async with staged(ENFORCED, *singles(2), *hero(2), configuration=canary()) as stage:
+        stage.clock += 10.0
+        await ready(stage)
+        refuse(stage, "PATCH", away)
+        stage.add(OBSERVED)
+        await rest(stage)
+        assert stage.controller.holding.now.nominations == 2
+        assert finalizers(stage) == [[FINALIZER]]
+        stage.api.refuse = lambda _method, _path: None
+        stage.clock += 60.0
+        await rest(stage)
+        assert not stage.controller.holding.now
+        stage.clock += 60.0
+        await rest(stage)
+        assert finalizers(stage) == [[]]
+
+
+def finalizers(stage: Stage) -> list[list[str]]:
+    """Of each plan of Enforce."""
+    plans = [plan for plan in stage.api.plans.values() if "mode" not in plan["spec"]]
+    return [list(plan["metadata"].get("finalizers") or ()) for plan in plans]
