@@ -20,7 +20,7 @@ import structlog
 
 from api.clock import Clock
 from api.instead import Instead
-from api.reports import GapCause, QuotaCounts, ReportRow, added
+from api.reports import GapCause, PreemptionReport, QuotaCounts, ReportRow, added
 from controllers.account.cases import Decision
 from controllers.account.counted import CountedPlans
 from controllers.account.report_writing import ReportWriter
@@ -52,6 +52,8 @@ TRIES: Final = 5
 MOST_WAITING: Final = 10_000
 """Plans of one day that wait to be written. More would fill the memory where no report can be stored."""
 DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+UNREADABLE: Final = "InvalidAnswer"
+"""The reason of the error for a report with a damaged field. It is left alone, so others of its day are not stored."""
 NOT_SERVED: Final = (HTTPStatus.NOT_FOUND, HTTPStatus.FORBIDDEN)
 
 
@@ -156,6 +158,7 @@ class Reporting:
         """The term ends: write what waits, if that can be done soon."""
         if not self._has_begun:
             return
+        self.pass_time(self._cause)
         try:
             async with asyncio.timeout(LAST_SECONDS):
                 await self._write(ended=True)
@@ -166,13 +169,21 @@ class Reporting:
         """Count the time since the last write of the former leader. Returns how long to wait for the next one."""
         today = day_of(self._since)
         days = [name for name in await self._writer.names() if _is_day(name) and name <= today]
-        last = await self._writer.find(max(days)) if days else None
+        last = await self._last_of(days)
         if last is None:
             return 0.0
         before = seconds_of_report(last)
         if before > 0.0:
             self._leave_out(before, "Restart" if last.ended else "NoLeader")
         return min(EVERY_SECONDS, before + EVERY_SECONDS - self._clock.wall())
+
+    async def _last_of(self, days: list[str]) -> PreemptionReport | None:
+        try:
+            return await self._writer.find(max(days)) if days else None
+        except ApiError as error:
+            if error.reason != UNREADABLE:
+                raise
+            return None  # whoever writes to it says so
 
     def _leave_out(self, begin: float, cause: GapCause) -> None:
         """Nobody led from `begin` until this term."""
@@ -215,7 +226,8 @@ class Reporting:
         for _ in range(TRIES):
             stored = await self._writer.find(day)
             listed = set(stored.counted) if stored is not None else set[str]()
-            is_new = flight.addition.has_more_than_plans or not flight.addition.plans.keys() <= listed
+            more = flight.ended or flight.addition.has_more_than_plans
+            is_new = more or not flight.addition.plans.keys() <= listed
             if not is_new or (stored is not None and stored.written_by == flight.token):
                 del self._flights[day]
                 return
@@ -240,13 +252,14 @@ class Reporting:
         today = day_of(self._clock.wall())
         if self._swept == today:
             return
-        for name in sorted(filter(_is_day, await self._writer.names()))[: -self._days]:
+        days = sorted(filter(_is_day, await self._writer.names()))
+        for name in days[: -self._days]:
             try:
                 await self._writer.delete(name)
             except ApiError as error:
                 if error.status != HTTPStatus.NOT_FOUND:
                     raise
-        self._swept = today
+        self._swept = today if today in days else ""
         self._missing = {day: gone for day, gone in self._missing.items() if day in self._waiting}
 
 

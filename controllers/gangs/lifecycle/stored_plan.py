@@ -34,6 +34,11 @@ ACTIVE: Final[frozenset[Phase]] = frozenset({"Planned", "Confirmed", "Evicting",
 FINALIZER: Final = "reprieve.dev/active-plan"
 """Keeps an active plan from being deleted in the middle of its evictions. We remove it when the plan ends."""
 
+COUNTED_SECONDS: Final = 900.0
+"""How long after a decision was concluded its plan is needed. A report has it after five minutes, and a new leader may
+come in between."""
+DAY_SECONDS: Final = 86400.0
+
 ENDED_EARLY: Final = ("Aborted", "Expired", "Released")
 """Phases in which a plan may end that has not become Ready."""
 
@@ -138,6 +143,17 @@ class StoredPlan:
     def observed(self) -> bool:
         """Nothing is done for it, in whatever mode."""
         return self.phase == "Observed"
+
+    def is_in_account(self, now: float) -> bool:
+        """Whether the account still needs it: it goes on, or was concluded so lately that no report may have it yet.
+
+        What was not written for a day goes on for nobody.
+        """
+        said = self.status.instead
+        if not self.observed or said is None:
+            return False
+        needed = COUNTED_SECONDS if said.concluded else DAY_SECONDS
+        return now - (seconds_of(said.as_of) or 0.0) < needed
 
     @property
     def remembered_seconds(self) -> float:

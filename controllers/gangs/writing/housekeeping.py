@@ -60,12 +60,12 @@ def chores(
     `runtime.plans.plan_retention` says which plans are deleted.
     """
     ordered = sorted(plans, key=lambda plan: (plan.touched, plan.meta.name))
-    old = surplus(ordered, now, retention, lasts)
+    old = [plan for plan in surplus(ordered, now, retention, lasts) if not plan.is_in_account(now)]
     return Chores(
         abandoned=[plan for plan in ordered if plan.active is not None and plan.key not in carried_out],
         unfinished=[plan for plan in ordered if _is_unfinished(plan) and plan.key not in evicting],
         unwritten=[plan for plan in ordered if plan.unwritten is not None],
-        surplus=[*old, *_too_many(ordered, old, retention)],
+        surplus=[*old, *_too_many(ordered, old, retention, now)],
     )
 
 
@@ -74,13 +74,17 @@ def _is_unfinished(plan: StoredPlan) -> bool:
 
 
 def _too_many(
-    ordered: Iterable[StoredPlan], old: Iterable[StoredPlan], retention: Retention
+    ordered: Iterable[StoredPlan], old: Iterable[StoredPlan], retention: Retention, now: float
 ) -> list[StoredPlan]:
-    """The oldest plans in phase Observed, if there are too many beside those that are deleted anyway (`old`)."""
+    """The oldest plans in phase Observed, if there are too many beside those that are deleted anyway (`old`).
+
+    Those that the account still needs come last.
+    """
     if retention.observed is None:
         return []
     leaving = {plan.key for plan in old}
     stay = [plan for plan in ordered if plan.observed and plan.key not in leaving]
+    stay.sort(key=lambda plan: plan.is_in_account(now))
     return stay[: max(0, len(stay) - retention.observed)]
 
 
