@@ -12,13 +12,13 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from answers.report_costs import Bill, Line, Prices, bill_of
-from answers.report_days import Recorded, states_of
+from answers.report_days import Recorded, seconds_of, states_of
 from answers.report_rows import Dear, Row, Wait, dearest_of, preemptor_of, waits_of
 from api.instead import StateOfDecision
 from api.plans import PreemptionPlan
 from api.reports import PreemptionReport
 from api.stored_plans import is_observed
-from api.times import parse_rfc3339, rfc3339
+from api.times import rfc3339
 from api.words import counted
 
 __all__ = ["BY", "By", "Report", "report"]
@@ -210,7 +210,7 @@ def report(
             tables["namespace"].setdefault(part.namespace, Row(part.namespace)).add_row(part.row)
     for plan in plans:
         instead = plan.status.instead if plan.status is not None else None
-        decided = _seconds(plan.metadata.creation_timestamp)
+        decided = seconds_of(plan.metadata.creation_timestamp or "")
         is_of = namespace in (None, plan.metadata.namespace)
         if instead is None or not is_observed(plan) or decided < since or not is_of:
             continue
@@ -232,7 +232,7 @@ def report(
     days, namespaces, dearest = ordered["day"], ordered["namespace"], dearest_of(compared, bill)
     return Report(
         by,
-        recorded.observed_seconds if recorded else now - oldest,
+        recorded.observed_seconds(now) if recorded else now - oldest,
         total,
         ordered[by],
         states,
@@ -268,10 +268,3 @@ def _order(row: Row, by: By, bill: Bill) -> tuple[Any, ...]:
 
 def _share(part: int, whole: int) -> str:
     return f"{100 * part / max(part, whole):.0f} %"
-
-
-def _seconds(text: str | None) -> float:
-    try:
-        return parse_rfc3339(text or "")
-    except ValueError:
-        return 0.0

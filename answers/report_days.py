@@ -14,12 +14,14 @@ from api.reports import CAUSES, EnforcedCounts, GapCause, PreemptionReport, Quot
 from api.times import parse_rfc3339, rfc3339
 from api.words import counted
 
-__all__ = ["OTHERS", "Part", "Recorded", "states_of"]
+__all__ = ["OTHERS", "Part", "Recorded", "seconds_of", "states_of"]
 
 OTHERS: Final = "other namespaces"
 """The row of those that have none of their own."""
 NOTHING: Final = ReportRow()
 DAY: Final = 86400.0
+STILL_SECONDS: Final = 400.0
+"""A leader writes every 300 seconds."""
 WHY: Final[dict[GapCause, str]] = {
     "NoLeader": "no process led",
     "Restart": "reprieve was restarted",
@@ -60,10 +62,12 @@ class Recorded:
     def __bool__(self) -> bool:
         return bool(self.days)
 
-    @property
-    def observed_seconds(self) -> int:
-        """For how long all was observed."""
-        return sum(each.observed_seconds for each in self.days)
+    def observed_seconds(self, now: float) -> float:
+        """For how long all was observed. A leader that has just written observes still, and will write that."""
+        seconds = float(sum(each.observed_seconds for each in self.days))
+        last = self.days[-1] if self.days else None
+        since = now - (seconds_of(last.as_of) if last is not None and not last.ended else 0.0)
+        return seconds + since if 0.0 < since < STILL_SECONDS else seconds
 
     @property
     def gaps(self) -> Counter[GapCause]:
@@ -159,6 +163,14 @@ def _begin(report: PreemptionReport) -> float | None:
         return parse_rfc3339(f"{report.metadata.name}T00:00:00Z")
     except ValueError:
         return None
+
+
+def seconds_of(text: str) -> float:
+    """RFC 3339 as seconds since the epoch; 0 if it cannot be read."""
+    try:
+        return parse_rfc3339(text)
+    except ValueError:
+        return 0.0
 
 
 def _is_within(report: PreemptionReport, since: float) -> bool:

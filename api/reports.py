@@ -45,11 +45,11 @@ class ObservedCounts(Struct):
     changed: Number = 0
     """Those that were not made on the state before the scheduler began. They are in no other number but decisions."""
     unknown: Number = 0
-    """Those of which not all that the scheduler did was seen. They are in no other number but decisions."""
+    """Those where not all was seen that the scheduler did. They are in no other number but decisions."""
     pods: Number = 0
     """The pods that reprieve would have evicted."""
     costed: Number = 0
-    """The decisions of which it is said what they cost."""
+    """The decisions that say what they cost."""
 
 
 class SchedulerCounts(Struct):
@@ -141,7 +141,8 @@ class PreemptionReport(Struct, kw_only=True):
     as_of: str = ""
     """Until when it is complete (RFC 3339)."""
     written_by: str = ""
-    """Which write of which term this is. A writer that got no answer sees from it whether the write was done."""
+    """The name of this write: the process, its term and a number. A writer that got no answer sees from it whether the
+    write was done."""
     ended: bool = False
     """Whether the leader stepped down after this write."""
     observed_seconds: Number = 0

@@ -38,11 +38,6 @@ class CountedPlans:
         """Whether the plan is stored."""
         return uid in self._uids
 
-    def has_counted(self, uid: str) -> bool:
-        """Whether the plan is stored, and counts."""
-        key = self._uids.get(uid)
-        return key is not None and self._plans[key][1] is not None
-
     def upsert(self, item: PreemptionPlan) -> bool:
         """See `runtime.mirror.views.Store`."""
         meta = item.metadata

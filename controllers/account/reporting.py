@@ -44,7 +44,7 @@ EVERY_SECONDS: Final = 300.0
 """The least time between two writes of a term."""
 STEP_SECONDS: Final = 1.0
 FROZEN_SECONDS: Final = 10.0
-"""Who has not looked for so long did not run."""
+"""A process that has not looked for this time did not run."""
 LAST_SECONDS: Final = 2.0
 """How long the end of a term may wait for the last write."""
 TRIES: Final = 5
@@ -146,6 +146,7 @@ class Reporting:
             if not self._has_begun:
                 wait = await self._begin()
                 self._has_begun = True
+                await self._sweep()
                 if wait > 0.0:
                     self._due = now + wait
                     return

@@ -49,7 +49,7 @@ LEASE = {"leaderElect": True, "retryPeriodSeconds": 0.2}
 
 @pytest.fixture(scope="module")
 def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
-    settings = {"planning": {"mode": "Observe"}, "leaderElection": LEASE}
+    settings = {"planning": {"mode": "Observe"}, "observing": {"reportDays": 2}, "leaderElection": LEASE}
     return start_plane(Options(reprieve=True, reprieve_settings=settings, manifests=OBSERVER_FOLDERS))
 
 
@@ -154,7 +154,9 @@ def a_cluster_and_its_dump_give_one_report(
     now = time.time()
     monkeypatch.setattr("api.clock._SystemClock.wall", lambda _self: now)
     dump = plane.directory / "plans.json"
-    result = shell(plane, f"kubectl get preemptionplans,clusterpreemptionplans -A -o json > {dump}")
+    result = shell(
+        plane, f"kubectl get preemptionplans,clusterpreemptionplans,preemptionreports -A -o json > {dump}"
+    )
     assert result.returncode == 0, result.stderr
     for output in ("json", "html"):
         asked = ["report", "-n", namespace, "--by", "gang", "-o", output]
@@ -246,6 +248,35 @@ def test_the_process_names_its_mode(plane: ControlPlane) -> None:
     lease = plane.client.get("coordination.k8s.io/v1", "Lease", "reprieve", "reprieve-system")
     assert lease["metadata"]["annotations"]["reprieve.dev/planning-mode"] == "Observe"
     assert "default-scheduler" in lease["metadata"]["annotations"]["reprieve.dev/schedulers"], "it calls us"
+
+
+def test_a_report_of_the_day_survives_new_leaders_and_counts_nothing_twice(plane: ControlPlane) -> None:
+    kind, old = (REPRIEVE, "PreemptionReport"), ["2020-01-01", "2020-01-02"]
+    for name in old:
+        plane.client.create({"apiVersion": REPRIEVE, "kind": kind[1], "metadata": {"name": name}})
+    wait_for(lambda: len(concluded(plane)) > 0)
+    counts = []
+    for _ in range(2):
+        restart(plane, "Observe")
+        found = [each for each in plane.client.list(*kind) if each["metadata"]["name"] not in old]
+        counted = [uid for each in found for uid in each.get("counted") or ()]
+        total = sum(each["total"]["observed"].get("decisions", 0) for each in found)
+        assert len(set(counted)) == len(counted) == total > 0
+        assert set(counted) >= concluded(plane) or len(concluded(plane)) > len(counted)
+        rows = [row for each in found for row in (*each["namespaces"], each["others"])]
+        assert sum(row["observed"].get("decisions", 0) for row in rows) == total
+        counts.append(total)
+    assert counts[1] >= counts[0]
+    wait_for(lambda: not any(plane.client.find(*kind, name) for name in old), what="old reports stay")
+
+
+def concluded(plane: ControlPlane) -> set[str]:
+    """UIDs of the plans whose accounts are closed."""
+    return {
+        plan["metadata"]["uid"]
+        for plan in plane.client.list(REPRIEVE, "PreemptionPlan")
+        if (plan["status"].get("instead") or {}).get("concluded")
+    }
 
 
 def test_its_account_has_no_right_to_write_a_pod(plane: ControlPlane) -> None:

@@ -131,7 +131,7 @@ class Leaders:
         asyncio.run(self.now.step())
 
     def later(self) -> None:
-        """So much later that a round is due."""
+        """Let time pass until a round is due."""
         self.pass_time(EVERY_SECONDS)
         asyncio.run(self.now.step())
 

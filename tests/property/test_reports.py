@@ -38,9 +38,9 @@ class Reports(RuleBasedStateMachine):
         self.stored: dict[int, str] = {}
         """Names of plans that are there."""
         self.in_memory: set[int] = set()
-        """What this leader has been told, and may have written."""
+        """What this leader knows, and may have written."""
         self.compared: dict[int, str] = {}
-        """Decisions of Kueue that this leader was told: their day."""
+        """Decisions of Kueue that this leader knows: their day."""
         self.compared_ever: dict[int, str] = {}
         self.observed = 0.0
         self.began = self.leaders.clock.wall()
@@ -154,7 +154,7 @@ class Reports(RuleBasedStateMachine):
 
     @invariant()
     def no_more_reports_stay_than_are_kept(self) -> None:
-        # The days of which something may be written, and the sweep of the newest one comes after its write.
+        # The sweep of a day comes after its first write.
         assert len(self.leaders.reports()) <= 2 * DAYS + 1
 
     def teardown(self) -> None:

@@ -17,6 +17,7 @@ from controllers.gangs.lifecycle.settings import RELEASE_SECONDS
 
 __all__ = [
     "ACTIVE",
+    "COUNTED_SECONDS",
     "FINALIZER",
     "FORGIVEN",
     "IN_VAIN",

@@ -243,7 +243,7 @@ def stored(phase: Phase, *conditions: Condition, mode: Any = msgspec.UNSET, **fi
     plan.status = PreemptionPlanStatus(phase=phase, conditions=list(conditions), **fields)
     plans.upsert(plan)
     plans.upsert(plan)
-    assert list(plans) == heard, "each is told once"
+    assert list(plans) == heard, "each is heard once"
     return heard
 
 
@@ -289,7 +289,7 @@ def test_a_plan_of_the_same_name_is_another_one() -> None:
     plan.metadata.uid = "two"
     plans.upsert(plan)
     assert [each.uid for each in heard] == ["one", "two"]
-    assert (plans.knows("one"), plans.has_counted("two")) == (False, True)
+    assert (plans.knows("one"), plans.knows("two")) == (False, True)
     plans.delete("team-a", "plan-0")
     assert not plans.knows("two")
 

@@ -9,10 +9,12 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
+from api.instead import Instead, InsteadVictims
 from api.meta import ObjectMeta
 from api.plan_names import PlanKey
 from api.plans import Phase, PreemptionPlanSpec, PreemptionPlanStatus, Preemptor
-from controllers.gangs.lifecycle.stored_plan import ACTIVE, StoredPlan
+from api.times import rfc3339
+from controllers.gangs.lifecycle.stored_plan import ACTIVE, COUNTED_SECONDS, StoredPlan
 from controllers.gangs.writing.housekeeping import Chores
 from controllers.gangs.writing.housekeeping import chores as chores_of
 from runtime.plans.plan_retention import Retention
@@ -34,6 +36,7 @@ def stored(
     uid: str = "uid",
     kind: Literal["PodGroup", "Pod"] = "PodGroup",
     finalized: bool = False,
+    instead: Instead | None = None,
 ) -> StoredPlan:
     spec = PreemptionPlanSpec(
         preemptor=Preemptor(kind, "reprieve.dev/v1alpha1", "team", owner, uid, 1),
@@ -43,7 +46,7 @@ def stored(
     return StoredPlan(
         meta=ObjectMeta(name=name, namespace="team"),
         owner=(kind, "team", owner),
-        status=PreemptionPlanStatus(phase=phase),
+        status=PreemptionPlanStatus(phase=phase, instead=instead),
         finalized=finalized,
         committed=touched,
         preemptor=uid,
@@ -184,3 +187,31 @@ def test_what_is_kept(rows: list[tuple[Phase, int, bool, str]], now: int) -> Non
         assert [plan.key for plan in others if plan.key not in surplus] == [
             plan.key for plan in others if plan in others[-3:] or plan is own[-1]
         ]
+
+
+@pytest.mark.parametrize(
+    ("concluded", "age", "stays"),
+    [
+        (False, 3600.0, True),
+        (False, DAY, False),
+        (True, COUNTED_SECONDS - 1, True),
+        (True, COUNTED_SECONDS, False),
+    ],
+)
+def test_a_plan_that_the_account_needs_stays_for_a_while(concluded: bool, age: float, stays: bool) -> None:
+    said = Instead(InsteadVictims(), concluded=concluded, as_of=rfc3339(1000.0))
+    plans = [stored("compared", "Observed", touched=0.0, instead=said)]
+    plans += [stored(f"p{number}", "Observed", touched=number + 1.0) for number in range(3)]
+    assert names(chores(plans, set(), 1000.0 + age, RETENTION).surplus) == ([] if stays else ["compared"])
+
+
+def test_the_account_holds_no_more_observed_plans_than_are_kept() -> None:
+    said = Instead(InsteadVictims(), as_of=rfc3339(1000.0))
+    plans = [stored(f"p{number}", "Observed", touched=number, owner=f"o{number}") for number in range(3)]
+    plans += [
+        stored(f"q{number}", "Observed", touched=number, owner=f"q{number}", instead=said)
+        for number in range(2)
+    ]
+    for most, leave in ((5, []), (2, ["p0", "p1", "p2"]), (1, ["p0", "p1", "p2", "q0"])):
+        found = chores(plans, set(), 1000.0, Retention(DAY, kept=3, observed=most)).surplus
+        assert names(found) == leave
