@@ -28,8 +28,8 @@ def days_of(plans: list[PreemptionPlan], **fields: Any) -> list[PreemptionReport
         each.metadata.uid = each.metadata.name
         counted.upsert(each)
     found = dict[str, Addition]()
-    for each in counted:
-        found.setdefault(day_of(each.created), Addition()).plans[each.uid] = each
+    for counting in counted:
+        found.setdefault(day_of(counting.created), Addition()).plans[counting.uid] = counting
     reports = [applied(None, addition, day, "t/1") for day, addition in found.items()]
     return [msgspec.structs.replace(each, **fields) for each in reports]
 
