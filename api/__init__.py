@@ -17,7 +17,8 @@ pod_owners in tests/unit/nodes/groups/test_made_pods.py; podsets in
 tests/unit/quota/cycle/test_pod_set_infos.py; preempted
 in tests/unit/controllers/gangs/mirror/test_scheduler_marks.py; progress in tests/unit/cli/common/test_progress.py;
 published in tests/unit/cli/serve/test_notes.py; reached_limits in
-tests/unit/answers/doctor/test_checks.py; reports in tests/unit/controllers/account/test_tally.py; storage in tests/property/test_claims.py; stored_plans in
+tests/unit/answers/doctor/test_checks.py; reports in
+tests/unit/controllers/account/test_tally.py; storage in tests/property/test_claims.py; stored_plans in
 tests/unit/cli/why/test_queues.py; unmodelled in tests/unit/nodes/search/test_unmodelled.py;
 usage in tests/unit/quota/state/test_statuses.py; waits in tests/unit/nodes/answers/test_group_waits.py; workloads in
 test_kueue.py.
