@@ -150,7 +150,7 @@ def states_of(row: ReportRow) -> Counter[StateOfDecision]:
     """How many of its decisions have which state."""
     changed, unknown = row.observed.changed, row.observed.unknown
     same = max(0, row.observed.decisions - changed - unknown)
-    return Counter(Same=same, Changed=changed, Unknown=unknown)
+    return Counter({"Same": same, "Changed": changed, "Unknown": unknown})
 
 
 def _row_of(report: PreemptionReport, namespace: str) -> ReportRow:

@@ -1,6 +1,6 @@
 """What schedulers did: whom they preempted, for whom, and whether that served anybody. Our decisions stand beside it.
 
 Tests: accounting, configuration, controller, decisions, metrics, signs and writing in test_account.py; cases, saying
-and victims in test_ledger.py; costs and remainders in test_costs.py and test_account_costs.py;
+and victims in test_ledger.py; remainders in test_costs.py;
 counted and report_writing in test_reporting.py.
 """

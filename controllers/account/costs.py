@@ -103,7 +103,8 @@ def whole(amounts: Amounts) -> ResourceSeconds:
 
 
 def higher(one: Costs, other: Costs) -> Costs:
-    """The higher one of both, amount by amount. What is held in pieces is added: each leader counts from the beginning of its term."""
+    """The higher one of both, amount by amount. What is held in pieces is added: each leader counts from the beginning
+    of its term."""
     both = {line: _higher(getattr(one, line), getattr(other, line)) for line in LINES}
     both["held_in_pieces"] = {
         name: min(MOST_SECONDS, one.held_in_pieces.get(name, 0) + other.held_in_pieces.get(name, 0))
