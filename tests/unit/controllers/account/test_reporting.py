@@ -10,15 +10,19 @@ import pytest
 
 from api.meta import Condition
 from api.plans import Phase, PreemptionPlanStatus
-from api.reports import Gap
+from api.reports import Gap, PreemptionReport
 from api.times import parse_rfc3339
+from controllers.account.cases import LATE_SECONDS
 from controllers.account.counted import CountedPlans
 from controllers.account.reporting import EVERY_SECONDS
 from controllers.account.tally import DAY_SECONDS, Counting
 from kube.errors import ApiError
 from runtime.exchange.agreements import Agreements
+from runtime.terms.term import Term
 from tests.kit.observed_plans import plan as plan_of
 from tests.kit.reporting import REPORTS, Leaders
+from tests.kit.stage import PLANS
+from tests.unit.controllers.account.accounts import accounted, gang, member, uid, victim
 
 TODAY = "2026-01-01"
 
@@ -300,3 +304,34 @@ def test_the_day_is_that_of_the_decision(leaders: Leaders) -> None:
     leaders.store(1, age=5.0)
     leaders.write()
     assert (decisions(leaders, "2025-12-31"), decisions(leaders)) == (1, 1)
+
+
+async def test_what_the_account_concludes_is_in_the_report_also_if_its_plan_is_gone() -> None:
+    """One plan says it itself. The other one is deleted before it can, together with its gang."""
+    for is_gone in (False, True):
+        async with accounted() as account:
+            api = account.stage.api
+            api.of(REPORTS)
+            reporting = account.controller.report(Term(1, api.clock, holder="stage"))
+            account.begin()
+            account.preempt(0)
+            account.event(uid(victim(0)), uid(member(0)), "n0")
+            await account.step()
+            if is_gone:
+                (name,) = api.of(PLANS)
+                api.of(PLANS).clear()
+                for store in (account.controller._decisions, account.controller._counted):
+                    store.delete("default", name)
+                account.stage.delete(gang(minimum=2), member(0), member(1))
+            else:
+                account.stage.add(member(0, node="n0"), member(1, node="n1"))
+            account.stage.list_plans()
+            await account.pass_time(1.0)
+            await account.pass_time(LATE_SECONDS)
+            await reporting.step()
+            (body,) = api.of(REPORTS).values()
+            report = msgspec.convert(body, PreemptionReport)
+            observed, scheduler = report.total.observed, report.total.scheduler
+            assert (observed.decisions, observed.pods) == (1, 2)
+            assert (scheduler.pods, scheduler.bound) == (1, int(not is_gone))
+            assert [row.namespace for row in report.namespaces] == ["default"]
