@@ -81,7 +81,8 @@ def of_enforce(sandbox: Sandbox) -> list[Json]:
 
 def is_open(plan: Json) -> bool:
     """Whether the plan goes on, or keeps its finalizer."""
-    return plan["status"]["phase"] != "Aborted" or bool(plan["metadata"].get("finalizers"))
+    ended = plan["status"]["phase"] in ("Aborted", "Bound")
+    return not ended or bool(plan["metadata"].get("finalizers"))
 
 
 def grant(plane: ControlPlane) -> None:
