@@ -32,8 +32,10 @@ URGENT: Final = "urgent"
 STALE_SECONDS: Final = 8.0
 """Longer than it takes until another process leads, and evicts."""
 QUIET_SECONDS: Final = 2.0
-LATE_SECONDS: Final = 4.0
-"""Longer than it takes until a plan says whom a scheduler has preempted first."""
+LATE_SECONDS: Final = 8.0
+"""Longer than it takes until a plan says whom a scheduler has preempted first, and that a gang is in pieces."""
+LONG_SECONDS: Final = 35.0
+"""Longer than it takes until a plan says that pods served nobody, and that a gang runs and its case is concluded."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,7 @@ def _accounted(cluster: Cluster) -> None:
     for number in range(2):
         cluster.create(_member(f"vain-{number}", "vain", only))
     _until(lambda: any(_is_bound(cluster, f"vain-{each}") for each in range(2)), "no room was made for one")
-    time.sleep(LATE_SECONDS)
+    time.sleep(LONG_SECONDS)
     plane.processes[leader].kill()
     _until(lambda: plane.leader() == other, f"{other} does not lead")
     time.sleep(QUIET_SECONDS)

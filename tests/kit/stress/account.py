@@ -146,6 +146,11 @@ class _Steady:
         is_led = any(begin <= first and last <= end + STEADY_SECONDS for begin, end in self._spans)
         return is_led and not self._history.has_gap(*versions)
 
+    def until(self, first: float, last: float) -> float:
+        """Up to when everything was seen that happened from `first` on, `last` at most."""
+        ends = [min(last, end) for begin, end in self._spans if begin <= first <= end]
+        return ends[0] if ends and self.has(first, ends[0]) else first
+
 
 def _led(history: History) -> list[Span]:
     spans: list[tuple[str, float, float]] = []
@@ -214,7 +219,7 @@ def _judge(verdict: Verdict, one: _One, plan: _Plan, steady: _Steady, until: flo
                 f"{plan} says nothing, but {least} pods were preempted for its preemptor"
             )
         return
-    last, at = said[-1], datetime.fromisoformat(said[-1]["asOf"]).timestamp()
+    last, at = said[-1], _when(said[-1])
     found = list(one.cases(plan, at - LAG_SECONDS, at, at + LAG_SECONDS + 1.0))
     began = min((each.began for each, _ in found), default=min(each.states[0].at for each in one.plans))
     is_steady = steady.has(began - LAG_SECONDS, at + LAG_SECONDS)
@@ -229,13 +234,14 @@ def _judge(verdict: Verdict, one: _One, plan: _Plan, steady: _Steady, until: flo
     else:
         expected = _Expected(found, one.loose)
         wrong += expected.too_much(last, 0 if is_steady else len(one.possible))
+        for each in said[:-1]:
+            wrong += _wrong_before(one, plan, each, steady)
         if last["state"] != "Unknown":
             wrong += expected.too_little(last)
             wrong += [f"state {last['state']}"] if (last["state"] == "Changed") != plan.is_changed else []
         if is_steady:
             wrong += expected.deviations(last)
-        if steady.has(began - LAG_SECONDS, min(until, plan.left_at)):
-            wrong += _too_old(last, settled)
+        wrong += _too_old(one, plan, said, steady.until(began, min(until, plan.left_at)))
     verdict.violations += [f"{plan}: {each}; it says {_told(last)}" for each in wrong]
 
 
@@ -254,13 +260,37 @@ def _unsteadily_said(said: Sequence[Json]) -> Iterator[str]:
             yield "it was bound before"
 
 
-def _too_old(last: Json, settled: Sequence[tuple[Tally, float]]) -> Iterator[str]:
-    """It does not say what was known SAY_SECONDS ago."""
-    least = min((len(each.victims) for each, _ in settled), default=0)
+def _wrong_before(one: _One, plan: _Plan, said: Json, steady: _Steady) -> Iterator[str]:
+    """What was wrong with something that was said before the last word."""
+    at = _when(said)
+    found = list(one.cases(plan, at - LAG_SECONDS, at, at + LAG_SECONDS + 1.0))
+    began = min((each.began for each, _ in found), default=at)
+    if found and steady.has(began - LAG_SECONDS, at + LAG_SECONDS):
+        wrong = [
+            *_Expected(found, one.loose).too_much(said, 0),
+            *_Expected(found, one.loose).deviations(said),
+        ]
+        yield from (f"as of {said['asOf']}, {each}" for each in wrong)
+
+
+def _too_old(one: _One, plan: _Plan, said: Sequence[Json], until: float) -> Iterator[str]:
+    """It does not say what was known SAY_SECONDS before."""
+    settled = list(one.cases(plan, until - SAY_SECONDS))
+    known = [each for each in said if _when(each) <= until]
+    if not settled or not known:
+        return
+    last, least = known[-1], min(len(each.victims) for each, _ in settled)
+    nobody = min(each.served_nobody(at) for each, at in settled)
     if last["victims"]["pods"] < least:
         yield f"{least} pods were preempted some time ago"
-    if settled and not last["concluded"] and all(each.concluded_at_latest() < at for each, at in settled):
+    if last["servedNobody"] < nobody - len(one.loose):
+        yield f"it is known for some time that {nobody} pods served nobody"
+    if not last["concluded"] and all(each.concluded_at_latest() < at for each, at in settled):
         yield "it should be concluded"
+
+
+def _when(said: Json) -> float:
+    return datetime.fromisoformat(said["asOf"]).timestamp()
 
 
 class _Expected:
