@@ -143,7 +143,12 @@ class _Steady:
     def has(self, first: float, last: float) -> bool:
         """Whether all of this time is such."""
         versions = self._history.version_at(first), self._history.version_at(last) + 1
-        is_led = any(begin <= first and last <= end + STEADY_SECONDS for begin, end in self._spans)
+        is_led = any(
+            begin <= first
+            and last <= end + STEADY_SECONDS
+            and not any(end < each <= last for each, _ in self._spans)
+            for begin, end in self._spans
+        )
         return is_led and not self._history.has_gap(*versions)
 
     def until(self, first: float, last: float) -> float:
