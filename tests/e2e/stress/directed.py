@@ -173,6 +173,7 @@ def _accounted(cluster: Cluster) -> None:
         body = objects.pod(f"whole-{number}", NAMESPACE, group="whole", priority_class="p0", node_name=node)
         cluster.create(body)
     _until(lambda: _running(cluster) == size + 1, "the unit does not run")
+    time.sleep(2 * QUIET_SECONDS)  # so that it is certain how many of it ran
     late = cluster.name("late")
     _gang(cluster, HERO, size, size + 1)
     cluster.create(_member(f"{HERO}-late", HERO, late))
