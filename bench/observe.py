@@ -44,7 +44,7 @@ QUIET_SECONDS: Final = 15.0
 LIMIT_SECONDS: Final = 900.0
 READS: Final = ("get", "list", "watch")
 SEARCHES, WRITES = "reprieve_planning_seconds_count", "reprieve_write_seconds_count"
-SETTINGS: Final = {
+SETTINGS: Final[Mapping[str, Mapping[str, Mapping[str, str] | None]]] = {
     OBSERVES: {"planning": {"mode": "Observe"}, "extender": None},
     ENFORCES: {"planning": {"mode": "Enforce"}},
 }

@@ -128,7 +128,9 @@ def settings_of(texts: Mapping[str, str]) -> Configuration:
         for name in sorted(texts):
             if _is_meant(name):
                 merged.add(_part(texts[name]), name)
-        document = {name: merged.document[name] for name in SETTINGS if name in merged.document}
+        document: dict[str, Json] = {
+            name: merged.document[name] for name in SETTINGS if name in merged.document
+        }
         if isinstance(planning := document.get("planning"), dict):
             planning.pop("mode", None)
         return _checked({**document, "extender": None})
