@@ -6,7 +6,9 @@ calls, and cannot change the answers. See docs/decisions/0108.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -55,14 +57,26 @@ _given: Final = msgspec.json.Decoder(_Given)
 
 Hears = Callable[[Pod, Mapping[str, Collection[str]]], None]
 """Gets the pod of a preempt call, and the victims (UIDs) by node that it offers."""
+Later = Callable[[Callable[[], None]], object]
+"""Calls it when the answer has been sent."""
+
+
+def _soon(what: Callable[[], None]) -> None:
+    """Call it in the next turn of the running loop."""
+    asyncio.get_running_loop().call_soon(what)
 
 
 class Echo:
     """filter and preempt as if there were no extender."""
 
-    def __init__(self, saw: Callable[[str], None] = lambda _: None, hears: Hears | None = None) -> None:
-        """`saw`: gets the schedulerName of the pod of each call, if it can be read. `hears`: None: nobody does."""
-        self._saw, self._hears = saw, hears
+    def __init__(
+        self, saw: Callable[[str], None] = lambda _: None, hears: Hears | None = None, later: Later = _soon
+    ) -> None:
+        """`saw`: gets the schedulerName of the pod of each call, if it can be read. `hears`: None: nobody does.
+
+        No scheduler waits while somebody hears of its call: that takes more time than the answer.
+        """
+        self._saw, self._hears, self._later = saw, hears, later
 
     def answer(self, verb: Verb, body: bytes) -> bytes:
         """The answer to a call. Raises msgspec.DecodeError for a body that is no JSON object."""
@@ -70,11 +84,11 @@ class Echo:
         if verb == "filter":
             return filter_all(given.node_names, given.nodes)
         if self._hears is not None:
-            self._tell(body, self._hears)
+            self._later(partial(self._tell, body, self._hears))
         return preemption_all(given.node_name_to_meta_victims)
 
     def _tell(self, body: bytes, hears: Hears) -> None:
-        """A call that cannot be read, and a fault of ours, leave the answer as it is."""
+        """A call that cannot be read, and a fault of ours, are logged."""
         try:
             args = preemption_decoder.decode(body)
             offered = candidates_decoder.decode(args.node_name_to_meta_victims) or {}
