@@ -115,6 +115,7 @@ STRESS_HISTORIES ?= 10
 STRESS_NATIVE ?= Steer Drive
 STRESS_NATIVE_SECONDS ?= 600
 STRESS_ACCOUNTS ?= 10
+STRESS_CANARY_SECONDS ?= 300
 STRESS_MUTATIONS ?= 1
 STRESS_QUOTA_RUNS ?= 300
 STRESS_JOBS ?= 100
@@ -122,12 +123,13 @@ STRESS_GANGS ?= 100
 STRESS_ORDERS ?= 50
 STRESS_LEADERS ?= 1
 
-stress: build binaries ## Random load on a real control plane, judged by watch and audit log; then short histories with two processes and faults; then random load with groups of kube-scheduler's own kind; then short histories beside an observer whose account is judged, without and with such groups; then the same for code that is broken on purpose; then queues: short runs with faults, the same with Jobs, and with Jobs and gangs, random orders, leaders that go (STRESS_SECONDS=600, STRESS_HISTORIES=10, STRESS_NATIVE="Steer Drive", STRESS_NATIVE_SECONDS=600, STRESS_ACCOUNTS=10, STRESS_MUTATIONS=1, STRESS_QUOTA_RUNS=300, STRESS_JOBS=100, STRESS_GANGS=100, STRESS_ORDERS=50, STRESS_LEADERS=1, STRESS_SEED=...)
+stress: build binaries ## Random load on a real control plane, judged by watch and audit log; then short histories with two processes and faults; then random load with groups of kube-scheduler's own kind; then short histories beside an observer whose account is judged, without and with such groups; then random load of which one namespace is enforced; then the same for code that is broken on purpose; then queues: short runs with faults, the same with Jobs, and with Jobs and gangs, random orders, leaders that go (STRESS_SECONDS=600, STRESS_HISTORIES=10, STRESS_NATIVE="Steer Drive", STRESS_NATIVE_SECONDS=600, STRESS_ACCOUNTS=10, STRESS_CANARY_SECONDS=300, STRESS_MUTATIONS=1, STRESS_QUOTA_RUNS=300, STRESS_JOBS=100, STRESS_GANGS=100, STRESS_ORDERS=50, STRESS_LEADERS=1, STRESS_SEED=...)
 	@$(BIN)/python -m tests.e2e.stress --seconds $(STRESS_SECONDS) $(if $(STRESS_SEED),--seed $(STRESS_SEED))
 	@$(if $(filter-out 0,$(STRESS_HISTORIES)),$(BIN)/python -m tests.e2e.stress --histories $(STRESS_HISTORIES) --seconds 30 $(if $(STRESS_SEED),--seed $(STRESS_SEED)))
 	@set -e; $(foreach mode,$(STRESS_NATIVE),$(BIN)/python -m tests.e2e.stress --native $(mode) --seconds $(STRESS_NATIVE_SECONDS) $(if $(STRESS_SEED),--seed $(STRESS_SEED));)
 	@$(if $(filter-out 0,$(STRESS_ACCOUNTS)),$(BIN)/python -m tests.e2e.stress --observe --histories $(STRESS_ACCOUNTS) --seconds 45 $(if $(STRESS_SEED),--seed $(STRESS_SEED)))
 	@$(if $(filter-out 0,$(STRESS_ACCOUNTS)),$(BIN)/python -m tests.e2e.stress --observe --native Steer --histories $(STRESS_ACCOUNTS) --seconds 45 $(if $(STRESS_SEED),--seed $(STRESS_SEED)))
+	@$(if $(filter-out 0,$(STRESS_CANARY_SECONDS)),$(BIN)/python -m tests.e2e.stress --canary --seconds $(STRESS_CANARY_SECONDS) $(if $(STRESS_SEED),--seed $(STRESS_SEED)))
 	@$(if $(filter-out 0,$(STRESS_MUTATIONS)),$(BIN)/python -m tests.e2e.stress.mutations $(if $(STRESS_SEED),--seed $(STRESS_SEED)))
 	@$(if $(filter-out 0,$(STRESS_MUTATIONS)),$(BIN)/python -m tests.e2e.quota_mutations $(if $(STRESS_SEED),--seed $(STRESS_SEED)))
 	@$(if $(filter-out 0,$(STRESS_QUOTA_RUNS)),$(BIN)/python -m tests.e2e.stress_quota --runs $(STRESS_QUOTA_RUNS) --seconds 10 $(if $(STRESS_SEED),--seed $(STRESS_SEED)))

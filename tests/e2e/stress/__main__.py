@@ -1,6 +1,6 @@
 """Random load on a control plane of its own.
 
-python -m tests.e2e.stress [--seconds N] [--seed N] [--histories N] [--native Steer|Drive|Off]
+python -m tests.e2e.stress [--seconds N] [--seed N] [--histories N] [--native Steer|Drive|Off] [--observe] [--canary]
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from hack.controlplane.binaries import BinariesError
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import ProcessFailedError
 from tests.e2e.stress.actions import Action
+from tests.e2e.stress.canary import CANARY, canary
 from tests.e2e.stress.native_groups import ACTIONS_OF_NATIVES
 from tests.e2e.stress.observing import OBSERVED, OBSERVER, observe
 from tests.e2e.stress.owners import ACTIONS_OF_OWNERS, ACTIONS_OF_OWNERS_WITH_FAULTS
@@ -51,13 +52,28 @@ UNKNOWN: Final = 0.05
     is_flag=True,
     help="Two processes that observe. The account is judged, with --histories.",
 )
+@click.option(
+    "--canary",
+    "is_canary",
+    is_flag=True,
+    help="Two processes that enforce one namespace and observe all others, with faults.",
+)
 def main(
-    seconds: int, seed: int | None, histories: int, native: str | None, *, keep: bool, is_observed: bool
+    seconds: int,
+    seed: int | None,
+    histories: int,
+    native: str | None,
+    *,
+    keep: bool,
+    is_observed: bool,
+    is_canary: bool,
 ) -> None:
     """Load a control plane at random, and judge what reprieve did by watch and audit log."""
     seed = random.randrange(1 << 32) if seed is None else seed
     if is_observed:
         sys.exit(_observe(range(seed, seed + max(1, histories)), seconds, native, keep=keep))
+    if is_canary:
+        sys.exit(_canary(seed, seconds, keep=keep))
     if not histories:
         sys.exit(_run(seed, seconds, native, keep=keep))
     wrong = [
@@ -85,6 +101,17 @@ def _observe(seeds: Sequence[int], seconds: int, native: str | None, *, keep: bo
         f"{len(found)} histories, violations with the seeds {wrong}; {victims} victims, {unknown} unknown ({share:.1%})"
     )
     return bool(wrong) or share >= UNKNOWN
+
+
+def _canary(seed: int, seconds: int, *, keep: bool) -> bool:
+    """One run on a plane of its own. Returns whether something was wrong."""
+    plane = _plane(CANARY)
+    with _errors(), plane:
+        result = canary(plane, seed, seconds, ACTIONS_OF_OWNERS_WITH_FAULTS)
+    click.echo(result)
+    is_wrong = bool(result.violations or result.unexplained)
+    _end(plane, keep=is_wrong or keep)
+    return is_wrong
 
 
 def _run(seed: int, seconds: int, native: str | None, *, faults: bool = False, keep: bool) -> bool:

@@ -16,6 +16,8 @@ from tests.e2e.stress.refusals import LABEL, NODES, policies
 __all__ = [
     "API_SERVER",
     "FINALIZER",
+    "GATED",
+    "HOMES",
     "PRIORITIES",
     "RACKS",
     "REPRIEVE",
@@ -34,6 +36,7 @@ PRIORITIES: Final = (0, 10, 50, 100, 500)
 FINALIZER: Final = "stress.example.com/stuck"
 TAINT: Final = "stress.example.com/tainted"
 HOMES: Final = ("a", "b")
+GATED: Final = 0.4
 RACKS: Final = 3
 COUNT: Final = 6
 EXPECTED: Final = frozenset({403, 404, 409, 422, 429, 500, 503, 504})
@@ -86,7 +89,7 @@ class Cluster:
     refused: list[tuple[str, str]] = field(default_factory=list)
     """Pods that may not be deleted or marked."""
     nodes: list[str] = field(default_factory=list)
-    gated: float = 0.4
+    gated: float = GATED
     """The part of the gangs whose pods have our scheduling gate, as the webhook adds it."""
     namespaces: list[str] = field(default_factory=lambda: list(HOMES))
     later: dict[int, list[Callable[[], object]]] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -15,7 +15,7 @@ from hack.controlplane.processes import wait_until
 from tests.e2e.natives import GENERIC_WORKLOAD
 from tests.e2e.other_kinds import NATIVE
 from tests.e2e.stress.actions import ACTIONS, Action
-from tests.e2e.stress.cluster import SECOND_SCHEDULER, Cluster
+from tests.e2e.stress.cluster import GATED, SECOND_SCHEDULER, Cluster
 from tests.e2e.stress.mirrors import showing, wrong_mirrors
 from tests.e2e.stress.owners import TRAINING, serves
 from tests.e2e.stress.recorder import Recorder, look_around
@@ -37,6 +37,7 @@ __all__ = [
     "Result",
     "has_natives",
     "judge",
+    "load_for",
     "serve_owners",
     "stress",
     "take_step",
@@ -141,7 +142,7 @@ def stress(
 ) -> Result:
     """Load the plane for `seconds` seconds, and see what is wrong after a rest."""
     print(f"\nstress for {seconds:.0f} s with seed {seed}", flush=True)
-    return judge(plane, seed, partial(_load, seconds=seconds, actions=actions), rest_seconds)
+    return judge(plane, seed, partial(load_for, seconds=seconds, actions=actions), rest_seconds)
 
 
 def judge(
@@ -151,9 +152,14 @@ def judge(
     rest_seconds: float = SHORT_REST,
     *,
     bound: Collection[str] = (),
+    gated: float = GATED,
+    more: Callable[[History], Iterable[str]] = lambda _: (),
 ) -> Result:
-    """Do something to a new plane, and see what is wrong after a rest. `bound`: pods that have a node then."""
-    cluster = Cluster(plane, random.Random(seed))
+    """Do something to a new plane, and see what is wrong after a rest.
+
+    `bound`: pods that have a node then. `gated`: see `Cluster`. `more`: what else is wrong with a history.
+    """
+    cluster = Cluster(plane, random.Random(seed), gated=gated)
     serve_owners(cluster)
     recorder = Recorder(plane, OWNERS, native=has_natives(plane))
     cluster.prepare()
@@ -175,7 +181,7 @@ def judge(
         steps=cluster.step,
         deletions=len(history.deletions),
         plans=len(history.states["PreemptionPlan"]),
-        violations=[*_wrong(history, Told(skips, _holds(plane), kept)), *left],
+        violations=[*_wrong(history, Told(skips, _holds(plane), kept)), *more(history), *left],
         late=late,
         pieces=[str(each) for each in found],
         unexplained=_unexplained(found),
@@ -185,7 +191,7 @@ def judge(
     )
 
 
-def _load(cluster: Cluster, seconds: float, actions: Mapping[Action, int]) -> None:
+def load_for(cluster: Cluster, seconds: float, actions: Mapping[Action, int]) -> None:
     """One action a step. What the steps are is the seed's word; how many there are is the machine's."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
