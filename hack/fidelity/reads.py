@@ -8,12 +8,19 @@ from typing import Any, Final
 from answers.reading.changes import Changed
 from answers.reading.details import NamespaceObjects
 from answers.reading.documents import Reader
+from answers.reading.plans import Reported
 from answers.reading.submissions import ClusterObjects, SubmissionReader
 from api.foreign_owners import Scalable
 
 __all__ = ["READ"]
 
-READERS: Final[tuple[type[Reader], ...]] = (ClusterObjects, NamespaceObjects, SubmissionReader, Changed)
+READERS: Final[tuple[type[Reader], ...]] = (
+    ClusterObjects,
+    NamespaceObjects,
+    SubmissionReader,
+    Changed,
+    Reported,
+)
 """Together they read every kind that a plan, a quota decision or an answer is made of. `doctor` is left out: it asks
 whether objects are there."""
 

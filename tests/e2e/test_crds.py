@@ -350,7 +350,7 @@ def test_what_is_written_for_kueue_loads(api_plane: ControlPlane, file: Path) ->
     assert api_plane.client.warnings == []
 
 
-@pytest.mark.parametrize(("folder", "count"), [("crds", 4), ("kueue-crds", 9)])
+@pytest.mark.parametrize(("folder", "count"), [("crds", 5), ("kueue-crds", 9)])
 def test_kubectl_applies_them_from_the_client_too(api_plane: ControlPlane, folder: str, count: int) -> None:
     """With the object in an annotation of at most 256 KiB, which leaves the pod template short descriptions."""
     applied = kubectl(api_plane, "apply", "--dry-run=server", "-k", str(MANIFESTS / folder))

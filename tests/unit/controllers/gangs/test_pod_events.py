@@ -73,17 +73,6 @@ async def the_gang_hears_that_its_last_gate_is_removed(stage: Stage) -> bool:
     return heard == [KEY]
 
 
-async def a_preempted_pod_that_goes_is_remembered(stage: Stage) -> bool:
-    """By whoever observes."""
-    theirs = {**MARK, "message": "preempting to accommodate a higher priority pod"}
-    observing = ObservedStage(stage._executor, stage.api)
-    victim = pod("v", node="n0", conditions=[theirs], deleting=True)
-    observing.add(node("n0"), victim)
-    observing.delete(victim)
-    await observing.close()
-    return bool(observing.leading.before._gone)
-
-
 async def a_gate_that_a_former_mode_adds_is_removed(stage: Stage) -> bool:
     observing = ObservedStage(stage._executor, stage.api)
     observing.add(node("n0"))
@@ -96,7 +85,6 @@ async def a_gate_that_a_former_mode_adds_is_removed(stage: Stage) -> bool:
 
 REASONS: Final[Mapping[str, Callable[[Stage], Awaitable[bool]]]] = {
     "claims": who_has_asked_takes_nothing,
-    "scheduler marks": a_preempted_pod_that_goes_is_remembered,
     "broken units": a_unit_that_the_scheduler_breaks_is_looked_at,
     "undoing": a_gate_that_a_former_mode_adds_is_removed,
     "strays": a_stray_mark_is_withdrawn,
