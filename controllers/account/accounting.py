@@ -13,7 +13,7 @@ from controllers.account.cases import Case, Decision
 from controllers.account.decisions import Decisions, current
 from controllers.account.ledger import Counted, Ledger
 from controllers.account.metrics import GROUPS_BROKEN, VICTIMS
-from controllers.account.saying import is_news, said_of, together, written_over
+from controllers.account.saying import is_news, later_than, said_of, together, written_over
 from controllers.account.signs import MarkedPods, Said
 from controllers.account.victims import Victim
 from controllers.account.writing import Writing
@@ -256,8 +256,7 @@ class Accounting:
         if now < page.due:
             self._unsaid[case] = None
             return
-        all_of = together(said_of(case, self._ledger.unattributed(case, now), now), page.before)
-        said = written_over(all_of, page.written)
+        said = self._said(case, page, said_of(case, self._ledger.unattributed(case, now), now))
         if not is_news(said, page.written):
             return
         if page.written is None and not page.due:
@@ -272,12 +271,15 @@ class Accounting:
         if page is None or case.decision is None:
             _count(case, now)
             return
-        said = together(said_of(case, case.unattributed, now, concluded=True), page.before)
-        said = written_over(said, page.written)
+        said = self._said(case, page, said_of(case, case.unattributed, now, concluded=True))
         self._concluded(case.decision, said)
         self._write(page, case.decision, said, now)
         # Another process may have to write it, and then counts.
         self.writing.after(case.decision, partial(_count, case, now))
+
+    def _said(self, case: Case, page: _Page, said: Instead) -> Instead:
+        """With what was said before."""
+        return written_over(together(said, page.before, later_than(page.before, case)), page.written)
 
     def _page(self, case: Case) -> _Page | None:
         return self._pages.get(case.decision.uid) if case.decision is not None else None

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from api.instead import Costs, Instead, InsteadVictims, StateOfDecision
-from api.times import rfc3339
+from api.times import parse_rfc3339, rfc3339
 from controllers.account.cases import Case
 from controllers.account.costs import Lost, bounded, higher, lost_of, sum_up, whole, with_zeros
 from controllers.account.victims import Victim
 
-__all__ = ["is_news", "said_of", "together", "written_over"]
+__all__ = ["is_news", "later_than", "said_of", "together", "written_over"]
 
 PIECES_SECONDS = 1.0
 """Members are bound one after the other. For less than this it is not said that a gang is in pieces."""
@@ -26,7 +28,7 @@ def said_of(case: Case, unattributed: int, now: float, *, concluded: bool = Fals
     nobody = [each for each in case.victims.values() if case.fate(each, now) == "ServedNobody"]
     return Instead(
         state=_state(case),
-        victims=_victims(case),
+        victims=_victims(case.victims.values()),
         groups_broken=case.broken(),
         served_nobody=len(nobody),
         in_pieces=pieces >= PIECES_SECONDS,
@@ -61,14 +63,14 @@ def _state(case: Case) -> StateOfDecision:
     return "Changed" if case.decision.changed else "Same"
 
 
-def _victims(case: Case) -> InsteadVictims:
+def _victims(victims: Collection[Victim]) -> InsteadVictims:
     priorities = dict[str, int | None]()
-    for each in case.victims.values():
+    for each in victims:
         known = priorities.get(each.unit)
         priorities[each.unit] = each.priority if known is None else known
     known_ones = [each for each in priorities.values() if each is not None]
     return InsteadVictims(
-        pods=len(case.victims),
+        pods=len(victims),
         units=len(priorities),
         highest_priority=max(known_ones, default=UNSET),
         priority_sum=sum(each + 2**31 for each in known_ones),
@@ -87,23 +89,44 @@ def _lasting(said: Instead) -> Instead:
     return replace(said, as_of=WITHOUT_TIME, in_pieces_seconds=0, costs=costs)
 
 
-def together(said: Instead, before: Instead | None) -> Instead:
+def later_than(before: Instead | None, case: Case) -> InsteadVictims | None:
+    """The victims that the former leader did not know when it said that. None if they cannot be told from the others.
+
+    It knew of all that came before, if they are as many. Whoever came later was seen, and is in no group that is
+    evicted whole: such a group may have lost pods before that only the former leader has seen.
+    """
+    try:
+        until = parse_rfc3339(before.as_of) + 1.0 if before is not None else 0.0
+    except ValueError:
+        return None
+    later = [each for each in case.victims.values() if each.at >= until]
+    earlier = len(case.victims) - len(later)
+    if before is None or earlier != before.victims.pods:
+        return None
+    return _victims(later) if all(each.seen and each.unit == each.uid for each in later) else None
+
+
+def together(said: Instead, before: Instead | None, later: InsteadVictims | None = None) -> Instead:
     """What a new leader says of a case that another one has followed before: nothing counts twice.
 
     Each number is the higher one of both. A part of the victims may have been counted by the former leader alone, so
     if that knew of more, not all was seen. If it knew as many, it knew the same ones: then its word about them counts.
+    The same is true if it knew all but these `later` ones. If it did not see all, and this leader did, this one counts.
     """
     if before is None:
         return said
     ours, theirs = said.victims, before.victims
-    if said.state == "Unknown" and before.state != "Unknown" and ours.pods == theirs.pods:
-        said = replace(said, state=before.state, victims=theirs, groups_broken=before.groups_broken)
-        ours = theirs
+    if said.state == "Unknown" and before.state != "Unknown":
+        if ours.pods == theirs.pods:
+            later = InsteadVictims()
+        if later is not None:
+            ours = _sum(theirs, later)
+            said = replace(said, state=before.state, victims=ours, groups_broken=before.groups_broken)
     bound = before if before.bound else said
     missed = theirs.pods > ours.pods or theirs.priority_sum > ours.priority_sum
     return replace(
         said,
-        state="Unknown" if missed or before.state == "Unknown" else said.state,
+        state="Unknown" if missed else said.state,
         victims=InsteadVictims(
             pods=max(ours.pods, theirs.pods),
             units=max(ours.units, theirs.units),
@@ -118,6 +141,16 @@ def together(said: Instead, before: Instead | None) -> Instead:
         in_pieces_seconds=said.in_pieces_seconds + before.in_pieces_seconds,
         unattributed=max(said.unattributed, before.unattributed),
         costs=_costs_together(said.costs, before.costs),
+    )
+
+
+def _sum(one: InsteadVictims, other: InsteadVictims) -> InsteadVictims:
+    """Of victims that have nothing in common."""
+    return InsteadVictims(
+        pods=one.pods + other.pods,
+        units=one.units + other.units,
+        highest_priority=_highest(one.highest_priority, other.highest_priority),
+        priority_sum=one.priority_sum + other.priority_sum,
     )
 
 

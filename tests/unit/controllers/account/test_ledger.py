@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from msgspec import UNSET
 
+from api.instead import InsteadVictims
 from controllers.account.cases import LATE_SECONDS, Case, Decision
 from controllers.account.ledger import HINT_SECONDS, Ledger
-from controllers.account.saying import is_news, said_of, together
+from controllers.account.saying import is_news, later_than, said_of, together
 from controllers.account.victims import Victim
 from runtime.exchange.accounted import Owner, Standing
 
@@ -246,8 +248,54 @@ def test_the_word_of_the_former_leader_counts_for_pods_that_only_it_has_seen() -
         preempted(other, victim(f"v{number}", 10.0 + number, seen=False, priority=None))
     said = together(said_of(only(other), 0, 30.0), before)
     assert (said.state, said.victims, said.groups_broken) == ("Same", before.victims, 1)
-    preempted(other, victim("v2", 31.0))
-    assert together(said_of(only(other), 0, 32.0), before).state == "Unknown", "what broke is not known"
+    preempted(other, victim("v2", 31.0, unit="u", running=1))
+    later = later_than(before, only(other))
+    assert together(said_of(only(other), 0, 32.0), before, later).state == "Unknown", (
+        "what broke is not known"
+    )
+
+
+def test_the_word_of_the_former_leader_is_added_to() -> None:
+    """Two pods were gone when the new process began. It has seen one more go, which is in no group."""
+    ledger, other = Ledger(EPISODE), Ledger(EPISODE)
+    ledger.decided(decision(), 5.0)
+    other.decided(decision(), 25.0)
+    for number in range(2):
+        preempted(ledger, victim(f"v{number}", 10.0 + number, unit="u", running=3, priority=7))
+        preempted(other, victim(f"v{number}", 10.0 + number, seen=False, priority=None))
+    before = said_of(only(ledger), 0, 20.0)
+    preempted(other, victim("v2", 31.0, priority=3))
+    said = together(said_of(only(other), 0, 32.0), before, later_than(before, only(other)))
+    assert (said.state, said.groups_broken) == ("Same", 1)
+    assert said.victims == InsteadVictims(pods=3, units=2, highest_priority=7, priority_sum=10 + 2 * 2**31)
+
+
+@pytest.mark.parametrize("at", [19.0, 20.9])
+def test_whom_the_former_leader_may_have_known_is_not_added(at: float) -> None:
+    """It said what was so in the 20th second, and knew of one pod. Two had been preempted."""
+    ledger, other = Ledger(EPISODE), Ledger(EPISODE)
+    ledger.decided(decision(), 5.0)
+    other.decided(decision(), 25.0)
+    preempted(ledger, victim("v0", 10.0))
+    before = said_of(only(ledger), 0, 20.0)
+    preempted(other, victim("v0", 10.0, seen=False, priority=None))
+    preempted(other, victim("v1", at))
+    assert later_than(before, only(other)) is None
+    said = together(said_of(only(other), 0, 32.0), before, later_than(before, only(other)))
+    assert (said.state, said.victims.pods) == ("Unknown", 2)
+
+
+def test_what_one_leader_has_not_seen_the_next_one_may_have_seen() -> None:
+    """A process that was there all the time leads again."""
+    ledger, other = Ledger(EPISODE), Ledger(EPISODE)
+    other.decided(decision(), 5.0)
+    preempted(other, victim(seen=False, priority=None))
+    before = said_of(only(other), 0, 20.0)
+    assert before.state == "Unknown"
+    ledger.decided(decision(), 5.0)
+    preempted(ledger, victim())
+    said = together(said_of(only(ledger), 0, 30.0), before, later_than(before, only(ledger)))
+    assert (said.state, said.victims.pods, said.victims.highest_priority) == ("Same", 1, 1)
 
 
 def test_a_new_leader_knows_for_whom_pods_were_preempted_long_ago() -> None:
