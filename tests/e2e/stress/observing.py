@@ -30,7 +30,7 @@ from tests.kit.stress import account
 from tests.kit.stress.natives import show_natives
 from tests.kit.stress.owned import show_groups
 
-__all__ = ["OBSERVED", "OBSERVER", "Observed", "observe"]
+__all__ = ["OBSERVER", "OFTEN", "RARE", "Observed", "actions_of", "judge", "observe"]
 
 EPISODE_SECONDS: Final = 15
 STEP_SECONDS: Final = 0.15
@@ -52,21 +52,20 @@ OBSERVER: Final[dict[str, Any]] = {
 }
 """Of the plane. Two processes observe."""
 
-_WITH_OWNERS: Final = {
-    action: 2 * weight
-    for action, weight in ACTIONS_OF_OWNERS.items()
-    if action not in (refuse_deletion, refuse_status, refuse_bindings, kill, pause)
-}
-OBSERVED: Final[dict[Action, int]] = {
-    **_WITH_OWNERS,
-    kill: 1,
-    pause: 1,
-    ask_to_leave: 1,
-    cut_off: 1,
-    edit_lease: 1,
-    restart_api_server: 1,
-}
-"""How often, in relation to one another."""
+FAULTS: Final = (kill, pause, ask_to_leave, cut_off, edit_lease, restart_api_server)
+"""A process dies, stands still, ends, reaches nothing; the election is disturbed; nothing is watched for a while."""
+RARE: Final = 12
+"""About one fault a minute."""
+OFTEN: Final = 2
+"""About six."""
+
+
+def actions_of(more: Mapping[Action, int], how_often: int) -> dict[Action, int]:
+    """How often, in relation to one another. `more`: in place of those with owners, or beside them. `how_often`: how
+    often each action happens for one fault (RARE, OFTEN)."""
+    without = (refuse_deletion, refuse_status, refuse_bindings, *FAULTS)
+    load = {**{each: of for each, of in ACTIONS_OF_OWNERS.items() if each not in without}, **more}
+    return {**{each: how_often * of for each, of in load.items()}, **dict.fromkeys(FAULTS, 1)}
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,8 @@ class Verdict:
     """Pods that were preempted for the preemptors of these plans in their time, and those for nobody who is known."""
     unknown: int = 0
     """Those of them that belong to a plan that says Unknown or nothing, and those for nobody who is known."""
+    unnamed: int = 0
+    """Others whose namespace was being deleted. API servers take no event there, so nobody is named."""
 
     @property
     def share(self) -> float:
@@ -57,7 +59,8 @@ class Verdict:
     def __str__(self) -> str:
         return (
             f"{self.plans} plans say what the scheduler did, {self.steady} of them under one leader; "
-            f"{self.victims} victims, {self.unknown} unknown ({self.share:.1%}), {len(self.violations)} violations"
+            f"{self.victims} victims, {self.unknown} unknown ({self.share:.1%}), "
+            f"{self.unnamed} more in namespaces that were being deleted, {len(self.violations)} violations"
         )
 
 
@@ -129,9 +132,22 @@ def judge(history: History, episode: float, until: float) -> Verdict:
         for plan in its:
             _judge(verdict, one, plan, steady, until)
         verdict.violations += one.counted_twice()
-    verdict.victims += len(loose)
-    verdict.unknown += len(loose)
+    verdict.unnamed = sum(_goes_with_its_namespace(history, each) for each in loose)
+    verdict.victims += len(loose) - verdict.unnamed
+    verdict.unknown += len(loose) - verdict.unnamed
     return verdict
+
+
+def _goes_with_its_namespace(history: History, victim: Taken) -> bool:
+    """Whether the namespace of the pod was being deleted when its event was to be written."""
+    names = {each.body["metadata"]["namespace"] for each in history.of("Pod", victim.uid)}
+    return any(
+        state.at <= victim.at + LAG_SECONDS
+        and (state.gone or state.body["metadata"].get("deletionTimestamp"))
+        for states in history.states["Namespace"].values()
+        for state in states
+        if state.body["metadata"]["name"] in names
+    )
 
 
 class _Steady:

@@ -144,10 +144,12 @@ def _preemptors(history: History, uid: str, at: float) -> set[str]:
     found = set()
     for version in _versions(history, uid, first, last):
         state = history.state("Pod", uid, version)
-        group = None if state is None or state.gone else history.group_of(state.body, version)
+        if state is None:
+            continue  # it is not there yet
+        group = None if state.gone else history.group_of(state.body, version)
         is_gang = group is not None and minimum_of(group) is not None
         found.add(group["metadata"]["uid"] if group is not None and is_gang else uid)
-    return found
+    return found or {uid}
 
 
 def _versions(history: History, uid: str, first: int, last: int) -> list[int]:

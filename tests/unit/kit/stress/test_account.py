@@ -166,6 +166,30 @@ def test_a_plan_that_says_nothing_is_found(forge: AccountForge) -> None:
     assert "says nothing, but 2 pods were preempted" in wrong(forge)
 
 
+def test_a_gang_that_preempts_at_once_is_the_preemptor(forge: AccountForge) -> None:
+    """Its pod was not there a second before. That does not mean that it was in no gang."""
+    forge.tell(group("soon", 100, minimum=1), "ADDED")
+    forge.tell(pod("soon-0", 100, node=None, group="soon"), "ADDED")
+    forge.observed("first", preemptor="soon")
+    forge.rest(1)
+    forge.preempt(forge.low[0], "uid-soon-0")
+    forge.rest(40)
+    assert "says nothing, but 1 pods were preempted" in wrong(forge)
+
+
+@pytest.mark.parametrize("is_ending", [True, False])
+def test_where_no_event_can_be_written_nobody_is_named(forge: AccountForge, is_ending: bool) -> None:
+    namespace = forge.low[0]["metadata"]["namespace"]
+    meta = {"name": namespace, "uid": "uid-namespace"}
+    forge.tell({"kind": "Namespace", "metadata": meta}, "ADDED")
+    if is_ending:
+        forge.tell({"kind": "Namespace", "metadata": {**meta, "deletionTimestamp": "2026-11-25T00:00:00Z"}})
+    forge.preempt(forge.low[0], says=False)
+    forge.rest(40)
+    found = forge.judged()
+    assert (found.victims, found.unknown, found.unnamed) == ((0, 0, 1) if is_ending else (1, 1, 0))
+
+
 def test_what_is_not_written_any_more_is_found(forge: AccountForge) -> None:
     preempted(forge)
     forge.say()
