@@ -171,7 +171,7 @@ def test_a_gang_that_preempts_at_once_is_the_preemptor(forge: AccountForge) -> N
     forge.tell(group("soon", 100, minimum=1), "ADDED")
     forge.tell(pod("soon-0", 100, node=None, group="soon"), "ADDED")
     forge.observed("first", preemptor="soon")
-    forge.rest(1)
+    forge.rest(-2)  # all of that within a second
     forge.preempt(forge.low[0], "uid-soon-0")
     forge.rest(40)
     assert "says nothing, but 1 pods were preempted" in wrong(forge)
