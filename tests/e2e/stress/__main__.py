@@ -61,7 +61,7 @@ UNKNOWN: Final = 0.05
 @click.option(
     "--faults-often",
     is_flag=True,
-    help="With --observe: six faults a minute, not one. How much is unknown is not judged then.",
+    help="With --observe: four faults a minute, not one. How much is unknown is not judged then.",
 )
 def main(
     seconds: int,

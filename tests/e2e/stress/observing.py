@@ -54,10 +54,10 @@ OBSERVER: Final[dict[str, Any]] = {
 
 FAULTS: Final = (kill, pause, ask_to_leave, cut_off, edit_lease, restart_api_server)
 """A process dies, stands still, ends, reaches nothing; the election is disturbed; nothing is watched for a while."""
-RARE: Final = 12
+RARE: Final = 8
 """About one fault a minute."""
 OFTEN: Final = 2
-"""About six."""
+"""About four."""
 
 
 def actions_of(more: Mapping[Action, int], how_often: int) -> dict[Action, int]:
