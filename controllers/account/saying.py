@@ -90,7 +90,7 @@ def _lasting(said: Instead) -> Instead:
 
 
 def later_than(before: Instead | None, case: Case) -> InsteadVictims | None:
-    """The victims that the former leader did not know when it said that. None if they cannot be told from the others.
+    """The victims that the former leader did not know when it said that. None if it is not known which they are.
 
     It knew of all that came before, if they are as many. Whoever came later was seen, and is in no group that is
     evicted whole: such a group may have lost pods before that only the former leader has seen.
