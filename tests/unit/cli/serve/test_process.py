@@ -20,6 +20,7 @@ from controllers.gangs.controller import GangController
 from controllers.gangs.lifecycle.modes import Mode
 from extender.configuration import ExtenderConfiguration
 from extender.service import EchoService, ExtenderService
+from extender.wire import Verb
 from kube.client import ApiClient
 from runtime.mirror.views import Views
 from runtime.terms.term import Term
@@ -109,7 +110,7 @@ async def test_a_process_that_does_not_enforce_gives_back_the_bytes_in_every_sta
         await bring(made, views, api, state)
         (part,) = made.parts
         assert isinstance(part, EchoService)
-        await asyncio.to_thread(gives_back, part)
+        await asyncio.to_thread(gives_back, part, asyncio.get_running_loop())
 
 
 async def test_without_the_rights_to_enforce_it_gives_back_the_bytes_too() -> None:
@@ -130,15 +131,21 @@ async def test_without_the_rights_to_enforce_it_gives_back_the_bytes_too() -> No
         assert b'"NodeNames":["n0"]' not in held
 
 
-def gives_back(part: EchoService) -> None:
+def gives_back(part: EchoService, loop: asyncio.AbstractEventLoop) -> None:
+    async def in_loop(verb: Verb, body: bytes) -> bytes:
+        return part.answer(verb, body)
+
+    def answer(verb: Verb, body: bytes) -> bytes:
+        return asyncio.run_coroutine_threadsafe(in_loop(verb, body), loop).result()
+
     @given(CALLS, NAMES)
     def names_and_candidates(of: Any, names: list[str] | None) -> None:
         whose = msgspec.json.encode(of)
         offered = orjson.dumps(names, option=orjson.OPT_INDENT_2)
         victims = orjson.dumps(names and {name: {"Pods": [{"UID": name}]} for name in names})
-        filtered = part.answer("filter", b'{"Pod":%s,"NodeNames":%s}' % (whose, offered))
+        filtered = answer("filter", b'{"Pod":%s,"NodeNames":%s}' % (whose, offered))
         assert b'"NodeNames":' + offered + b',"FailedNodes":{}' in filtered
-        preempted = part.answer("preempt", b'{"NodeNameToMetaVictims":%s,"Pod":%s}' % (victims, whose))
+        preempted = answer("preempt", b'{"NodeNameToMetaVictims":%s,"Pod":%s}' % (victims, whose))
         assert preempted == b'{"NodeNameToMetaVictims":' + victims + b"}"
 
     names_and_candidates()
