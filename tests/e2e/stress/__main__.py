@@ -61,7 +61,7 @@ UNKNOWN: Final = 0.05
 @click.option(
     "--faults-often",
     is_flag=True,
-    help="With --observe: four faults a minute, not one. How much is unknown is not judged then.",
+    help="With --observe: six faults a minute, not one. How much is unknown is not judged then.",
 )
 def main(
     seconds: int,
@@ -95,12 +95,12 @@ def _observe(
 ) -> bool:
     """Runs beside an observer, each on a plane of its own. Returns whether something was wrong."""
     options, more = (OBSERVER, {}) if native is None else (with_natives(OBSERVER, native), ACTIONS_OF_NATIVES)
-    actions = actions_of(more, OFTEN if often else RARE)
+    actions, a_minute = actions_of(more), OFTEN if often else RARE
     found, wrong = [], []
     for seed in seeds:
         plane = _plane(options)
         with _errors(), plane:
-            result = observe(plane, seed, seconds, actions)
+            result = observe(plane, seed, seconds, actions, a_minute)
         click.echo(result)
         found.append(result.account)
         wrong += [seed] if result.violations else []

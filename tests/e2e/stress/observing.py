@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -54,18 +54,15 @@ OBSERVER: Final[dict[str, Any]] = {
 
 FAULTS: Final = (kill, pause, ask_to_leave, cut_off, edit_lease, restart_api_server)
 """A process dies, stands still, ends, reaches nothing; the election is disturbed; nothing is watched for a while."""
-RARE: Final = 8
-"""About one fault a minute."""
-OFTEN: Final = 2
-"""About four."""
+RARE: Final = 1.0
+"""Faults a minute. Each history has one at least."""
+OFTEN: Final = 6.0
 
 
-def actions_of(more: Mapping[Action, int], how_often: int) -> dict[Action, int]:
-    """How often, in relation to one another. `more`: in place of those with owners, or beside them. `how_often`: how
-    often each action happens for one fault (RARE, OFTEN)."""
+def actions_of(more: Mapping[Action, int]) -> dict[Action, int]:
+    """How often, in relation to one another. `more`: in place of those with owners, or beside them."""
     without = (refuse_deletion, refuse_status, refuse_bindings, *FAULTS)
-    load = {**{each: of for each, of in ACTIONS_OF_OWNERS.items() if each not in without}, **more}
-    return {**{each: how_often * of for each, of in load.items()}, **dict.fromkeys(FAULTS, 1)}
+    return {**{each: of for each, of in ACTIONS_OF_OWNERS.items() if each not in without}, **more}
 
 
 @dataclass(frozen=True)
@@ -77,6 +74,8 @@ class Observed:
     account: account.Verdict
     written: list[str]
     """What reprieve has sent that an observer must not send."""
+    faults: Sequence[str] = ()
+    """What was done to processes, and after how many seconds."""
 
     @property
     def violations(self) -> list[str]:
@@ -84,14 +83,18 @@ class Observed:
         return [*self.account.violations, *self.written]
 
     def __str__(self) -> str:
-        lines = [f"seed {self.seed}: {self.steps} steps; {self.account}"]
+        lines = [f"seed {self.seed}: {self.steps} steps; {self.account}; faults: {', '.join(self.faults)}"]
         return "\n".join([*lines, *(f"violation: {each}" for each in self.violations)])
 
 
-def observe(plane: ControlPlane, seed: int, seconds: float, actions: Mapping[Action, int]) -> Observed:
-    """Load the plane for `seconds` seconds, and judge the account after a rest."""
+def observe(
+    plane: ControlPlane, seed: int, seconds: float, actions: Mapping[Action, int], a_minute: float
+) -> Observed:
+    """Load the plane for `seconds` seconds, with so many faults a minute, and judge the account after a rest."""
     print(f"\nobserve for {seconds:.0f} s with seed {seed}", flush=True)
-    return judge(plane, seed, partial(_load, seconds=seconds, actions=actions))
+    faults = list[str]()
+    load = partial(_load, seconds=seconds, actions=actions, a_minute=a_minute, faults=faults)
+    return replace(judge(plane, seed, load), faults=faults)
 
 
 def judge(plane: ControlPlane, seed: int, load: Callable[[Cluster], object]) -> Observed:
@@ -117,9 +120,18 @@ def judge(plane: ControlPlane, seed: int, load: Callable[[Cluster], object]) -> 
     )
 
 
-def _load(cluster: Cluster, seconds: float, actions: Mapping[Action, int]) -> None:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+def _load(
+    cluster: Cluster, seconds: float, actions: Mapping[Action, int], a_minute: float, faults: list[str]
+) -> None:
+    """The names of the faults are added to `faults`."""
+    began, count = time.monotonic(), max(1, round(a_minute * seconds / 60.0))
+    moments = sorted(cluster.rng.uniform(0.1, 0.9) * seconds for _ in range(count))
+    while (passed := time.monotonic() - began) < seconds:
+        if moments and moments[0] <= passed:
+            moments.pop(0)
+            fault = cluster.rng.choice(FAULTS)
+            faults.append(f"{fault.__name__} after {passed:.0f} s")
+            fault(cluster)
         take_step(cluster, actions)
         time.sleep(STEP_SECONDS)
 
