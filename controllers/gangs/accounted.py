@@ -82,6 +82,8 @@ class Accounted:
         if minimum is None or roster.preemptor_uid(owner.key) != owner.uid:
             return None
         members = roster.members(owner.key)
+        if not members and not roster.succeeded(owner.key):
+            minimum = max(1, minimum)  # of a gang that has run, nobody is awaited: then none would be enough
         nodes = [each.node for each in members if each.node is not None]
         said = Standing(frozenset(nodes), len(nodes), minimum, len(members) - len(nodes))
         if not said.is_in_pieces:

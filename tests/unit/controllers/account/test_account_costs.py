@@ -154,6 +154,23 @@ async def test_a_member_that_succeeded_makes_up_for_one_alone(has_run: bool) -> 
         assert (standing.is_in_pieces, standing.is_whole) == (False, True)
 
 
+@pytest.mark.parametrize("has_run", [False, True])
+async def test_a_gang_without_a_pod_does_not_run(has_run: bool) -> None:
+    """All its pods were deleted while they waited. Those that Succeeded have run."""
+    async with observed(node("n0"), gang(minimum=1, has_run=has_run), member(0)) as stage:
+        roll = Accounted(stage.controller)
+        owner = roll.owner_of(uid(member(0)))
+        assert owner is not None
+        stage.delete(member(0))
+        standing = roll.standing(owner)
+        assert standing is not None
+        assert (standing.is_in_pieces, standing.is_whole) == (False, False)
+        stage.add(member(1, phase="Succeeded", node="n0"))
+        standing = roll.standing(owner)
+        assert standing is not None
+        assert standing.is_whole
+
+
 async def test_nothing_is_written_at_rest_however_many_devices_a_victim_has() -> None:
     """Not all of them are said, and what was said and is no longer so is a zero."""
     devices = {f"vendor.io/device-{each:02}": "1" for each in range(40)}
