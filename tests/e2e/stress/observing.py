@@ -90,7 +90,7 @@ class Observed:
 def observe(
     plane: ControlPlane, seed: int, seconds: float, actions: Mapping[Action, int], a_minute: float
 ) -> Observed:
-    """Load the plane for `seconds` seconds, with so many faults a minute, and judge the account after a rest."""
+    """Load the plane for `seconds` seconds, with `a_minute` faults a minute, and judge the account after a rest."""
     print(f"\nobserve for {seconds:.0f} s with seed {seed}", flush=True)
     faults = list[str]()
     load = partial(_load, seconds=seconds, actions=actions, a_minute=a_minute, faults=faults)
