@@ -132,9 +132,10 @@ def judge(history: History, episode: float, until: float) -> Verdict:
         for plan in its:
             _judge(verdict, one, plan, steady, until)
         verdict.violations += one.counted_twice()
-    verdict.unnamed = sum(_goes_with_its_namespace(history, each) for each in loose)
-    verdict.victims += len(loose) - verdict.unnamed
-    verdict.unknown += len(loose) - verdict.unnamed
+    past = [each for each in loose if each.at <= until - SAY_SECONDS]  # of others, the event may still come
+    verdict.unnamed = sum(_goes_with_its_namespace(history, each) for each in past)
+    verdict.victims += len(past) - verdict.unnamed
+    verdict.unknown += len(past) - verdict.unnamed
     return verdict
 
 

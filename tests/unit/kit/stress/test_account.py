@@ -190,6 +190,14 @@ def test_where_no_event_can_be_written_nobody_is_named(forge: AccountForge, is_e
     assert (found.victims, found.unknown, found.unnamed) == ((0, 0, 1) if is_ending else (1, 1, 0))
 
 
+@pytest.mark.parametrize(("seconds", "count"), [(2, 0), (40, 1)])
+def test_an_event_may_come_a_little_later(forge: AccountForge, seconds: float, count: int) -> None:
+    forge.preempt(forge.low[0], says=False)
+    forge.rest(seconds)
+    found = forge.judged()
+    assert (found.victims, found.unknown) == (count, count)
+
+
 def test_what_is_not_written_any_more_is_found(forge: AccountForge) -> None:
     preempted(forge)
     forge.say()
@@ -412,6 +420,7 @@ def test_a_pod_that_nobody_explains_may_be_the_gangs(forge: AccountForge) -> Non
     forge.preempt(forge.low[2], says=False)
     forge.rest(5)
     forge.say(unattributed=1, inPieces=True, inPiecesSeconds=5)
+    forge.rest(20)
     verdict = forge.judged()
     assert verdict.violations == []
     assert (verdict.victims, verdict.unknown) == (3, 1)
