@@ -29,6 +29,8 @@ class Observed(NamedTuple):
 
     groups: int
     """That lost pods."""
+    broken: int
+    """Those of which some pods are still there."""
     pods: int
     """That the scheduler evicted."""
     plan: Json
@@ -72,7 +74,12 @@ def observe(plane: ControlPlane, size: Size, group_api: str = REPRIEVE) -> Obser
     (plan,) = concluded()
     gone = before - pods(place)
     place.remove()
-    return Observed(len({name.rpartition("-")[0] for name in gone}), len(gone), plan)
+    groups, stay = groups_of(gone), groups_of(before - gone)
+    return Observed(len(groups), len(groups & stay), len(gone), plan)
+
+
+def groups_of(names: set[str]) -> set[str]:
+    return {name.rpartition("-")[0] for name in names}
 
 
 def pods(place: Place) -> set[str]:

@@ -143,7 +143,7 @@ def test_a_gang_that_comes_to_full_nodes_is_decided_on_the_state_before(plane: C
     seen = observe(plane, Size(20, 10))
     assert (seen.plan["spec"]["outcome"], seen.plan["spec"]["victimPods"]) == ("Preempts", 90)
     assert (seen.instead["state"], seen.instead["unattributed"]) == ("Same", 0)
-    assert (seen.instead["victims"]["pods"], seen.instead["groupsBroken"]) == (seen.pods, seen.groups)
+    assert (seen.instead["victims"]["pods"], seen.instead["groupsBroken"]) == (seen.pods, seen.broken)
     assert seen.pods > 0
 
 

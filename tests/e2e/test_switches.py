@@ -96,7 +96,8 @@ class Switch:
     def reach(self, phase: Phase, lasts: str) -> None:
         """A unit of three is in the way of `hero`. Two of three members of `late` are held, for whom there is room.
 
-        If the scheduler had to preempt for both on one node, it would now and then leave one of them parked.
+        If the scheduler had to preempt for both on one node, it would now and then leave one of them parked: it may
+        nominate a pod once more for a victim that is gone already, and then no event comes (kubernetes#141694).
         """
         self.enforce(f"{phase.failpoint}={lasts}")
         sandbox = self.sandbox
@@ -154,6 +155,11 @@ def evicted_by(sandbox: Sandbox) -> dict[str, str]:
     }
 
 
+def by_us(sandbox: Sandbox) -> set[str]:
+    """The victims that we have deleted."""
+    return {name for name, by in evicted_by(sandbox).items() if by == "us"}
+
+
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """Two replicas. None runs yet."""
@@ -200,9 +206,9 @@ def test_from_enforce_to_observe(switch: Switch, phase: Phase, way: Way, lasts: 
     switch.reach(phase, lasts)
     way(switch)
     switch.check()
-    assert {plan["status"]["conditions"][-1]["reason"] for plan in of_enforce(switch.sandbox)} == {
-        "ModeChanged"
-    }
+    ends = {plan["status"]["conditions"][-1]["reason"] for plan in of_enforce(switch.sandbox)}
+    # The room is free on Ready, so the scheduler may bind the whole gang before the mode is seen to change.
+    assert ends == {"ModeChanged"} or (phase.plan == "Ready" and ends == {"Bound"})
 
 
 @ALL
@@ -221,11 +227,10 @@ def test_while_it_is_paused(switch: Switch, way: Way, lasts: str) -> None:
     """Nobody is deleted until the pause ends, and then the begun unit is finished."""
     switch.reach(MIDDLE, lasts)
     pause(switch, "storage is moved")
+    gone = by_us(switch.sandbox)
     way(switch)
-    sandbox = switch.sandbox
-    gone = sandbox.history.evictions()
     wait_for(lambda: "units" in lease(switch.plane)[HOLDS], what=lambda: lease(switch.plane)[HOLDS])
-    assert [name for name, by in evicted_by(sandbox).items() if by == "us"] == [*gone]
+    assert by_us(switch.sandbox) == gone, "the scheduler may preempt meanwhile, and we may not"
     pause(switch, None)
     switch.check()
 
@@ -237,14 +242,19 @@ def pause(switch: Switch, why: str | None) -> None:
 
 @WAYS
 def test_without_rights(switch: Switch, way: Way, lasts: str) -> None:
-    """What is held stays so, and the Lease says why, until the rights are there again."""
+    """What is held stays so, and the Lease says why, until the rights are there again.
+
+    The scheduler would preempt the rest of the unit and bind whoever is held, so it stands still meanwhile.
+    """
     switch.reach(MIDDLE, lasts)
+    switch.plane.processes["kube-scheduler"].pause()
     revoke(switch.plane)
     try:
         way(switch)
         wait_for(lambda: "lacksRights" in lease(switch.plane)[HOLDS], what=lambda: lease(switch.plane)[HOLDS])
     finally:
         grant(switch.plane)
+        switch.plane.processes["kube-scheduler"].resume()
     switch.check()
 
 
