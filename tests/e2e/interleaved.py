@@ -30,7 +30,7 @@ class Observed(NamedTuple):
     groups: int
     """That lost pods."""
     broken: int
-    """Those of which some pods are still there."""
+    """Those that have lost a part only."""
     pods: int
     """That the scheduler evicted."""
     plan: Json
