@@ -75,7 +75,7 @@ class Rounds:
 def run(console: Console) -> bool:
     """Print the table. Returns whether each pod was offered the nodes that are not reserved, and the member none.
 
-    REPRIEVE_BENCH_VERBS names the modes: of an observer, whom the scheduler calls, too, and of a process that enforces.
+    REPRIEVE_BENCH_VERBS names the modes: Observe, of a process that the scheduler calls, and Enforce.
     """
     table = Table(
         *("pod", "verb", "nodes", "p50 ms", "p99", "CPU", "constant: p50 ms", "p99", "CPU"),

@@ -75,7 +75,7 @@ class Accounting:
         self._ended: dict[str, float] = {}
         """By the UID of a preemptor that has a plan: plans that were made until then count no longer."""
         self._unheard: dict[str, list[tuple[Said, Victim | None]]] = {}
-        """By the UID of a preemptor that had no plan when the term began: for whom pods were preempted before."""
+        """Preemptors that had no plan when the term began, and for which pods were preempted before, by UID."""
         self._unheard_until = 0.0
         """In seconds since the epoch."""
 
@@ -84,8 +84,8 @@ class Accounting:
     def take_over(self, marked: MarkedPods, said: list[Said]) -> None:
         """Begin with what is known: pods that are marked, and the events that the API server still has.
 
-        A pod that is gone counts if an event says for whom, and if the plan of that preemptor is not concluded. One
-        that nobody has seen here is known from its event alone.
+        A pod that is gone counts if an event names its preemptor, and if the plan of that preemptor is not concluded.
+        One that nobody has seen here is known from its event alone.
         """
         for owner in self._decisions.owners():
             self._resume(owner)

@@ -134,7 +134,7 @@ def bounded(costs: Costs, before: Costs | UnsetType) -> Costs:
 
 
 def with_zeros(costs: Costs, written: Costs | UnsetType) -> Costs:
-    """With a zero for each amount that was written and is none: a merge patch takes no key away."""
+    """With a zero for each amount that was written and has ended: a merge patch takes no key away."""
     if written is UNSET:
         return costs
     amounts = {line: dict.fromkeys(getattr(written, line), 0) | getattr(costs, line) for line in LINES}

@@ -123,7 +123,7 @@ class Reporting:
             addition.pass_time(Span(wall, seconds, cause), begins=begins)
 
     def _of(self, when: float) -> Addition | None:
-        """What is added to the report of this time; None if there is none any longer."""
+        """What is added to the report of this time; None if that report is not kept any longer."""
         if when < self._clock.wall() - self._days * DAY_SECONDS:
             return None
         return self._waiting.setdefault(day_of(when), Addition())

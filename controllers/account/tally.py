@@ -204,7 +204,7 @@ def day_of(seconds: float) -> str:
 
 
 def begin_of(day: str) -> float:
-    """When the day begins, in seconds since the epoch. Raises ValueError if it is none."""
+    """When the day begins, in seconds since the epoch. Raises ValueError if the text names no day."""
     return parse_rfc3339(f"{day}T00:00:00Z")
 
 

@@ -16,7 +16,7 @@ import yaml
 from hack.controlplane.components import MANAGER_USER, REPRIEVE_USER, WEBHOOKS_USER
 from hack.controlplane.manifests import BASE, MANIFESTS
 
-__all__ = ["AuditTrail", "Findings", "Right", "granted"]
+__all__ = ["AuditTrail", "Findings", "Right", "beyond_an_observer", "granted", "writes_of_reprieve"]
 
 
 FILES: Final = {
@@ -167,3 +167,27 @@ def granted() -> set[Right]:
         for group in rule["apiGroups"]
         for resource in rule["resources"]
     }
+
+
+READS: Final = frozenset({"get", "list", "watch"})
+OF_AN_OBSERVER: Final = frozenset(
+    {"reprieve.dev", "coordination.k8s.io", "authentication.k8s.io", "authorization.k8s.io"}
+)
+"""API groups to which an observer writes."""
+
+
+def writes_of_reprieve(audit_log: Path) -> Iterator[dict[str, Any]]:
+    """What reprieve has sent besides reads, as the audit log has it."""
+    for line in audit_log.read_text().splitlines():
+        event = json.loads(line)
+        if event["user"]["username"] == REPRIEVE_USER and event["verb"] not in READS:
+            yield event
+
+
+def beyond_an_observer(audit_log: Path) -> list[str]:
+    """What reprieve has sent that an observer must not send."""
+    return [
+        f"reprieve sent {event['verb']} {event['requestURI']}"
+        for event in writes_of_reprieve(audit_log)
+        if (event.get("objectRef") or {}).get("apiGroup", "") not in OF_AN_OBSERVER
+    ]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from hack.controlplane.components import REPRIEVE_USER
 from hack.controlplane.plane import ControlPlane
+from tests.e2e.audit import writes_of_reprieve
 from tests.e2e.stress.actions import Action
 from tests.e2e.stress.cluster import HOMES, Cluster
 from tests.e2e.stress.run import REPLICATED, Result, judge, load_for
@@ -21,7 +20,6 @@ __all__ = ["CANARY", "ENFORCED", "canary"]
 ENFORCED: Final = HOMES[0]
 """The only namespace in which reprieve acts. Namespaces that come later are observed."""
 LABELS: Final = {"reprieve": "enforce"}
-READS: Final = frozenset({"get", "list", "watch"})
 
 _settings: Final = REPLICATED["reprieve_settings"]
 CANARY: Final[dict[str, Any]] = {
@@ -55,10 +53,7 @@ def _load(cluster: Cluster, seconds: float, actions: Mapping[Action, int]) -> No
 
 def _written(audit_log: Path) -> Iterator[str]:
     """What reprieve has sent about pods and events of observed namespaces, besides questions."""
-    for line in audit_log.read_text().splitlines():
-        event = json.loads(line)
+    for event in writes_of_reprieve(audit_log):
         named = event.get("objectRef") or {}
-        if event["user"]["username"] != REPRIEVE_USER or event["verb"] in READS:
-            continue
         if named.get("resource") in ("pods", "events") and named.get("namespace") != ENFORCED:
             yield f"reprieve sent {event['verb']} {event['requestURI']}"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
-from hack.controlplane.components import OBSERVER_FOLDERS, REPRIEVE_USER
+from hack.controlplane.components import OBSERVER_FOLDERS
 from hack.controlplane.plane import ControlPlane
+from tests.e2e.audit import beyond_an_observer
 from tests.e2e.stress.actions import (
     Action,
     kill,
@@ -25,7 +24,7 @@ from tests.e2e.stress.cluster import Cluster
 from tests.e2e.stress.faults import ask_to_leave, cut_off, edit_lease, restart_api_server
 from tests.e2e.stress.owners import ACTIONS_OF_OWNERS
 from tests.e2e.stress.recorder import Recorder
-from tests.e2e.stress.run import OWNERS, REPLICATED, has_natives, serve_owners, take_step
+from tests.e2e.stress.run import OWNERS, REPLICATED, STEP_SECONDS, has_natives, serve_owners, take_step
 from tests.kit.stress import account
 from tests.kit.stress.natives import show_natives
 from tests.kit.stress.owned import show_groups
@@ -33,13 +32,7 @@ from tests.kit.stress.owned import show_groups
 __all__ = ["OBSERVER", "OFTEN", "RARE", "Observed", "actions_of", "judge", "observe"]
 
 EPISODE_SECONDS: Final = 15
-STEP_SECONDS: Final = 0.15
 QUIET_SECONDS: Final = account.SAY_SECONDS + 5.0
-READS: Final = frozenset({"get", "list", "watch"})
-OURS: Final = frozenset(
-    {"reprieve.dev", "coordination.k8s.io", "authentication.k8s.io", "authorization.k8s.io"}
-)
-"""API groups to which an observer writes."""
 
 OBSERVER: Final[dict[str, Any]] = {
     **REPLICATED,
@@ -116,7 +109,10 @@ def judge(plane: ControlPlane, seed: int, load: Callable[[Cluster], object]) -> 
     show_natives(history)
     show_groups(history)
     return Observed(
-        seed, cluster.step, account.judge(history, EPISODE_SECONDS, until), _written(plane.audit_log)
+        seed,
+        cluster.step,
+        account.judge(history, EPISODE_SECONDS, until),
+        beyond_an_observer(plane.audit_log),
     )
 
 
@@ -134,13 +130,3 @@ def _load(
             fault(cluster)
         take_step(cluster, actions)
         time.sleep(STEP_SECONDS)
-
-
-def _written(audit_log: Path) -> list[str]:
-    found = []
-    for line in audit_log.read_text().splitlines():
-        event = json.loads(line)
-        group = (event.get("objectRef") or {}).get("apiGroup", "")
-        if event["user"]["username"] == REPRIEVE_USER and event["verb"] not in READS and group not in OURS:
-            found.append(f"reprieve sent {event['verb']} {event['requestURI']}")
-    return found

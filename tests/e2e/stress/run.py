@@ -34,6 +34,7 @@ __all__ = [
     "OWNERS",
     "REPLICATED",
     "SHORT_REST",
+    "STEP_SECONDS",
     "Result",
     "has_natives",
     "judge",
