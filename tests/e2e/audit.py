@@ -16,7 +16,7 @@ import yaml
 from hack.controlplane.components import MANAGER_USER, REPRIEVE_USER, WEBHOOKS_USER
 from hack.controlplane.manifests import BASE, MANIFESTS
 
-__all__ = ["AuditTrail", "Findings", "Right", "beyond_an_observer", "granted", "writes_of_reprieve"]
+__all__ = ["READS", "AuditTrail", "Findings", "Right", "beyond_an_observer", "granted", "writes_of_reprieve"]
 
 
 FILES: Final = {
@@ -170,6 +170,7 @@ def granted() -> set[Right]:
 
 
 READS: Final = frozenset({"get", "list", "watch"})
+"""Verbs that change nothing."""
 OF_AN_OBSERVER: Final = frozenset(
     {"reprieve.dev", "coordination.k8s.io", "authentication.k8s.io", "authorization.k8s.io"}
 )
