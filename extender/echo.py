@@ -6,7 +6,6 @@ calls, and cannot change the answers. See docs/decisions/0108.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Final
@@ -14,7 +13,9 @@ from typing import Final
 import msgspec
 import structlog
 
+from api.clock import SYSTEM_CLOCK
 from api.core import Pod
+from extender.quiet import QuietMoments
 from extender.wire import (
     NULL,
     Verb,
@@ -31,12 +32,17 @@ __all__ = ["Echo", "Hears"]
 log = structlog.get_logger(__name__)
 
 
+class _Metadata(msgspec.Struct, gc=False):
+    uid: str = ""
+
+
 class _Spec(msgspec.Struct, rename="camel", gc=False):
     scheduler_name: str = ""
 
 
 class _Pod(msgspec.Struct, gc=False):
     spec: _Spec
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
 
 
 class _Given(Wire):
@@ -57,34 +63,32 @@ _given: Final = msgspec.json.Decoder(_Given)
 
 Hears = Callable[[Pod, Mapping[str, Collection[str]]], None]
 """Gets the pod of a preempt call, and the victims (UIDs) by node that it offers."""
-Later = Callable[[Callable[[], None]], object]
-"""Calls it when the answer has been sent."""
-
-
-def _soon(what: Callable[[], None]) -> None:
-    """Call it in the next turn of the running loop."""
-    asyncio.get_running_loop().call_soon(what)
 
 
 class Echo:
     """filter and preempt as if there were no extender."""
 
     def __init__(
-        self, saw: Callable[[str], None] = lambda _: None, hears: Hears | None = None, later: Later = _soon
+        self,
+        saw: Callable[[str], None] = lambda _: None,
+        hears: Hears | None = None,
+        quiet: QuietMoments | None = None,
     ) -> None:
         """`saw`: gets the schedulerName of the pod of each call, if it can be read. `hears`: None: nobody does.
 
-        No scheduler waits while somebody hears of its call: that takes more time than the answer.
+        `quiet`: when somebody hears of a call. That takes more time than the answer, and no scheduler waits for it.
         """
-        self._saw, self._hears, self._later = saw, hears, later
+        self._saw, self._hears = saw, hears
+        self._quiet = quiet or QuietMoments(SYSTEM_CLOCK)
 
     def answer(self, verb: Verb, body: bytes) -> bytes:
         """The answer to a call. Raises msgspec.DecodeError for a body that is no JSON object."""
         given = self._read(body)
+        self._quiet.called()
         if verb == "filter":
             return filter_all(given.node_names, given.nodes)
-        if self._hears is not None:
-            self._later(partial(self._tell, body, self._hears))
+        if self._hears is not None and isinstance(given, _Call):
+            self._quiet.put(given.pod.metadata.uid, len(body), partial(self._tell, body, self._hears))
         return preemption_all(given.node_name_to_meta_victims)
 
     def _tell(self, body: bytes, hears: Hears) -> None:

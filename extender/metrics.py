@@ -6,12 +6,16 @@ from prometheus_client import Counter, Histogram
 
 from serving.certificates.keeping import CertificateMetrics
 
-__all__ = ["CALLS", "CERTIFICATE_METRICS", "PASSED_ON", "VERB_REFUSED", "VERB_SECONDS"]
+__all__ = ["CALLS", "CALLS_UNHEARD", "CERTIFICATE_METRICS", "PASSED_ON", "VERB_REFUSED", "VERB_SECONDS"]
 
 CALLS = Counter(
     "reprieve_extender_calls_total",
     "Calls of a scheduler that came to this replica. Calls that another replica passes on do not count.",
     ["verb"],
+)
+CALLS_UNHEARD = Counter(
+    "reprieve_extender_unheard_total",
+    "Preempt calls that were answered, and that an observer did not look at, because too many came at once.",
 )
 VERB_SECONDS = Histogram(
     "reprieve_extender_verb_seconds",

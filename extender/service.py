@@ -16,6 +16,7 @@ from extender.callers import Callers
 from extender.configuration import ExtenderConfiguration
 from extender.echo import Echo
 from extender.peers import Peers
+from extender.quiet import QuietMoments
 from extender.server import Answers, Others, extender_app
 from extender.tls import ExtenderTLS
 from extender.verbs import Verbs
@@ -104,7 +105,7 @@ class _Replica(_Listening):
         if controller is not None:
             self._answering = Answering(controller, self._is_in_touch, stands_in=not self._enforces)
         self.verbs: Verbs | Blind = Verbs(self._answering, saw) if self._answering is not None else Blind(saw)
-        self._echo = Echo(saw, hears)
+        self._echo = Echo(saw, hears, QuietMoments(clock))
         self._peers: Peers | None = None
         if election is not None:
             tls = self._tls

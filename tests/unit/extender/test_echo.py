@@ -13,6 +13,8 @@ from hypothesis import given
 
 from api.core import Pod
 from extender.echo import Echo
+from extender.quiet import QuietMoments
+from tests.kit.clock import ManualClock
 from tests.kit.verbs import pod
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=12)
@@ -110,7 +112,11 @@ def test_preempt_calls_are_heard_after_the_answer() -> None:
     heard: list[tuple[str, dict[str, list[str]]]] = []
     waiting: list[Callable[[], None]] = []
 
+    def timer(_: float, what: Callable[[], None]) -> None:
+        waiting.append(what)
+
     def later() -> None:
+        clock.advance(1)
         while waiting:
             waiting.pop()()
 
@@ -119,7 +125,8 @@ def test_preempt_calls_are_heard_after_the_answer() -> None:
         raise RuntimeError("a fault of ours")
 
     victims = b'{"n1": {"Pods": [{"UID": "u"}]}, "n2": {"Pods": null}}'
-    echo = Echo(hears=hears, later=waiting.append)
+    clock = ManualClock()
+    echo = Echo(hears=hears, quiet=QuietMoments(clock, timer))
     whole = call(Pod=spaced(pod()), NodeNameToMetaVictims=victims)
     assert echo.answer("preempt", whole) == b'{"NodeNameToMetaVictims":' + victims + b"}"
     assert heard == []
