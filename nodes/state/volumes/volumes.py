@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any, Final, get_args
 
 import msgspec
 
-from api.quantity import Quantity, value
+from api.quantity import value
 from api.selectors import check_selector
 from api.storage import (
     NO_PROVISIONER,
@@ -20,9 +19,10 @@ from api.storage import (
     StorageClass,
 )
 from nodes.filters.node_volume_limits import IN_TREE, MIGRATED
-from nodes.filters.pod_volumes import AvailableVolume, ClaimReference, ClassStorage, PodVolumes, UnboundClaim
+from nodes.filters.pod_volumes import AvailableVolume, ClaimReference, ClassStorage, PodVolumes
 from nodes.filters.volume_binding import CLAIM, EPHEMERAL, is_alike
 from nodes.state.volumes.attach_limits import AttachLimits
+from nodes.state.volumes.found import Found, Size, refusal_of
 from nodes.state.volumes.volume_facts import (
     ClaimFacts,
     ClaimKey,
@@ -265,7 +265,7 @@ class VolumeTable:
 
     def resolve(self, references: Iterable[ClaimReference], *, exists: bool = True) -> PodVolumes:
         """What is behind the claims of a pod. A pod that does not exist yet may get claims that do not either."""
-        found = _Found(self._is_complete and exists)
+        found = Found(self._is_complete and exists)
         for reference in references:
             key = (reference.namespace, reference.name)
             claim = self.claims.get(key)
@@ -277,7 +277,7 @@ class VolumeTable:
                 continue
             if claim.exclusive and not reference.is_ephemeral:
                 found.exclusive.add("/".join(key))
-            if refusal := _refusal(reference, claim):
+            if refusal := refusal_of(reference, claim):
                 found.refusals.append(refusal)
             elif claim.bound:
                 self._add_bound(found, reference, claim)
@@ -302,7 +302,7 @@ class VolumeTable:
         keys = ((each.namespace, each.name) for each in claims)
         return tuple(ClaimUse(key, self.handle(key)) for key in keys)
 
-    def _add_bound(self, found: _Found, reference: ClaimReference, claim: ClaimFacts) -> None:
+    def _add_bound(self, found: Found, reference: ClaimReference, claim: ClaimFacts) -> None:
         volume = self._volumes.get(claim.volume)
         if volume is None:
             found.lacks(UNKNOWN_VOLUME, f'persistentvolume "{claim.volume}" not found')
@@ -314,7 +314,7 @@ class VolumeTable:
         if not reference.is_ephemeral:
             found.zones += volume.zones
 
-    def _add_unbound(self, found: _Found, key: ClaimKey, claim: ClaimFacts) -> None:
+    def _add_unbound(self, found: Found, key: ClaimKey, claim: ClaimFacts) -> None:
         name = claim.wanted.storage_class
         storage_class = self._classes.get(name)
         if name and storage_class is None and not claim.volume:
@@ -348,7 +348,7 @@ class VolumeTable:
             provisioner = storage_class.provisioner
             known = self._storage[name] = ClassStorage(
                 version=self._version,
-                volumes=tuple(sorted(free, key=lambda each: (_Size(each.size), each.name))),
+                volumes=tuple(sorted(free, key=lambda each: (Size(each.size), each.name))),
                 provisions=provisioner not in ("", NO_PROVISIONER),
                 allowed_topologies=tuple(storage_class.allowed_topologies or ()),
                 capacities=self._capacities_of(name) if provisioner in self._tracked else None,
@@ -362,66 +362,6 @@ class VolumeTable:
             if each.storage_class_name == storage_class and each.node_topology is not None
             if (limit := _limit(each)) is not None
         )
-
-
-@dataclass(slots=True)
-class _Found:
-    """What has been found behind the claims of a pod so far."""
-
-    is_complete: bool
-    refusals: list[str] = field(default_factory=list)
-    affinity: list[Any] = field(default_factory=list)
-    zones: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
-    exclusive: set[str] = field(default_factory=set)
-    unbound: list[tuple[UnboundClaim, ClassStorage]] = field(default_factory=list)
-    names: set[str] = field(default_factory=set)
-
-    def lacks(self, name: str, refusal: str) -> None:
-        """Something is not there: no node takes the pod, or somebody has left it out, which is named."""
-        if self.is_complete:
-            self.refusals.append(refusal)
-        else:
-            self.names.add(name)
-
-    def volumes(self) -> PodVolumes:
-        """All of it. The scheduler looks at the smallest claims first."""
-        unbound = sorted(self.unbound, key=lambda each: _Size(each[0].size))
-        return PodVolumes(
-            refusal=self.refusals[0] if self.refusals else "",
-            affinity=tuple(self.affinity),
-            zones=tuple(self.zones),
-            exclusive=tuple(sorted(self.exclusive)),
-            unbound=tuple(claim for claim, _ in unbound),
-            storage=tuple(storage for _, storage in unbound),
-            unmodelled=tuple(sorted(self.names)),
-        )
-
-
-class _Size:
-    """Orders quantities."""
-
-    __slots__ = ("_size",)
-
-    def __init__(self, size: Quantity) -> None:
-        self._size = size
-
-    def __lt__(self, other: _Size) -> bool:
-        return other._size.exceeds(self._size)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Size) and not (self < other or other < self)
-
-
-def _refusal(reference: ClaimReference, claim: ClaimFacts) -> str:
-    """Why nobody can use the claim now, in the scheduler's words."""
-    shown = f'persistentvolumeclaim "{reference.name}"'
-    if claim.lost:
-        return f'{shown} bound to non-existent persistentvolume "{claim.volume}"'
-    if claim.terminating:
-        return f"{shown} is being deleted"
-    if reference.is_ephemeral and reference.owner != claim.controller:
-        return f"PVC {reference.namespace}/{reference.name} was not created for pod (pod is not owner)"
-    return ""
 
 
 def _limit(capacity: CSIStorageCapacity) -> int | None:
