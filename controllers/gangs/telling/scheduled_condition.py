@@ -47,7 +47,7 @@ class Numbers:
 
     members: int
     required: int
-    """How many must run."""
+    """How many must run; 0 once enough of them have succeeded."""
     bound: int
     gated: int = 0
     """Pods with a scheduling gate of another program."""
@@ -80,7 +80,7 @@ def say(life: Life, seen: Numbers, now: float, wall: float) -> Said:
             return UNGATING
         return _of_plan(plan, seen.plan or PlanNumbers(len(plan.members)))
     if life.phase == "Bound":
-        return Said("True", "Scheduled", f"{_are(seen.bound, 'member')} bound, and {seen.required} must run")
+        return Said("True", "Scheduled", _runs(seen))
     if seen.members < seen.required:
         return _gathering(seen)
     if life.phase == "Observed":
@@ -154,6 +154,12 @@ def _gone(plan: ActivePlan, seen: PlanNumbers) -> str:
 
 
 # ---- without a plan
+
+
+def _runs(seen: Numbers) -> str:
+    if not seen.required:
+        return "members have succeeded, and none has to run any longer"
+    return f"{_are(seen.bound, 'member')} bound, and {seen.required} must run"
 
 
 def _gathering(seen: Numbers) -> Said:

@@ -172,6 +172,11 @@ def test_a_gang_that_runs_waits_for_nothing() -> None:
     )
 
 
+def test_a_gang_whose_members_have_succeeded_says_so() -> None:
+    said = say(Life(phase="Bound"), Numbers(members=0, required=0, bound=0), NOW, WALL)
+    assert said == Said("True", "Scheduled", "members have succeeded, and none has to run any longer")
+
+
 @pytest.mark.parametrize("phase", get_args(GangPhase))
 def test_every_phase_says_something(phase: GangPhase) -> None:
     """Whatever numbers are known of its plan."""
