@@ -12,7 +12,7 @@ tests/unit/controllers/jobs/batch/test_workload_of.py; jobs in
 tests/unit/controllers/gangs/lifecycle/test_job_limits.py; lease in tests/property/test_lease.py; limits in
 tests/unit/quota/search/test_adjusted.py; meta in test_selectors.py; names in test_syntax.py; owner_annotations in
 tests/unit/nodes/state/groups/test_owner_groups.py; plan_names in tests/unit/nodes/search/test_decision.py; pauses in
-tests/unit/runtime/mirror/test_pauses.py; plans in test_compression.py;
+tests/unit/runtime/mirror/test_pauses.py; plan_results and plans in test_compression.py;
 pod_owners in tests/unit/nodes/groups/test_made_pods.py; podsets in
 tests/unit/quota/cycle/test_pod_set_infos.py; preempted
 in tests/unit/controllers/gangs/mirror/test_scheduler_marks.py; progress in tests/unit/cli/common/test_progress.py;

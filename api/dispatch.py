@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType, field
 
 from api.groups import API_VERSION
 from api.meta import ObjectMeta
-from api.plans import PlanCost, PlanStruct
+from api.plan_results import PlanCost, PlanStruct
 
 __all__ = [
     "DispatchPlan",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final, Literal
 
-from api.plans import PlanCost
+from api.plan_results import PlanCost
 from api.words import counted
 
 __all__ = [

@@ -11,7 +11,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from api.disruption import DISRUPTION_TARGET, ScoreTerm
-from api.plans import Outcome, PreemptionPlanSpec, Score, SearchReport, Victim
+from api.plan_results import Outcome, Score, SearchReport
+from api.plans import PreemptionPlanSpec, Victim
 from api.unmodelled import doubted
 from api.words import counted, some
 from cli.common.output import line, plain_table, title, with_rest

@@ -9,7 +9,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from api.plans import Outcome, PreemptionPlanSpec
+from api.plan_results import Outcome
+from api.plans import PreemptionPlanSpec
 from api.unmodelled import UNKNOWN, not_modelled
 from nodes.filters.gang_scheduling import NATIVE
 from nodes.search.unmodelled import could_admit, why_blocked

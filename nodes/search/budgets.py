@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from api import plans
+from api import plan_results
 from api.disruption import BudgetPolicy
 from api.plans import PreemptionPlanSpec
 from api.words import counted
@@ -115,7 +115,7 @@ def name_stopping(spec: PreemptionPlanSpec, snapshot: Snapshot, would: Preemptio
         spec.reason = f"{_stopped(budgets, spec.preemptor.namespace)}; {spec.reason}"
 
 
-def _stopping(snapshot: Snapshot, would: PreemptionPlanSpec) -> list[plans.StoppingBudget]:
+def _stopping(snapshot: Snapshot, would: PreemptionPlanSpec) -> list[plan_results.StoppingBudget]:
     """The budgets that stop this plan, sorted: those that it exceeds, and those that are not a pod's only one."""
     rows = [
         row
@@ -129,7 +129,7 @@ def _stopping(snapshot: Snapshot, would: PreemptionPlanSpec) -> list[plans.Stopp
         found.update(of_pod if len(of_pod) > 1 and _counts(snapshot, pod) else ())
     budgets = [budget for row in found if (budget := snapshot.budgets[row]) is not None]
     return sorted(
-        (plans.StoppingBudget(each.namespace, each.name, each.allowed) for each in budgets),
+        (plan_results.StoppingBudget(each.namespace, each.name, each.allowed) for each in budgets),
         key=lambda each: (each.namespace, each.name),
     )
 
@@ -143,7 +143,7 @@ def _allowed(snapshot: Snapshot, row: int) -> int:
     return budget.allowed if budget is not None else 0
 
 
-def _stopped(budgets: Sequence[plans.StoppingBudget], namespace: str) -> str:
+def _stopped(budgets: Sequence[plan_results.StoppingBudget], namespace: str) -> str:
     """Why nothing is evicted, for readers of this namespace: budgets of other namespaces are only counted."""
     own = [f"{each.name} (allows {each.allowed})" for each in budgets if each.namespace == namespace]
     foreign = len(budgets) - len(own)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from api import plans
+from api import plan_results
 from api.words import counted
 from native.codes import EXHAUSTED, FITS, PREEMPTS, UNSCHEDULABLE
 from native.nodes.problem import Solution
@@ -25,7 +25,7 @@ __all__ = ["Comparison", "compare"]
 LISTED: Final = 50
 """The number of losers that a plan lists one by one."""
 
-OUTCOMES: Final[dict[int, plans.Outcome]] = {
+OUTCOMES: Final[dict[int, plan_results.Outcome]] = {
     FITS: "Fits",
     PREEMPTS: "Preempts",
     UNSCHEDULABLE: "Unschedulable",
@@ -42,8 +42,8 @@ NEEDS_EVICTIONS: Final = "costs more: it needs evictions"
 class Comparison:
     """All domains, best first. `why_none` says in one sentence why no domain takes the preemptor, or is empty."""
 
-    listed: list[plans.DomainResult]
-    others: list[plans.OtherDomains]
+    listed: list[plan_results.DomainResult]
+    others: list[plan_results.OtherDomains]
     why_none: str
 
 
@@ -99,9 +99,9 @@ def _why_none(cluster: Cluster, found: Solution, short: dict[int, tuple[int, str
     )
 
 
-def _result(cluster: Cluster, found: Solution, domain: int, reason: str) -> plans.DomainResult:
+def _result(cluster: Cluster, found: Solution, domain: int, reason: str) -> plan_results.DomainResult:
     outcome, score = found.outcomes[domain], found.scores[domain]
-    return plans.DomainResult(
+    return plan_results.DomainResult(
         value=cluster.layout.values[domain],
         outcome=OUTCOMES[outcome],
         reason=reason,
@@ -129,21 +129,21 @@ def _reason(cluster: Cluster, found: Solution, domain: int) -> str:
     return beaten(mine, winner, cluster.snapshot.costs.terms, bounded=found.bounded[domain])
 
 
-def score_of(cluster: Cluster, outcome: int, score: list[int]) -> plans.Score:
+def score_of(cluster: Cluster, outcome: int, score: list[int]) -> plan_results.Score:
     """The score of a domain with this outcome of the kernel, as a plan states it. `score`: see `Solution.scores`."""
     violations, highest, priorities, units, pods, age, *values = score
     terms = stated_terms(cluster.snapshot, values)
     if outcome == FITS:
-        return plans.Score(0, None, 0, 0, 0, None, terms)
+        return plan_results.Score(0, None, 0, 0, 0, None, terms)
     start = datetime.fromtimestamp(started(-age), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return plans.Score(violations, highest, priorities, units, pods, start, terms)
+    return plan_results.Score(violations, highest, priorities, units, pods, start, terms)
 
 
 def _count_others(
     cluster: Cluster, found: Solution, domains: list[int], gone: Room, refusals: Refusals | None
-) -> list[plans.OtherDomains]:
+) -> list[plan_results.OtherDomains]:
     """The domains that are not listed, counted by outcome and by a reason that is cheap to find."""
-    counts: Counter[tuple[plans.Outcome, str]] = Counter()
+    counts: Counter[tuple[plan_results.Outcome, str]] = Counter()
     short = [domain for domain in domains if found.outcomes[domain] == UNSCHEDULABLE]
     if refusals:
         counts.update(
@@ -158,7 +158,7 @@ def _count_others(
             reason = {FITS: "fits as well", EXHAUSTED: SPENT, OVER_BUDGET: OVER}.get(outcome, "")
             counts[OUTCOMES[outcome], reason or _coarsely(found, domain)] += 1
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return [plans.OtherDomains(outcome, reason, count) for (outcome, reason), count in ordered]
+    return [plan_results.OtherDomains(outcome, reason, count) for (outcome, reason), count in ordered]
 
 
 def _coarsely(found: Solution, domain: int) -> str:

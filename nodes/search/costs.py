@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from api.disruption import ScoreTerm, disruption_cost
-from api.plans import TermValue
+from api.plan_results import TermValue
 from nodes.search.units import Units
 from nodes.state.columns.flags import DAEMON, KEPT, UNSAID, is_leaving
 from nodes.state.snapshot import Snapshot

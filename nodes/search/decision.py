@@ -11,7 +11,7 @@ from functools import partial
 from itertools import islice
 from typing import Final
 
-from api import plans
+from api import plan_results, plans
 from api.words import counted
 from native.codes import EXHAUSTED, PREEMPTS
 from native.nodes._victims import search
@@ -370,7 +370,7 @@ def _placed(plan: Obeying, cells: Cells | None) -> plans.PreemptionPlanSpec:
         spec.reason = f"it fits with {victims} ({pods}) gone"
         spec.priority_cutoff = found.scores[found.winner][1]
         work = found.work * 1000 // EFFORT_PER_MILLISECOND
-        spec.search = plans.SearchReport(work, found.ended, found.lowest)
+        spec.search = plan_results.SearchReport(work, found.ended, found.lowest)
         spec.victims = victims_of(snapshot, built, found.victims)
         spec.pod_disruption_budget_violations = violations_of(built, found.victims)
     if passed := _passed_over(cluster.preemptor, snapshot, {pod for pod, _ in later}):

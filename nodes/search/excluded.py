@@ -6,7 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from api.plans import Excluded, PreemptionPlanSpec
+from api.plan_results import Excluded
+from api.plans import PreemptionPlanSpec
 from nodes.search.cluster import Cluster
 
 __all__ = ["LISTED", "list_excluded"]

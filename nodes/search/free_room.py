@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from api import plans
+from api import plan_results, plans
 from api.words import counted
 from nodes.search.cluster import Cluster
 from nodes.search.costs import domain_terms, stated_terms
@@ -34,7 +34,9 @@ def without_victims(cluster: Cluster) -> plans.PreemptionPlanSpec:
             if looks_afar(cluster):
                 cells = Cells(cluster)
                 spec.placements = in_waves(spec.placements, waves(cells, cells.counts(), placed))
-            spec.domains = [plans.DomainResult(value, "Fits", spec.reason, _nobody(cluster, terms[domain]))]
+            spec.domains = [
+                plan_results.DomainResult(value, "Fits", spec.reason, _nobody(cluster, terms[domain]))
+            ]
             spec.not_modelled = not_modelled(cluster, [pod for pod, _ in placed], [], dict(placed))
             return spec
     if preemptor.bound:
@@ -64,9 +66,9 @@ def fill(cluster: Cluster, domain: int, room: Room) -> list[tuple[int, int]]:
     return placed
 
 
-def _nobody(cluster: Cluster, terms: list[int]) -> plans.Score:
+def _nobody(cluster: Cluster, terms: list[int]) -> plan_results.Score:
     """The score of a domain without victims. `terms`: the values of its optional terms."""
-    return plans.Score(0, None, 0, 0, 0, None, stated_terms(cluster.snapshot, terms))
+    return plan_results.Score(0, None, 0, 0, 0, None, stated_terms(cluster.snapshot, terms))
 
 
 def _terms(cluster: Cluster) -> list[list[int]]:

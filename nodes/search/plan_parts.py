@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import UNSET
 
-from api import plans
+from api import plan_results, plans
 from nodes.search.devices import Devices
 from nodes.search.preemptors.preemptor import Preemptor
 from nodes.state.snapshot import Snapshot
@@ -13,7 +13,7 @@ from nodes.state.snapshot import Snapshot
 __all__ = ["in_waves", "led_by_devices", "placements", "spec_for"]
 
 
-def spec_for(preemptor: Preemptor, outcome: plans.Outcome, reason: str) -> plans.PreemptionPlanSpec:
+def spec_for(preemptor: Preemptor, outcome: plan_results.Outcome, reason: str) -> plans.PreemptionPlanSpec:
     """A plan without domains, placements and victims."""
     return plans.PreemptionPlanSpec(
         preemptor=plans.Preemptor(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from api.plans import PlanCost, PreemptionPlan
+from api.plan_results import PlanCost
+from api.plans import PreemptionPlan
 from api.stored_plans import proposal_of
 from api.waits import Wait
 from api.words import counted, listed

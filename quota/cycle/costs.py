@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from api.plans import PlanCost
+from api.plan_results import PlanCost
 from api.workloads import ADMITTED, Workload
 from quota.search.decision import Target
 from quota.state.amounts import QuotaError

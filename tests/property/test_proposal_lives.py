@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from api.plan_names import plan_name
-from api.plans import PlanCost, PreemptionPlanSpec, Preemptor, PreemptorQuota, Victim, VictimQuota
+from api.plan_results import PlanCost
+from api.plans import PreemptionPlanSpec, Preemptor, PreemptorQuota, Victim, VictimQuota
 from controllers.quota.life.proposal_life import (
     EVERY_US,
     LONGEST_US,

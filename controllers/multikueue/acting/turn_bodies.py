@@ -13,7 +13,7 @@ from api.dispatch import (
     WorkerCluster,
 )
 from api.meta import ObjectMeta
-from api.plans import PlanCost
+from api.plan_results import PlanCost
 from api.times import rfc3339_micro
 from api.workloads import Workload
 from controllers.multikueue.life.decision import EndTurn, GiveTurn

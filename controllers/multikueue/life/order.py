@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from api.dispatch_words import cost_text
-from api.plans import PlanCost
+from api.plan_results import PlanCost
 from controllers.multikueue.life.seen import ClusterSeen, Cost
 
 __all__ = ["cost_words", "first", "is_known", "may_be_cheapest", "why_first"]

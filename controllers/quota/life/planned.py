@@ -19,9 +19,9 @@ from msgspec.structs import replace as replace_fields
 from api.compression import expand
 from api.kueue import API_VERSION
 from api.plan_names import PlanKey
+from api.plan_results import PlanCost
 from api.plans import (
     Placement,
-    PlanCost,
     PreemptionPlanSpec,
     Preemptor,
     PreemptorQuota,

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from api.compression import compress, expand
 from api.meta import ObjectMeta
-from api.plans import Excluded, Placement, PreemptionPlan, PreemptionPlanSpec, Preemptor, Victim, VictimPod
+from api.plan_results import Excluded
+from api.plans import Placement, PreemptionPlan, PreemptionPlanSpec, Preemptor, Victim, VictimPod
 
 PREEMPTOR = Preemptor("PodGroup", "reprieve.dev/v1alpha1", "ml", "train", "7b0e", 100)
 

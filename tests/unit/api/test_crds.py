@@ -25,21 +25,16 @@ from api.dispatch import (
 )
 from api.groups import PodGroup
 from api.meta import Condition, ObjectMeta
+from api.plan_results import DomainResult, Excluded, OtherDomains, PlanCost, Score, SearchReport
 from api.plans import (
     Domain,
-    DomainResult,
-    Excluded,
-    OtherDomains,
     Placement,
-    PlanCost,
     PreemptionPlan,
     PreemptionPlanSpec,
     PreemptionPlanStatus,
     Preemptor,
     PreemptorQuota,
     QuotaAmount,
-    Score,
-    SearchReport,
     Victim,
     VictimPod,
     VictimQuota,

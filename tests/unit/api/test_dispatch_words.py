@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.dispatch_words import cost_text, lines_of, message_of, stand_of
-from api.plans import PlanCost
+from api.plan_results import PlanCost
 
 NAMES = st.from_regex(r"[a-z]([-a-z0-9.]{0,20}[a-z0-9])?", fullmatch=True)
 

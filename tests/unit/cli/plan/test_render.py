@@ -14,7 +14,8 @@ from answers.plan import plan
 from answers.reading.documents import JsonDocument
 from answers.reading.node_objects import NodeObjects
 from api.disruption import BUDGETS_ANNOTATION, COST_ANNOTATION
-from api.plans import Excluded, PreemptionPlanSpec, SearchReport
+from api.plan_results import Excluded, SearchReport
+from api.plans import PreemptionPlanSpec
 from cli.common.output import show
 from cli.plan.render import MAX_EXCLUDED, MAX_SURVIVORS, MAX_VICTIMS, render
 from hack.controlplane import objects

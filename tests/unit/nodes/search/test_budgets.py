@@ -9,7 +9,7 @@ import pytest
 from api.core import Pod, PodDisruptionBudget
 from api.disruption import BUDGETS_ANNOTATION, BudgetPolicy
 from api.groups import PodGroup
-from api.plans import StoppingBudget
+from api.plan_results import StoppingBudget
 from nodes.answers.asking import decide_pod
 from nodes.search.decision import decide_group
 from nodes.search.survivors import survivors

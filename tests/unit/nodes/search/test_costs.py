@@ -11,7 +11,8 @@ import pytest
 from api.core import Node, Pod
 from api.disruption import COST_ANNOTATION
 from api.groups import PodGroup
-from api.plans import DomainResult, PreemptionPlanSpec
+from api.plan_results import DomainResult
+from api.plans import PreemptionPlanSpec
 from nodes.search.decision import decide_group
 from nodes.state.costs import CostRules
 from tests.kit.objects import gang, node, pod, tables

@@ -9,7 +9,8 @@ import pytest
 from msgspec import UNSET
 
 from api.plan_names import plan_name
-from api.plans import PreemptionPlanSpec, SearchReport
+from api.plan_results import SearchReport
+from api.plans import PreemptionPlanSpec
 from nodes.answers.asking import decide_pod
 from nodes.search.decision import EFFORT, DecisionError, Limits, decide_group, pod_decision
 from tests.kit.objects import budget, gang, node, pod, priority_class, tables

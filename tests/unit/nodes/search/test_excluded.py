@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from api.plan_names import plan_name
-from api.plans import Excluded, PreemptionPlanSpec
+from api.plan_results import Excluded
+from api.plans import PreemptionPlanSpec
 from nodes.answers.asking import decide_pod
 from nodes.search.decision import decide_group
 from nodes.search.excluded import LISTED

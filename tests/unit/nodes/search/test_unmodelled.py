@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from api.plans import Outcome, Placement, PreemptionPlanSpec, Preemptor
+from api.plan_results import Outcome
+from api.plans import Placement, PreemptionPlanSpec, Preemptor
 from nodes.filters.registry import FILTERS, LOCAL
 from nodes.search.decision import decide_group
 from nodes.search.unmodelled import why_blocked

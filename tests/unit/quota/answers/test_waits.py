@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from api.meta import ObjectMeta
-from api.plans import PlanCost, PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus, Preemptor, Victim
+from api.plan_results import PlanCost
+from api.plans import PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus, Preemptor, Victim
 from api.waits import Wait
 from api.workloads import AdmissionCheckState, RequeueState, Workload
 from quota.answers.picture import QuotaPicture

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from api.plans import PlanCost
+from api.plan_results import PlanCost
 from api.workloads import ReclaimablePod, Workload
 from quota.cycle.costs import cost_of, pods_held
 from quota.search.decision import decide
