@@ -115,7 +115,8 @@ class Ledger:
     def decided(self, decision: Decision, now: float) -> None:
         """There is an observed plan. It counts unless a scheduler has begun after an earlier one.
 
-        Whatever is written to a plan brings it here once more, also after the end of its case.
+        A plan may be seen after the end of the case in which it was made. Whatever is written to a plan brings it here
+        once more, also after that end.
         """
         self._pass(now)
         if any(
@@ -123,9 +124,7 @@ class Ledger:
             for each in self.cases_of(decision.owner.uid)
         ):
             return
-        case = self._open(decision.owner.uid)
-        if case is None:
-            case = self._begin(decision.owner, now)
+        case = self._case_at(decision.owner, decision.created) or self._begin(decision.owner, now)
         if case.decision is None or (case.is_untouched and case.decision.uid != decision.uid):
             case.decision = decision
             self._changed[case] = None
@@ -286,11 +285,13 @@ class Ledger:
 
     def _of_time(self, owner: Owner, at: float) -> Case:
         """The preemptor's case at this time. What is preempted after its end begins another one."""
-        for case in self._cases.get(owner.uid, ()):
-            if case.end is None or at <= case.end:
-                case.began = min(case.began, at)
-                return case
-        return self._begin(owner, at)
+        case = self._case_at(owner, at) or self._begin(owner, at)
+        case.began = min(case.began, at)
+        return case
+
+    def _case_at(self, owner: Owner, at: float) -> Case | None:
+        """The preemptor's case that had not ended at this time."""
+        return next((case for case in self.cases_of(owner.uid) if case.end is None or at <= case.end), None)
 
     def _pass(self, now: float) -> None:
         """Judge the victims whose evidence is in, and forget those that belong to nobody."""

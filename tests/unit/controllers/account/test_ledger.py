@@ -25,8 +25,10 @@ def victim(uid: str = "v0", at: float = 10.0, **fields: Any) -> Victim:
     )
 
 
-def decision(number: int = 0, owner: Owner = GANG, *, changed: bool = False) -> Decision:
-    return Decision(("team", f"plan-{number}"), f"plan-uid-{number}", owner, changed)
+def decision(
+    number: int = 0, owner: Owner = GANG, *, changed: bool = False, created: float = 0.0
+) -> Decision:
+    return Decision(("team", f"plan-{number}"), f"plan-uid-{number}", owner, changed, created=created)
 
 
 def standing(*nodes: str, minimum: int = 2, waiting: int = 0) -> Standing:
@@ -193,6 +195,29 @@ def test_a_decision_has_one_case_although_it_is_seen_again_after_its_end() -> No
     (case,) = ledger.settle(12.0 + LATE_SECONDS).cases
     assert len(case.victims) == 1
     assert len(ledger) == 0
+
+
+def test_a_decision_that_is_seen_after_the_end_belongs_to_the_case_in_which_it_was_made() -> None:
+    """Its plan is written while members are bound one after the other, and the account sees it when all are."""
+    ledger = Ledger(EPISODE)
+    preempted(ledger, victim("v0", 10.2))
+    ledger.stands(GANG.uid, standing("n0", "n1"), 10.8)
+    ledger.decided(decision(created=10.0), 10.9)
+    said = said_of(only(ledger), 0, 12.0)
+    assert (said.state, said.victims.pods, said.bound, said.seconds_until_bound) == ("Same", 1, True, 0)
+    ledger.decided(decision(1, created=10.0), 11.0)
+    assert only(ledger).decision == decision(created=10.0), "another one was decided before"
+
+
+def test_a_decision_that_was_made_after_the_end_begins_anew() -> None:
+    ledger = Ledger(EPISODE)
+    preempted(ledger, victim("v0", 10.2))
+    ledger.stands(GANG.uid, standing("n0", "n1"), 10.8)
+    ledger.decided(decision(created=11.0), 11.9)
+    assert [(len(each.victims), each.decision) for each in ledger] == [
+        (1, None),
+        (0, decision(created=11.0)),
+    ]
 
 
 def test_what_is_preempted_after_the_end_begins_anew() -> None:
