@@ -75,7 +75,7 @@ def _of_event(event: PreemptedEvent) -> Mark | None:
 def _of_condition(pod: Pod) -> Mark | None:
     for each in pod.status.conditions or ():
         match = CONDITION.match(each.message or "") if each.type == "DisruptionTarget" else None
-        if match is not None and each.status == "True":
+        if match is not None and each.status in ("True", ""):  # see `api.preempted.MARKS`
             at = each.last_transition_time or ""
             return Mark(pod.metadata.uid, KINDS[match[2]], "", "", at, each.message)
     return None

@@ -2,7 +2,8 @@
 
 The event names the preemptor by UID. The condition says only whether that is a pod or a PodGroup of its own kind. Our
 own marks are conditions of the same reason, and signed (docs/decisions/0036).
-Source: `NewExecutor` in pkg/scheduler/framework/preemption/executor.go, as of 1.37.1.
+Source: `NewExecutor` in pkg/scheduler/framework/preemption/executor.go, as of 1.37.1. It writes the condition by
+`PatchPodStatus`, which sends only what differs from the condition that it saw last.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ PREEMPTED: Final = "Preempted"
 """Reason of the event."""
 PREEMPTION_BY_SCHEDULER: Final = "PreemptionByScheduler"
 """Upstream's reason of the condition of a preempted pod. kube-scheduler writes it, too, and does not sign."""
+MARKS: Final = {("True", PREEMPTION_BY_SCHEDULER), ("", PREEMPTION_BY_SCHEDULER), ("", "")}
+"""Status and reason of its condition. They are empty if it saw the same in a mark of ours, and we withdrew that before
+its write came."""
 SIGNED: Final = re.compile(r" \[term (\d+) of ([^\]]*)\]$")
 EVENT: Final = re.compile(r"^Preempted by (pod|podgroup) (\S+) on node (\S+)")
 """Our own event on a victim begins with another spelling of the kind."""
@@ -82,6 +86,6 @@ def preemption_of(event: PreemptedEvent) -> Preemption | None:
 def mark_in(conditions: Iterable[Condition]) -> Condition | None:
     """The condition by which a scheduler, and not reprieve, says that it preempts the pod; None without one."""
     for each in conditions:
-        if (each.type, each.status, each.reason) == (DISRUPTION_TARGET, "True", PREEMPTION_BY_SCHEDULER):
+        if each.type == DISRUPTION_TARGET and (each.status, each.reason) in MARKS:
             return each if SIGNED.search(each.message) is None else None
     return None

@@ -5,18 +5,25 @@ from __future__ import annotations
 import json
 from contextlib import AbstractContextManager
 
+import msgspec
 import orjson
+import pytest
 
+from api.core import Pod
+from api.preempted import mark_in
 from controllers.gangs.answering import BoundPod
 from controllers.gangs.scheduler.messages import PreemptionOutcome, preemption_outcome
 from extender.verbs import Verbs
 from extender.wire import preemption_decoder
+from hack.controlplane.client import path_of
 from hack.controlplane.stub_extender import answering
+from kube.client import STRATEGIC_MERGE_PATCH
 from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, condition, wait_for
 from tests.kit.verbs import StillWorld
 from tests.kit.versions import older_than
 
 LOOPBACK = "127.0.0.1"
+LINGERS = "example.com/lingers"
 CLAIMS = "no new claims to deallocate, " if older_than("1.37") else ""
 """What the scheduler says before it tells how preemption ended."""
 KEPT_OUT = "kept-out"
@@ -119,3 +126,39 @@ def given_back(body: bytes, pods: dict[str, BoundPod]) -> bytes:
     assert orjson.loads(candidates(body)), "somebody is to go"
     answer = Verbs(StillWorld(pods=pods)).preempt(preemption_decoder.decode(body))
     return answer.removeprefix(b'{"NodeNameToMetaVictims":').removesuffix(b"}")
+
+
+@pytest.mark.parametrize("reason", ["PreemptionByScheduler", "PartialGangReleased"])
+def test_the_scheduler_writes_only_what_differs_from_the_mark_that_it_saw(
+    planes: PlaneFactory, sandboxes: SandboxFactory, reason: str
+) -> None:
+    """Our mark is withdrawn between its decision and its write. So status and reason are gone with our mark."""
+    ours = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": "for x [term 1 of y]"}
+    sandboxes_of_one: list[Sandbox] = []
+
+    def answer(_path: str, body: bytes) -> dict[str, object]:
+        for sandbox in sandboxes_of_one:
+            mark(sandbox, {"type": "DisruptionTarget", "$patch": "delete"})
+        return {"NodeNameToMetaVictims": json.loads(body)["NodeNameToMetaVictims"]}
+
+    with answering(answer) as url:
+        extenders = [{"urlPrefix": url, "preemptVerb": "preempt", "nodeCacheCapable": True}]
+        sandbox = sandboxes(planes(scheduler_settings={"extenders": extenders}))
+        sandboxes_of_one.append(sandbox)
+        sandbox.filler("low", sandbox.node("n0", cpu="1"), 1, priority=10, finalizers=[LINGERS])
+        mark(sandbox, ours)
+        sandbox.pod("high", priority=100)
+        wait_for(lambda: (sandbox.get_pod("low-0") or {})["metadata"].get("deletionTimestamp"))
+        victim = sandbox.get_pod("low-0") or {}
+        said = condition(victim, "DisruptionTarget") or {}
+        is_same = reason == "PreemptionByScheduler"
+        assert (said["status"], said.get("reason")) == ("", None if is_same else "PreemptionByScheduler")
+        assert mark_in(msgspec.convert(victim, Pod).status.conditions or ()) is not None
+        sandbox.release("low-0")
+
+
+def mark(sandbox: Sandbox, change: dict[str, str]) -> None:
+    """Write a condition of the pod low-0, or withdraw it, as reprieve does."""
+    path = path_of("v1", "Pod", sandbox.namespace, "low-0")
+    body = {"status": {"conditions": [change]}}
+    sandbox.client.request("PATCH", f"{path}/status", body, STRATEGIC_MERGE_PATCH)

@@ -126,7 +126,8 @@ def _conditions(pod: Json) -> list[Json]:
 
 
 def _is_mark(condition: Json) -> bool:
-    kind = condition["type"], condition["status"], condition.get("reason")
+    """Where reprieve took its mark off the pod at that moment, what was the same in both is missing."""
+    kind = condition["type"], condition["status"] or "True", condition.get("reason", "PreemptionByScheduler")
     is_one = kind == ("DisruptionTarget", "True", "PreemptionByScheduler")
     return is_one and SIGNED.search(condition.get("message", "")) is None
 

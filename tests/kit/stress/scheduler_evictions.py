@@ -147,7 +147,7 @@ CHECKS: Final[tuple[Callable[[History, Told], list[str]], ...]] = (
 
 def _is_marked(state: State) -> bool:
     return any(
-        (each["type"], each["status"]) == ("DisruptionTarget", "True")
+        (each["type"], each["status"] or "True") == ("DisruptionTarget", "True")
         and MARK.match(each.get("message", "")) is not None
         for each in state.body.get("status", {}).get("conditions") or ()
     )

@@ -141,9 +141,9 @@ def preempted(message: str = f"Preempted by podgroup {UID} on node n0", name: st
     }
 
 
-def terminating() -> Any:
+def terminating(status: str = "True") -> Any:
     mark = {
-        "type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler",
+        "type": "DisruptionTarget", "status": status, "reason": "PreemptionByScheduler",
         "message": "default-scheduler: preempting to accommodate a higher priority podgroup",
         "lastTransitionTime": "2026-01-02T00:00:02Z",
     }  # fmt: skip
@@ -173,8 +173,9 @@ def test_without_a_plan_the_event_of_the_scheduler_names_the_group(tmp_path: Pat
     assert "plan       none of reprieve" in text
 
 
-def test_without_the_event_the_condition_tells_that_it_was_a_group(tmp_path: Path) -> None:
-    (mark,) = answer("team-b/sweep-1", "-f", written(tmp_path, terminating()))["byScheduler"]
+@pytest.mark.parametrize("status", ["True", ""], ids=["whole", "without-what-our-mark-had"])
+def test_without_the_event_the_condition_tells_that_it_was_a_group(tmp_path: Path, status: str) -> None:
+    (mark,) = answer("team-b/sweep-1", "-f", written(tmp_path, terminating(status)))["byScheduler"]
     assert mark["preemptor"] == {"kind": "PodGroup", "name": None, "uid": None}
 
 

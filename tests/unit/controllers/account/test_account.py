@@ -304,6 +304,24 @@ async def test_a_preempt_call_says_for_whom_if_no_event_does() -> None:
         assert said.victims.pods == 1
 
 
+@pytest.mark.parametrize(
+    "left_out", [{"status": "", "reason": ""}, {"status": ""}], ids=["preempts", "releases"]
+)
+async def test_a_pod_whose_mark_we_withdraw_at_that_moment_is_preempted(left_out: dict[str, str]) -> None:
+    """The scheduler writes only what differs from our mark, which it saw, and the rest is gone with the mark."""
+    async with accounted() as account:
+        account.begin()
+        mark = {**PREEMPTED, **left_out}
+        account.stage.add(victim(0, conditions=[mark], deleting="2026-01-01T00:00:30Z"))
+        account.stage.delete(victim(0))
+        account.event(uid(victim(0)), uid(member(0)), "n0")
+        await account.pass_time(FIRST_SECONDS)
+        await account.pass_time(FIRST_SECONDS)
+        said = account.said()
+        assert said is not None
+        assert (said.state, said.victims.pods, said.victims.highest_priority) == ("Same", 1, 1)
+
+
 async def test_what_nobody_explains_is_unknown() -> None:
     before = counted("unknown")
     async with accounted() as account:

@@ -426,6 +426,22 @@ def test_a_pod_that_nobody_explains_may_be_the_gangs(forge: AccountForge) -> Non
     assert (verdict.victims, verdict.unknown) == (3, 1)
 
 
+@pytest.mark.parametrize("said", [{"status": ""}, {"status": "", "reason": "PreemptionByScheduler"}])
+def test_a_mark_counts_although_what_it_shared_with_ours_is_missing(
+    forge: AccountForge, said: dict[str, str]
+) -> None:
+    """reprieve took its mark off the pod when the scheduler wrote only what differs from that."""
+    message = "default-scheduler: preempting to accommodate a higher priority pod"
+    for low in forge.low[:2]:
+        conditions = [{"type": "DisruptionTarget", "message": message, **said}]
+        marked = forge.tell({**low, "status": {**low["status"], "conditions": conditions}})
+        forge.event(low, "uid-hero-0")
+        forge.tell(marked, "DELETED")
+    forge.say()
+    forge.rest(20)
+    assert forge.judged().violations == []
+
+
 def test_pods_that_reprieve_marks_are_not_the_schedulers(forge: AccountForge) -> None:
     marked = forge.mark(forge.low[0])
     forge.tell(marked, "DELETED")

@@ -81,6 +81,8 @@ def test_who_is_gone_was_evicted_all_the_same() -> None:
         {"message": "PodGroup a/b (priority 1) preempts this pod [term 3 of reprieve-0]"},
         {"status": "False"},
         {"reason": "TerminationByKubelet"},
+        {"status": "", "reason": "TerminationByKubelet"},
+        {"reason": ""},
     ],
 )
 def test_other_conditions_are_none(fields: dict[str, str]) -> None:
