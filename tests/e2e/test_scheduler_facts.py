@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 
 import msgspec
 import orjson
-import pytest
 
-from api.core import Pod
+from api.disruption import DISRUPTION_TARGET
+from api.meta import Condition
 from api.preempted import mark_in
+from api.times import rfc3339
 from controllers.gangs.answering import BoundPod
+from controllers.gangs.mirror.marked_pods import PARTIAL_GANG_RELEASED, PREEMPTED
 from controllers.gangs.scheduler.messages import PreemptionOutcome, preemption_outcome
 from extender.verbs import Verbs
 from extender.wire import preemption_decoder
@@ -128,37 +133,44 @@ def given_back(body: bytes, pods: dict[str, BoundPod]) -> bytes:
     return answer.removeprefix(b'{"NodeNameToMetaVictims":').removesuffix(b"}")
 
 
-@pytest.mark.parametrize("reason", ["PreemptionByScheduler", "PartialGangReleased"])
 def test_the_scheduler_writes_only_what_differs_from_the_mark_that_it_saw(
-    planes: PlaneFactory, sandboxes: SandboxFactory, reason: str
+    planes: PlaneFactory, sandboxes: SandboxFactory
 ) -> None:
-    """Our mark is withdrawn between its decision and its write. So status and reason are gone with our mark."""
-    ours = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": "for x [term 1 of y]"}
-    sandboxes_of_one: list[Sandbox] = []
+    """Our marks are withdrawn between its decision and its write. What was the same is gone with our mark."""
+    marked: list[Callable[..., None]] = []
 
     def answer(_path: str, body: bytes) -> dict[str, object]:
-        for sandbox in sandboxes_of_one:
-            mark(sandbox, {"type": "DisruptionTarget", "$patch": "delete"})
+        marked[-1]({"$patch": "delete"})
         return {"NodeNameToMetaVictims": json.loads(body)["NodeNameToMetaVictims"]}
 
     with answering(answer) as url:
         extenders = [{"urlPrefix": url, "preemptVerb": "preempt", "nodeCacheCapable": True}]
         sandbox = sandboxes(planes(scheduler_settings={"extenders": extenders}))
-        sandboxes_of_one.append(sandbox)
-        sandbox.filler("low", sandbox.node("n0", cpu="1"), 1, priority=10, finalizers=[LINGERS])
-        mark(sandbox, ours)
-        sandbox.pod("high", priority=100)
-        wait_for(lambda: (sandbox.get_pod("low-0") or {})["metadata"].get("deletionTimestamp"))
-        victim = sandbox.get_pod("low-0") or {}
-        said = condition(victim, "DisruptionTarget") or {}
-        is_same = reason == "PreemptionByScheduler"
-        assert (said["status"], said.get("reason")) == ("", None if is_same else "PreemptionByScheduler")
-        assert mark_in(msgspec.convert(victim, Pod).status.conditions or ()) is not None
-        sandbox.release("low-0")
+        found = {}
+        for name, reason in (("evicted", PREEMPTED), ("released", PARTIAL_GANG_RELEASED)):
+            node = sandbox.node(f"of-{name}", cpu="1")
+            (victim,) = sandbox.filler(name, node, 1, priority=10, finalizers=[LINGERS])
+            marked.append(partial(mark, sandbox, victim))
+            ours = {"status": "True", "reason": reason, "message": "for x [term 1 of y]"}
+            marked[-1]({**ours, "lastTransitionTime": rfc3339(time.time())})
+            sandbox.pod(f"instead-of-{name}", priority=100)
+            found[name] = marked_and_leaving(sandbox, victim)
+            sandbox.release(victim)
+        assert {name: (each.status, each.reason) for name, each in found.items()} == {
+            "evicted": ("", ""),
+            "released": ("", PREEMPTED),
+        }
+        assert [mark_in([each]) for each in found.values()] == list(found.values())
 
 
-def mark(sandbox: Sandbox, change: dict[str, str]) -> None:
-    """Write a condition of the pod low-0, or withdraw it, as reprieve does."""
-    path = path_of("v1", "Pod", sandbox.namespace, "low-0")
-    body = {"status": {"conditions": [change]}}
+def mark(sandbox: Sandbox, name: str, change: dict[str, str]) -> None:
+    """Mark a pod, or withdraw the mark, as reprieve does."""
+    path = path_of("v1", "Pod", sandbox.namespace, name)
+    body = {"status": {"conditions": [{"type": DISRUPTION_TARGET, **change}]}}
     sandbox.client.request("PATCH", f"{path}/status", body, STRATEGIC_MERGE_PATCH)
+
+
+def marked_and_leaving(sandbox: Sandbox, name: str) -> Condition:
+    """What a pod says when somebody has asked for its deletion."""
+    wait_for(lambda: (sandbox.get_pod(name) or {})["metadata"].get("deletionTimestamp"), what=sandbox.report)
+    return msgspec.convert(condition(sandbox.get_pod(name) or {}, DISRUPTION_TARGET), Condition)
