@@ -10,7 +10,7 @@ from typing import Final
 from api.clock import Clock
 from api.instead import Instead
 from controllers.account.cases import Case, Decision
-from controllers.account.decisions import Decisions, current
+from controllers.account.decisions import Decisions, StoredDecision, current
 from controllers.account.ledger import Counted, Ledger
 from controllers.account.metrics import GROUPS_BROKEN, VICTIMS
 from controllers.account.saying import is_news, later_than, said_of, together, written_over
@@ -26,6 +26,9 @@ FIRST_SECONDS: Final = 1.0
 """How long after the first thing that a scheduler did that is written: pods of one preemption come together."""
 WRITE_SECONDS: Final = 10.0
 """The least time between two writes to one plan, but for the last one."""
+UNSAID_SECONDS: Final = 60.0
+"""A plan that says nothing counts although its preemptor runs when a term begins, if it is not older than that: the
+leader that made it has died before it could say so, or nobody led when the preemptor was bound."""
 UNHEARD_SECONDS: Final = 60.0
 """How long after a term begins preemptors are decided about for the first time that waited before."""
 FATES: Final = {"Served": "true", "ServedNobody": "false"}
@@ -104,8 +107,7 @@ class Accounting:
         plan = current(self._decisions.of(owner))
         if plan is None:
             return
-        standing = self._roll.standing(plan.decision.owner)
-        if plan.instead is None and (standing is None or standing.is_whole):
+        if plan.instead is None and self._has_run(plan):
             self._ended[owner] = self._clock.wall()
         else:
             stored = self._decisions.of(owner)
@@ -113,6 +115,13 @@ class Accounting:
             first = min((each.created for each in stored if each.created > ended), default=plan.created)
             self._ledger.decided(plan.decision, min(first, self._clock.wall()))
             self.decided(owner)
+
+    def _has_run(self, plan: StoredDecision) -> bool:
+        """Whether the preemptor is gone, or may have run for long: it is not known what belongs to the plan."""
+        standing = self._roll.standing(plan.decision.owner)
+        if standing is None:
+            return True
+        return standing.is_whole and plan.created < self._clock.wall() - UNSAID_SECONDS
 
     def _waits(self, said: Said) -> bool:
         """Whether the preemptor may soon be decided about, for the first time."""
@@ -185,6 +194,14 @@ class Accounting:
                 self.step()
                 await asyncio.sleep(STEP_SECONDS)
 
+    async def close(self) -> None:
+        """The term ends: write what was seen, also what is not due yet, if that can be done soon."""
+        self._look()
+        now = self._clock.wall()
+        for case in self._to_say(now):
+            self._say(case, now, is_last=True)
+        await self.writing.close()
+
     def step(self) -> Counted:
         """Look at what has changed, count what is over, and have written what is news."""
         self._look()
@@ -249,17 +266,17 @@ class Accounting:
         uid = said.preemption.preemptor
         return said.owner or self._roll.owner_of(uid) or Owner(uid, said.preemption.kind, "", "", ("", uid))
 
-    def _say(self, case: Case, now: float) -> None:
+    def _say(self, case: Case, now: float, *, is_last: bool = False) -> None:
         page = self._page(case)
         if page is None or case.decision is None:
             return
-        if now < page.due:
+        if now < page.due and not is_last:
             self._unsaid[case] = None
             return
         said = self._said(case, page, said_of(case, self._ledger.unattributed(case, now), now))
         if not is_news(said, page.written):
             return
-        if page.written is None and not page.due:
+        if page.written is None and not page.due and not is_last:
             page.due = now + FIRST_SECONDS
             self._unsaid[case] = None
             return

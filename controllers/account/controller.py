@@ -74,6 +74,7 @@ class AccountController:
                 tasks.create_task(self._watch_gaps(reporting), name="gaps of the account")
         finally:
             self._acting = self._reporting = None
+            await acting.close()
             await reporting.close()
 
     def report(self, term: Term) -> Reporting:

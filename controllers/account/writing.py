@@ -26,6 +26,8 @@ log = structlog.get_logger(__name__)
 GONE: Final = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY)
 """There is no such plan any longer, or it is another one of the name."""
 AGAIN_SECONDS: Final = 5.0
+LAST_SECONDS: Final = 1.0
+"""How long the end of a term may wait for the last writes."""
 
 
 class Writing:
@@ -58,18 +60,34 @@ class Writing:
     async def flush(self) -> None:
         """Write what waits now. What the API server does not take waits on."""
         while self._waiting:
-            uid, (decision, said) = next(iter(self._waiting.items()))
+            decision, said = next(iter(self._waiting.values()))
             try:
-                await self._write(decision, said)
+                await self._write_or_drop(decision, said)
             except ApiError as error:
-                if error.status not in GONE:
-                    log.warning("what a scheduler did is not written", plan=decision.plan, error=str(error))
-                    self._nudged.set()
-                    await asyncio.sleep(AGAIN_SECONDS)
-                    return
-            if self._waiting.get(uid) == (decision, said):
-                del self._waiting[uid]
-                self._then.pop(uid, _nothing)()
+                log.warning("what a scheduler did is not written", plan=decision.plan, error=str(error))
+                self._nudged.set()
+                await asyncio.sleep(AGAIN_SECONDS)
+                return
+
+    async def close(self) -> None:
+        """The term ends: write what waits, if that can be done soon."""
+        try:
+            async with asyncio.timeout(LAST_SECONDS):
+                for decision, said in list(self._waiting.values()):
+                    await self._write_or_drop(decision, said)
+        except (ApiError, TimeoutError) as error:
+            log.info("what the term saw last is not written", error=str(error))
+
+    async def _write_or_drop(self, decision: Decision, said: Instead) -> None:
+        """Afterwards it does not wait any longer, unless there is news. Raises ApiError."""
+        try:
+            await self._write(decision, said)
+        except ApiError as error:
+            if error.status not in GONE:
+                raise
+        if self._waiting.get(decision.uid) == (decision, said):
+            del self._waiting[decision.uid]
+            self._then.pop(decision.uid, _nothing)()
 
     async def _write(self, decision: Decision, said: Instead) -> None:
         namespace, name = decision.plan

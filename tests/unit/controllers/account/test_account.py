@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from controllers.account.accounting import FIRST_SECONDS, WRITE_SECONDS
+from controllers.account.accounting import FIRST_SECONDS, UNSAID_SECONDS, WRITE_SECONDS
 from controllers.account.cases import LATE_SECONDS
 from controllers.account.signs import PAST_SECONDS
 from kube.errors import ApiError
@@ -256,10 +256,52 @@ async def test_a_new_leader_does_not_count_what_is_concluded() -> None:
         assert (len(account.stage.api.written), counted("true")) == before
 
 
+async def test_a_leader_that_steps_down_says_what_is_not_due_yet() -> None:
+    async with accounted() as account:
+        acting = account.begin().acting
+        assert acting is not None
+        account.preempt(0)
+        account.event(uid(victim(0)), uid(member(0)), "n0")
+        await acting.close()
+        account.stage.list_plans()
+        said = account.said()
+        assert said is not None
+        assert said.victims.pods == 1
+
+
+async def test_a_term_that_is_over_waits_for_nothing() -> None:
+    async with accounted() as account:
+        acting = account.begin().acting
+        assert acting is not None
+        account.preempt(0)
+        account.event(uid(victim(0)), uid(member(0)), "n0")
+        account.stage.api.refuse = lambda _method, _path: ApiError(0, "Fenced", "the term is over")
+        await acting.close()
+        account.stage.list_plans()
+        assert account.said() is None
+
+
+async def test_what_no_leader_has_said_of_a_gang_that_was_bound_meanwhile_is_said() -> None:
+    """The leader that made the plan died within the second, or nobody led when the gang was bound."""
+    async with accounted() as account:
+        account.preempt(0)
+        account.event(uid(victim(0)), uid(member(0)), "n0")
+        account.stage.delete(victim(0), victim(1))
+        account.stage.add(member(0, node="n0"), member(1, node="n1"))
+        account.stage.clock += UNSAID_SECONDS - 1.0
+        account.begin()
+        await account.step()
+        await account.pass_time(LATE_SECONDS)
+        said = account.said()
+        assert said is not None
+        assert (said.state, said.victims.pods, said.bound, said.concluded) == ("Same", 1, True, True)
+
+
 async def test_a_plan_whose_preemptor_ran_before_the_term_is_not_counted() -> None:
     async with accounted() as account:
         account.stage.delete(victim(0), victim(1))
         account.stage.add(member(0, node="n0"), member(1, node="n1"))
+        account.stage.clock += UNSAID_SECONDS + 1.0
         account.begin()
         for _ in range(3):
             await account.pass_time(LATE_SECONDS)
