@@ -218,6 +218,13 @@ class _One:
                         if each.plan == plan.uid:
                             yield each, at
 
+    def about(self, plan: _Plan, at: float) -> list[tuple[Tally, float]]:
+        """The case as reprieve may have seen it at a time: its plan maybe sooner than pods that went before that."""
+        came = plan.states[0].at
+        found = list(self.cases(plan, at - LAG_SECONDS, at, at + LAG_SECONDS + 1.0))
+        early = list(self.cases(plan, came)) if came > at - LAG_SECONDS else []
+        return [*found, *((each.without(at - LAG_SECONDS), at) for each, _ in early)]
+
     def counted_twice(self) -> list[str]:
         """All plans together say more than there was."""
         said = sum(each.said[-1]["victims"]["pods"] for each in self.plans if each.said)
@@ -242,7 +249,7 @@ def _judge(verdict: Verdict, one: _One, plan: _Plan, steady: _Steady, until: flo
             )
         return
     last, at = said[-1], _when(said[-1])
-    found = list(one.cases(plan, at - LAG_SECONDS, at, at + LAG_SECONDS + 1.0))
+    found = one.about(plan, at)
     began = min((each.began for each, _ in found), default=min(each.states[0].at for each in one.plans))
     is_steady = steady.has(began - LAG_SECONDS, at + LAG_SECONDS)
     most = max((len(each.victims) for each, _ in found), default=0)
@@ -285,7 +292,7 @@ def _unsteadily_said(said: Sequence[Json]) -> Iterator[str]:
 def _wrong_before(one: _One, plan: _Plan, said: Json, steady: _Steady) -> Iterator[str]:
     """What was wrong with something that was said before the last word."""
     at = _when(said)
-    found = list(one.cases(plan, at - LAG_SECONDS, at, at + LAG_SECONDS + 1.0))
+    found = one.about(plan, at)
     began = min((each.began for each, _ in found), default=at)
     if found and steady.has(began - LAG_SECONDS, at + LAG_SECONDS):
         wrong = [

@@ -8,7 +8,7 @@ reprieve says has to be within what came out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import inf
 from typing import Final, NamedTuple
@@ -82,6 +82,10 @@ class Tally:
             if not stand.waiting:
                 self.over = min(self.over, at)
         self._pieces_since = at if stand.is_in_pieces and self.end == inf else None
+
+    def without(self, at: float) -> Tally:
+        """The same, but for the victims that were named after that time."""
+        return replace(self, victims=[each for each in self.victims if each.named_at <= at])
 
     def pieces(self, now: float) -> float:
         """For how many seconds it was in pieces."""

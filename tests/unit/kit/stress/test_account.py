@@ -426,6 +426,22 @@ def test_a_pod_that_nobody_explains_may_be_the_gangs(forge: AccountForge) -> Non
     assert (verdict.victims, verdict.unknown) == (3, 1)
 
 
+@pytest.mark.parametrize(("seconds", "is_right"), [(0.5, True), (4.0, False)])
+def test_a_plan_may_be_seen_sooner_than_what_was_before_it(
+    forge: AccountForge, seconds: float, is_right: bool
+) -> None:
+    """A watch may be late, but not for long."""
+    forge.tell(pod("alone", 100, node=None), "ADDED")
+    forge.preempt(forge.low[0], "uid-alone")
+    forge.rest(-1.5)  # all of that within a second
+    made = forge.observed("made", preemptor="alone")
+    forge.rest(seconds)
+    forge.say(made, victims={"pods": 0, "units": 0, "prioritySum": 0})
+    forge.rest(2)
+    forge.say(made, victims={"pods": 1, "units": 1, "prioritySum": 10 + SUM})
+    assert (wrong(forge) == "") == is_right
+
+
 @pytest.mark.parametrize("said", [{"status": ""}, {"status": "", "reason": "PreemptionByScheduler"}])
 def test_a_mark_counts_although_what_it_shared_with_ours_is_missing(
     forge: AccountForge, said: dict[str, str]
