@@ -19,6 +19,7 @@ __all__ = [
     "configure",
     "grant",
     "is_open",
+    "is_ours",
     "lease",
     "of_enforce",
     "revoke",
@@ -66,12 +67,17 @@ def traces(sandbox: Sandbox) -> list[str]:
             found.append(f"{name} leaves")
         elif pod["spec"].get("schedulingGates") or (held or {}).get("status") == "True":
             found.append(f"{name} is held")
-        elif mark is not None and "[term " in mark["message"]:
+        elif mark is not None and is_ours(mark):
             found.append(f"{name} is marked")
         elif not pod["spec"].get("nodeName"):
             found.append(f"{name} is not bound")
     found += [f"{plan['metadata']['name']} is active" for plan in of_enforce(sandbox) if is_open(plan)]
     return found
+
+
+def is_ours(mark: Json) -> bool:
+    """Whether the mark of a victim is ours. The scheduler signs nothing."""
+    return "[term " in mark["message"]
 
 
 def of_enforce(sandbox: Sandbox) -> list[Json]:

@@ -15,6 +15,7 @@ from api.pauses import PAUSED
 from api.published import HOLDS
 from hack.controlplane.client import Json
 from hack.controlplane.plane import ControlPlane, Options
+from hack.controlplane.processes import Process
 from tests.e2e.stress.recorder import look_around
 from tests.e2e.support import Sandbox, SandboxFactory, condition, wait_for
 from tests.e2e.switches import (
@@ -22,6 +23,7 @@ from tests.e2e.switches import (
     OBSERVES,
     configure,
     grant,
+    is_ours,
     lease,
     of_enforce,
     revoke,
@@ -35,6 +37,8 @@ from tests.kit.stress.rest import CHECKS
 pytestmark = SELDOM
 
 SELECTED: Final = {"canary": "yes"}
+STAYS: Final = "example.com/stays"
+"""A finalizer: the pod terminates until the test lets it go."""
 LONG, SHORT = "60s", "6s"
 """How long a phase lasts: longer than a roll-out; and long enough to see it, and to change a label."""
 PARTIAL_SECONDS: Final = 3
@@ -45,13 +49,24 @@ class Phase(NamedTuple):
     """Where in a life the switch happens."""
 
     failpoint: str
-    """It makes the phase last."""
+    """It makes the phase last. Without one, the phase lasts while the scheduler stands still."""
     plan: str
     """The phase that the plan says."""
     marked: bool = False
     """Whether a victim bears our mark, and nobody has gone."""
     gone: int = 0
     """How many victims have gone."""
+    nominated: bool = False
+    """Whether the members have their nominations."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the room is free: the scheduler would bind the gang there."""
+        return self.plan == "Ready"
+
+    def failpoints(self, lasts: str) -> str:
+        """The phase lasts so long."""
+        return f"{self.failpoint}={lasts}" if self.failpoint else ""
 
     def is_reached(self, sandbox: Sandbox) -> bool:
         """Whether the plan for `hero` is there."""
@@ -59,7 +74,12 @@ class Phase(NamedTuple):
             plan.get("status", {}).get("phase", "Planned") for plan in of_enforce(sandbox) if is_now(plan)
         ] != [self.plan]:
             return False
-        marks = [pod for pod in sandbox.list_pods() if condition(pod, "DisruptionTarget")]
+        pods = sandbox.list_pods()
+        marks = [pod for pod in pods if condition(pod, "DisruptionTarget")]
+        heroes = [pod for pod in pods if pod["metadata"]["name"].startswith("hero-")]
+        nominated = all(pod.get("status", {}).get("nominatedNodeName") for pod in heroes)
+        if self.nominated and not nominated:
+            return False
         return len(sandbox.history.evictions()) >= self.gone and (bool(marks) or not self.marked)
 
 
@@ -70,6 +90,7 @@ PHASES: Final = {
     "between mark and deletion": Phase("evict.marked", "Evicting", marked=True),
     "in the middle of a unit": Phase("evict.between", "Evicting", gone=1),
     "ready": Phase("plan.ready", "Ready", gone=3),
+    "ready and nominated": Phase("", "Ready", gone=3, nominated=True),
 }
 MIDDLE: Final = PHASES["in the middle of a unit"]
 ALL: Final = pytest.mark.parametrize("phase", PHASES.values(), ids=PHASES.keys())
@@ -98,19 +119,54 @@ class Switch:
 
         If the scheduler had to preempt for both on one node, it would now and then leave one of them parked: it may
         nominate a pod once more for a victim that is gone already, and then no event comes (kubernetes#141694).
+
+        The unit runs before anybody enforces: a plan of its own would stop at the failpoint, too.
         """
-        self.enforce(f"{phase.failpoint}={lasts}")
         sandbox = self.sandbox
         sandbox.nodes(3, cpu="2")
         sandbox.node("small", cpu="1")
-        unit = sandbox.gang("low", 3, priority=1, cpu="2", mode="all")
+        stays = [STAYS] if phase.is_ready else []
+        unit = sandbox.gang("low", 3, priority=1, cpu="2", mode="all", finalizers=stays)
         sandbox.wait_bound(*unit)
+        self.enforce(phase.failpoints(lasts))
         sandbox.group("late", min_count=3, priority=50)
         late = [sandbox.pod(f"late-{number}", priority=50, cpu="500m", group="late") for number in range(2)]
         wait_for(lambda: all(condition(sandbox.get_pod(name) or {}, "reprieve.dev/Held") for name in late))
         heroes = sandbox.gang("hero", 2, priority=100, cpu="2")
+        if phase.is_ready:
+            self.free_the_room(unit)
         wait_for(lambda: phase.is_reached(sandbox), what=sandbox.report)
+        if phase.marked:  # the unit of which the scheduler takes a part now would be finished
+            self.scheduler.pause()
         self.members = [*heroes, *late]
+
+    def free_the_room(self, unit: list[str]) -> None:
+        """The victims are gone, and the scheduler stands still before: nobody is bound in their room."""
+        wait_for(lambda: {*unit} <= self.sandbox.history.evictions().keys(), what=self.sandbox.report)
+        self.scheduler.pause()
+        for name in unit:
+            self.sandbox.release(name)
+
+    @property
+    def scheduler(self) -> Process:
+        """The process of the scheduler."""
+        return self.plane.processes["kube-scheduler"]
+
+    def wait_withdrawn(self) -> None:
+        """Until no plan that was carried out goes on, and no mark is left. After that the scheduler may act again."""
+        wait_for(
+            lambda: all(plan["status"]["phase"] == "Aborted" for plan in of_enforce(self.sandbox)),
+            what=lambda: f"{[plan['status'] for plan in of_enforce(self.sandbox)]}",
+        )
+        wait_for(lambda: not self.marked(), what=lambda: f"{self.marked()}")
+        self.scheduler.resume()
+
+    def marked(self) -> list[str]:
+        """Pods that have our mark."""
+        marks = {
+            pod["metadata"]["name"]: condition(pod, "DisruptionTarget") for pod in self.sandbox.list_pods()
+        }
+        return [name for name, mark in marks.items() if mark is not None and is_ours(mark)]
 
     def enforce(self, failpoints: str = "") -> None:
         """One replica enforces the namespaces with the label; nobody else runs."""
@@ -145,12 +201,12 @@ class Switch:
 def evicted_by(sandbox: Sandbox) -> dict[str, str]:
     """Whose mark the victims had last."""
     marks = {
-        pod["metadata"]["name"]: mark["message"]
+        pod["metadata"]["name"]: mark
         for _, pod in sandbox.history.all()
         if (mark := condition(pod, "DisruptionTarget")) is not None
     }
     return {
-        name: "us" if "[term " in marks.get(name, "") else "the scheduler"
+        name: "us" if name in marks and is_ours(marks[name]) else "the scheduler"
         for name in sandbox.history.evictions()
     }
 
@@ -180,7 +236,9 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 @pytest.fixture
 def switch(plane: ControlPlane, sandboxes: SandboxFactory) -> Iterator[Switch]:
     sandbox = sandboxes(plane)
-    yield Switch(plane, sandbox)
+    made = Switch(plane, sandbox)
+    yield made
+    made.scheduler.resume()
     sandbox.remove()
 
 
@@ -205,10 +263,11 @@ WAYS: Final = pytest.mark.parametrize(
 def test_from_enforce_to_observe(switch: Switch, phase: Phase, way: Way, lasts: str) -> None:
     switch.reach(phase, lasts)
     way(switch)
+    switch.wait_withdrawn()
     switch.check()
-    ends = {plan["status"]["conditions"][-1]["reason"] for plan in of_enforce(switch.sandbox)}
-    # The room is free on Ready, so the scheduler may bind the whole gang before the mode is seen to change.
-    assert ends == {"ModeChanged"} or (phase.plan == "Ready" and ends == {"Bound"})
+    ends = [plan["status"]["conditions"][-1]["reason"] for plan in of_enforce(switch.sandbox)]
+    assert ends == ["ModeChanged"]
+    assert phase.gone or not by_us(switch.sandbox), "no unit begins"
 
 
 @ALL
@@ -217,6 +276,7 @@ def test_there_and_back_by_label(switch: Switch, phase: Phase) -> None:
     switch.reach(phase, SHORT)
     switch.label(None)
     switch.label()
+    switch.scheduler.resume()
     switch.sandbox.pod("late-2", priority=50, cpu="500m", group="late")
     switch.members.append("late-2")
     switch.check()
@@ -247,14 +307,14 @@ def test_without_rights(switch: Switch, way: Way, lasts: str) -> None:
     The scheduler would preempt the rest of the unit and bind whoever is held, so it stands still meanwhile.
     """
     switch.reach(MIDDLE, lasts)
-    switch.plane.processes["kube-scheduler"].pause()
+    switch.scheduler.pause()
     revoke(switch.plane)
     try:
         way(switch)
         wait_for(lambda: "lacksRights" in lease(switch.plane)[HOLDS], what=lambda: lease(switch.plane)[HOLDS])
     finally:
         grant(switch.plane)
-        switch.plane.processes["kube-scheduler"].resume()
+        switch.scheduler.resume()
     switch.check()
 
 
