@@ -439,6 +439,12 @@ class Sandbox:
                 lines.append(
                     f"{pod['metadata']['name']}: {scheduled.get('message')} (nominated: {nominated})"
                 )
+        for plan in self.plans():
+            status = plan.get("status", {})
+            conditions = [
+                (each["type"], each["status"], each.get("reason")) for each in status.get("conditions", ())
+            ]
+            lines.append(f"{plan['metadata']['name']}, {created(plan)}: {status.get('phase')} {conditions}")
         return "\n".join(lines)
 
     def remove(self) -> None:
