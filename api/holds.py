@@ -28,7 +28,8 @@ class Holds(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     nominations: int = 0
     """Pods that a plan has nominated to a node."""
     pods: int = 0
-    """Pods that filter has turned down, or whose condition reprieve.dev/Held is True."""
+    """Pods that filter has turned down, or whose condition reprieve.dev/Held is True. One more for each scheduler whose
+    pods preempt may have answered with no node: nothing shows which ones, or how many."""
     lacks_rights: bool = False
     """The process may not write to pods."""
     unknown: bool = False

@@ -142,14 +142,12 @@ class GangController:
 
     async def take_over(self, leading: Leading | Observing) -> None:
         """Go on from what a former process or term left. The mirror must be synced."""
-        if isinstance(leading, Observing):
-            # Without the rights to enforce, the Lease of the former leader is not looked at (`Holding`).
-            was_enforced = bool(self.holding.now or self.permits.lacking)
-            leading.take_over(self.known.misread, was_enforced=was_enforced)
-        else:
+        if isinstance(leading, Leading):
             await leading.prepare()
-            leading.take_over(self.known.misread)
-        self.holding.follow(leading.undoing.left.holds)
+        # Without the rights to enforce, it does not matter that the former leader enforced (`Holding`).
+        was_enforced = bool(self.holding.now or self.permits.lacking)
+        leading.take_over(self.known.misread, was_enforced=was_enforced)
+        self.holding.follow(leading.undoing.holds)
         self.places.taken_over()
 
     async def step_down(self, leading: Leading | Observing) -> None:

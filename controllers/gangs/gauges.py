@@ -83,7 +83,7 @@ class Gauges:
     def left(self, what: str) -> int:
         """How much of this a former Enforce has left."""
         leading = self._leading()
-        found: int = getattr(leading.undoing.left.holds(), what) if leading is not None else 0
+        found: int = getattr(leading.undoing.holds(), what) if leading is not None else 0
         return found
 
     def not_asked_about(self) -> int:

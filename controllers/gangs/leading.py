@@ -190,14 +190,16 @@ class Leading:
         if known.limits is not None and known.limits.per_namespace is not None:
             await find_names(known.evicted, self.writer)
 
-    def take_over(self, faults: Iterable[Fault]) -> None:
+    def take_over(self, faults: Iterable[Fault], *, was_enforced: bool = False) -> None:
         """Go on from what a former process or term left. The mirror must be synced.
 
-        `faults`: annotations that cannot be read. They are reported to users again.
+        `faults`: annotations that cannot be read. They are reported to users again. `was_enforced`: the Lease says
+        that something may be left in namespaces that are not enforced any longer.
         """
+        plans = [stored.group[0] for stored in self._known.promises.stored if stored.active is not None]
         self._resuming.resume()
         self.gangs.end_enforcement(self._enforces)
-        self.undoing.begin(was_enforced=False)
+        self.undoing.begin(was_enforced=was_enforced or not all(map(self._enforces, plans)))
         self.before.begin()
         self.passing.take_over(self._known.promises.stored)
         self.unanswered.take_over()

@@ -29,8 +29,8 @@ class Holding:
     def __init__(
         self, former: Callable[[], Mapping[str, str] | None] = lambda: None, *, enforces: bool = False
     ) -> None:
-        """`former`: the annotations of the Lease as it was seen last; None if there is no Lease. `enforces`: what the
-        process would hold is no leftover."""
+        """`former`: the annotations of the Lease as it was seen last; None if there is no Lease. `enforces`: what a
+        former process that enforced may hold is no leftover."""
         self._former, self._enforces = former, enforces
         self._list: Callable[[], Holds] | None = None
 
@@ -47,5 +47,7 @@ class Holding:
         """What is held, as far as this process knows."""
         if self._list is not None:
             return self._list()
-        notes = self._former() if not self._enforces else None
-        return may_hold(notes) if notes is not None else Holds()
+        notes = self._former()
+        if notes is None:
+            return Holds()
+        return holds_of(notes.get(HOLDS, "")) if self._enforces else may_hold(notes)

@@ -37,9 +37,9 @@ class Pulsing:
         self._until = float("-inf")
         """When nobody who waits for a pulse needs it any longer, in monotonic seconds."""
 
-    def __bool__(self) -> bool:
-        """Whether somebody is to be brought back."""
-        return len(self._queue) > 0
+    def __len__(self) -> int:
+        """How many pods are to be brought back. Those that nothing shows count as one for each scheduler."""
+        return len(self._queue)
 
     def bring_back_all(self) -> None:
         """Everybody whom a scheduler has found no node for. A pod that waits for host ports comes back by itself."""

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final, NamedTuple
 
+import msgspec
 import structlog
 
 from api.clock import Clock
+from api.holds import Holds
 from api.meta import Condition
 from controllers.gangs.evicting.evictions import Evictions
 from controllers.gangs.evicting.marking import Marking
@@ -78,6 +80,11 @@ class Undoing:
         """Whether something is to be done, or is being done."""
         has_units = self.left.units.is_busy or any(True for _ in self.left.units)
         return self.left.due_in() <= 0.0 or has_units or bool(self._pulsing)
+
+    def holds(self) -> Holds:
+        """What is held, as far as it is known."""
+        listed = self.left.holds()
+        return msgspec.structs.replace(listed, pods=listed.pods + len(self._pulsing))
 
     # ---- doing it
 

@@ -8,12 +8,16 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
+from api.core import Pod
+from api.holds import Holds
+from api.published import HOLDS, PLANNING_MODE
 from controllers.gangs.lifecycle.stored_plan import FINALIZER
+from controllers.gangs.undoing.holding import Holding
 from tests.kit.canary import canary, space
 from tests.kit.eviction_stage import away, hero, impatient, refuse, singles, unit
 from tests.kit.leftovers import left
-from tests.kit.objects import group, node, pod
-from tests.kit.phases import CASES, HALF_GONE, PODS, Reach, ready, rest
+from tests.kit.objects import group, make, node, pod
+from tests.kit.phases import CASES, HALF_GONE, PODS, Reach, planned, ready, rest
 from tests.kit.stage import Stage, staged
 
 __all__ = ["impatient"]
@@ -188,6 +192,60 @@ def held(stage: Stage, name: str) -> list[str]:
     """The status of the condition reprieve.dev/Held."""
     conditions = stage.api.of(PODS)[name]["status"].get("conditions", ())
     return [each["status"] for each in conditions if each["type"] == "reprieve.dev/Held"]
+
+
+NO_ROOM = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "Unschedulable",
+    "message": "0/1 nodes are available: 1 Insufficient cpu.",
+}
+PARKED = pod("parked", group="gang", conditions=[NO_ROOM])
+
+
+async def test_until_parked_pods_are_brought_back_they_are_held() -> None:
+    async with staged(ENFORCED, node("n0"), configuration=canary()) as stage:
+        stage.add(PARKED)
+        await stage.settle()
+        stage.api.refuse = lambda _method, path: away() if "/pods/" in path else None
+        stage.add(OBSERVED)
+        await stage.settle()
+        assert stage.controller.holding.now == Holds(pods=1)
+        stage.api.refuse = lambda _method, _path: None
+        stage.clock += 60.0
+        await rest(stage)
+        assert {*stage.api.pulsed} == {"parked"}
+        assert not stage.controller.holding.now
+
+
+@pytest.mark.parametrize("said", [Holds(), Holds(pods=1)], ids=["a plan", "the Lease"])
+async def test_the_next_leader_brings_back_who_was_parked(said: Holds) -> None:
+    """The former one died in between. A plan that goes on says that somebody may be parked. So does the Lease."""
+    objects = [*singles(2), *hero(2)]
+    async with staged(ENFORCED, *objects, configuration=canary()) as former:
+        former.clock += 10.0
+        await planned(former)
+        await former.close()
+        if said:
+            former.api.plans.clear()
+        stage = former.restart()
+        stage.controller.holding = Holding(
+            lambda: {PLANNING_MODE: "Enforce", HOLDS: said.text()}, enforces=True
+        )
+        stage.add(OBSERVED, *(each for each in objects if not isinstance(each, Pod)), PARKED)
+        stage.add(*(make(Pod, body) for body in list(former.api.of(PODS).values())))
+        await rest(stage)
+        assert len(stage.api.pulsed) == 1, "one pod carries the pulse for all of its scheduler"
+        assert not stage.controller.holding.now
+        await stage.close()
+
+
+async def test_where_nothing_was_enforced_a_new_leader_brings_back_nobody() -> None:
+    async with staged(OBSERVED, node("n0"), configuration=canary()) as stage:
+        stage.add(PARKED)
+        await rest(stage)
+        assert stage.api.pulsed == []
+        assert stage.leading.undoing.tools is None
 
 
 async def test_a_gauge_counts_what_is_left() -> None:

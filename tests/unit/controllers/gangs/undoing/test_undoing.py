@@ -57,7 +57,7 @@ async def test_nothing_is_left_of_any_phase(objects: list[Any], reach: Reach, mo
         assert left(stage.api) == []
         assert stage.reserved == 0
         assert endings(stage) == {("Aborted", "ModeChanged")}
-        assert not stage.leading.undoing.left.holds()
+        assert not stage.leading.undoing.holds()
         assert stage.leading.undoing.tools is None, "the way to write to pods has gone with the list"
         if (objects, reach) != HALF_GONE:
             assert stage.api.deleted == deleted, "nobody else is evicted"
@@ -71,7 +71,7 @@ async def test_a_unit_that_has_begun_is_finished() -> None:
         await former.close()
         stage = after(former, objects)
         stage.list_plans()
-        assert stage.leading.undoing.left.holds().units == 1
+        assert stage.leading.undoing.holds().units == 1
         await rest(stage)
         assert len(stage.api.deleted) == 3
         assert left(stage.api) == []
@@ -120,7 +120,7 @@ async def test_who_names_our_filter_for_ever_is_not_woken_for_ever() -> None:
         stage.add(pod("refused", conditions=[refused]))
         await stage.settle()
         assert stage.api.woken == ["refused"]
-        assert not stage.leading.undoing.left.holds(), "it is woken, and more cannot be done"
+        assert not stage.leading.undoing.holds(), "it is woken, and more cannot be done"
         for _ in range(20):
             stage.clock += 400.0
             await stage.settle(1)
@@ -195,7 +195,7 @@ async def test_a_unit_from_which_enforce_lost_its_rights_is_finished(monkeypatch
         await former.close()
         stage = after(former, objects)
         stage.list_plans()
-        assert stage.leading.undoing.left.holds().units == 1
+        assert stage.leading.undoing.holds().units == 1
         await rest(stage)
         assert len(stage.api.deleted) == 3
         assert left(stage.api) == []
