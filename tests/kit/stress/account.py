@@ -225,6 +225,14 @@ class _One:
         early = list(self.cases(plan, came)) if came > at - LAG_SECONDS else []
         return [*found, *((each.without(at - LAG_SECONDS), at) for each, _ in early)]
 
+    def least(self, plan: _Plan, at: float) -> int:
+        """How many pods at least were preempted for it until a time; 0 if it need not be the plan that counts."""
+        return min(
+            sum(len(each.victims) for each in tallies(way, view, at, self._episode) if each.plan == plan.uid)
+            for way in self._ways
+            for view in VIEWS
+        )
+
     def counted_twice(self) -> list[str]:
         """All plans together say more than there was."""
         said = sum(each.said[-1]["victims"]["pods"] for each in self.plans if each.said)
@@ -236,9 +244,9 @@ class _One:
 
 def _judge(verdict: Verdict, one: _One, plan: _Plan, steady: _Steady, until: float) -> None:
     said = plan.said
-    settled = list(one.cases(plan, min(until, plan.left_at) - SAY_SECONDS))
     if not said:
-        least = min((len(each.victims) for each, _ in settled), default=0)
+        settled = list(one.cases(plan, min(until, plan.left_at) - SAY_SECONDS))
+        least = one.least(plan, min(until, plan.left_at) - SAY_SECONDS)
         if not least:
             return
         verdict.victims += least

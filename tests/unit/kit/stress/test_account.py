@@ -177,6 +177,26 @@ def test_a_gang_that_preempts_at_once_is_the_preemptor(forge: AccountForge) -> N
     assert "says nothing, but 1 pods were preempted" in wrong(forge)
 
 
+def test_a_plan_that_need_not_be_the_one_that_counts_may_say_nothing(forge: AccountForge) -> None:
+    """The group was no gang yet when it was made. Whoever saw that late takes the first plan for one of another case."""
+    soon = group("soon", 100, minimum=1)
+    forge.tell({**soon, "spec": {**soon["spec"], "schedulingPolicy": {"basic": {}}}}, "ADDED")
+    forge.tell(soon)
+    forge.tell(pod("soon-0", 100, node=None, group="soon"), "ADDED")
+    forge.rest(-0.5)
+    first = forge.observed("first", preemptor="soon")
+    forge.preempt(forge.low[0], "uid-soon-0")
+    forge.rest(1)
+    forge.say(first, victims={"pods": 1, "units": 1, "prioritySum": 10 + SUM})
+    forge.rest(13)
+    forge.observed("later", preemptor="soon")
+    forge.rest(20)
+    forge.say(first, victims={"pods": 1, "units": 1, "prioritySum": 10 + SUM})
+    forge.rest(20)
+    verdict = forge.judged()
+    assert (verdict.violations, verdict.unknown) == ([], 0)
+
+
 @pytest.mark.parametrize("is_ending", [True, False])
 def test_where_no_event_can_be_written_nobody_is_named(forge: AccountForge, is_ending: bool) -> None:
     namespace = forge.low[0]["metadata"]["namespace"]
