@@ -132,6 +132,11 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
                 "            each.decision is not None and each.decision.uid == decision.uid\n",
                 "            False\n",
             ),
+            Edit(
+                "controllers/account/ledger.py",
+                "self._case_at(decision.owner, decision.created)",
+                "self._open(decision.owner.uid)",
+            ),
         ),
         directed.accounted,
     ),
