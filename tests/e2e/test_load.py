@@ -27,6 +27,8 @@ SHAPE: Final = replace(
     classes=tuple(replace(each, count=3, interval=0.01) for each in KUEUE.classes),
 )
 """36 Workloads."""
+LONG: Final = replace(SHAPE, classes=tuple(replace(each, seconds=10.0) for each in SHAPE.classes))
+"""None finishes before it is evicted, also on a busy machine."""
 NAMESPACE: Final = ("v1", "Namespace")
 
 
@@ -100,10 +102,10 @@ async def test_all_that_is_admitted_runs_and_finishes(api_plane: ControlPlane) -
 
 async def test_evictions_are_ended_and_the_workload_runs_again(api_plane: ControlPlane) -> None:
     name = f"load-{secrets.token_hex(3)}"
-    async with Api.connect(api_plane.kubeconfig) as api, place(api, SHAPE, name):
+    async with Api.connect(api_plane.kubeconfig) as api, place(api, LONG, name):
         admitter = Admitter(api, name, evicts="large")
         async with admitter.running():
-            ran = await Load(api, SHAPE, name).run()
+            ran = await Load(api, LONG, name).run()
         assert ran.evictions == {"small": 0, "medium": 0, "large": 12}
         assert ran.sent == {"create": 36, "finish": 36, "end": 12}
         assert len(admitter.admitted) >= 48
