@@ -17,7 +17,15 @@ from controllers.gangs.scheduler.messages import refusal
 from controllers.gangs.scheduler.rejections import is_ours
 from nodes.filters.profile import DEFAULT_SCHEDULER
 
-__all__ = ["PULSE_NODE", "WaitingPod", "WaitingPods", "held_condition", "waiting_pod", "waits_for_ports"]
+__all__ = [
+    "PULSE_NODE",
+    "WaitingPod",
+    "WaitingPods",
+    "held_because",
+    "held_condition",
+    "waiting_pod",
+    "waits_for_ports",
+]
 
 PULSE_NODE: Final = "pulse.reprieve.invalid"
 """The node that a pulse nominates a pod to. It takes no room, because there is no such node.
@@ -174,7 +182,7 @@ def waits_for_ports(message: str) -> bool:
 def waiting_pod(pod: Pod) -> WaitingPod:
     """What is kept of a pod that waits."""
     meta, spec, status = pod.metadata, pod.spec, pod.status
-    held = next((c.message for c in status.conditions or () if (c.type, c.status) == (HELD, "True")), "")
+    held = held_because(pod)
     refused = refusal(pod)
     return WaitingPod(
         uid=meta.uid,
@@ -190,6 +198,12 @@ def waiting_pod(pod: Pod) -> WaitingPod:
         held=sys.intern(held) if held else "",
         is_refused=refused is not None and is_ours(refused) and spec.scheduling_group is None,
     )
+
+
+def held_because(pod: Pod) -> str:
+    """The message of the condition HELD; empty unless that is True."""
+    found = pod.status.conditions or ()
+    return next((c.message for c in found if (c.type, c.status) == (HELD, "True")), "")
 
 
 def held_condition(status: Literal["True", "False"], reason: str, message: str, now: float) -> Condition:

@@ -157,6 +157,11 @@ class Waker:
             self._under.pop(uid, None)
         return pods
 
+    async def bound(self, pod: Pod) -> None:
+        """The pod is bound, and its condition must not say any longer that it is held."""
+        meta = pod.metadata
+        await self._write([Wake(meta.uid, meta.namespace, meta.name, "Bound", "it is bound")])
+
     async def bring_back(self, plan: ActivePlan, *, nominate: bool) -> None:
         """The plan is Ready: every member that is not bound comes back when it is the turn of its wave.
 

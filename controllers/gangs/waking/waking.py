@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import partial
 from math import inf
+from typing import Final
 
 from api.core import Pod
 from controllers.gangs.gangs import Gangs
@@ -17,6 +18,7 @@ from controllers.gangs.lifecycle.life import ActivePlan
 from controllers.gangs.lifecycle.observations import Nominated
 from controllers.gangs.mirror.group_members import Requests
 from controllers.gangs.mirror.roster import Roster
+from controllers.gangs.mirror.waiting import held_because
 from controllers.gangs.waking.asking import Asking
 from controllers.gangs.waking.kept_out import KeptOut, let_in
 from controllers.gangs.waking.nominations import Nominations
@@ -29,6 +31,8 @@ __all__ = ["Waking"]
 
 NOMINATIONS: Key = ("", "nominations")
 """Work of our own, which is not about one object. No namespace has an empty name."""
+BOUND: Final = "bound pod"
+"""What is written of a bound pod is called so. No object has a space in its name."""
 
 
 class Waking:
@@ -75,10 +79,19 @@ class Waking:
             self.waker.forget(uid)
             self.kept_out.forget(uid)
             self.asking.forget(uid)
+            if pod is not None and pod.spec.node_name:
+                self._bound(pod)
         else:
             self.waker.recall(pod)
             if self.waker.is_kept_out(uid):
                 self.kept_out.recall(pod)
+
+    def _bound(self, pod: Pod) -> None:
+        """The scheduler may have had another reason to try it again, and so did not wait for us to wake it."""
+        meta = pod.metadata
+        key = meta.namespace, f"{BOUND} {meta.uid}"
+        if held_because(pod) and not meta.deletion_timestamp and self._writes.is_idle(key):
+            self._writes.put(key, partial(self.waker.bound, pod))
 
     # ---- gangs
 

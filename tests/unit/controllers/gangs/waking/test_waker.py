@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kube.errors import ApiError
+from tests.kit.canary import canary, space
 from tests.kit.objects import BIG, gang, group, member, node, pod
 from tests.kit.stage import Stage, staged
 
@@ -132,6 +133,21 @@ async def test_a_wake_that_was_refused_is_tried_again_on_a_quiet_cluster() -> No
         await stage.settle()
         assert stage.api.woken == ["late"]
         assert not stage.leading.waking.waker.behind
+
+
+@pytest.mark.parametrize("enforced", [True, False])
+async def test_a_pod_that_is_bound_before_it_is_woken_does_not_say_that_it_is_held(enforced: bool) -> None:
+    """The scheduler had another reason to try it again. Pods of observed namespaces are left alone."""
+    waits = {"type": "reprieve.dev/Held", "status": "True", "reason": "Gathering", "message": "1 of 2 members"}
+    async with staged(space("default", enforced=enforced), configuration=canary()) as stage:
+        await stage.settle()
+        stage.add(node("n0"), gang(minimum=1), member("m0", node="n0", conditions=[waits]))
+        await stage.settle()
+        await stage.written()
+        (said,) = stage.api.of("/api/v1/pods")["m0"]["status"]["conditions"]
+        assert said["status"] == ("False" if enforced else "True")
+        assert said["reason"] == ("Bound" if enforced else "Gathering")
+        assert stage.api.woken == (["m0"] if enforced else []), "once"
 
 
 async def test_pods_that_have_gone_are_not_remembered() -> None:
