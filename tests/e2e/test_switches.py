@@ -153,20 +153,13 @@ class Switch:
         return self.plane.processes["kube-scheduler"]
 
     def wait_withdrawn(self) -> None:
-        """Until no plan that was carried out goes on, and no mark is left. After that the scheduler may act again."""
-        wait_for(
-            lambda: all(plan["status"]["phase"] == "Aborted" for plan in of_enforce(self.sandbox)),
-            what=lambda: f"{[plan['status'] for plan in of_enforce(self.sandbox)]}",
-        )
-        wait_for(lambda: not self.marked(), what=lambda: f"{self.marked()}")
+        """Until nothing of Enforce is left. After that the scheduler may act again."""
+        wait_for(lambda: not self.to_withdraw(), what=lambda: f"left: {self.to_withdraw()}")
         self.scheduler.resume()
 
-    def marked(self) -> list[str]:
-        """Pods that have our mark."""
-        marks = {
-            pod["metadata"]["name"]: condition(pod, "DisruptionTarget") for pod in self.sandbox.list_pods()
-        }
-        return [name for name, mark in marks.items() if mark is not None and is_ours(mark)]
+    def to_withdraw(self) -> list[str]:
+        """What the scheduler has no part in."""
+        return [each for each in traces(self.sandbox) if not each.endswith("is not bound")]
 
     def enforce(self, failpoints: str = "") -> None:
         """One replica enforces the namespaces with the label; nobody else runs."""
@@ -297,7 +290,7 @@ def test_while_it_is_paused(switch: Switch, way: Way, lasts: str) -> None:
     assert by_us(switch.sandbox) == gone
     pause(switch, None)
     wait_for(lambda: by_us(switch.sandbox) == {"low-0", "low-1", "low-2"}, what=switch.sandbox.report)
-    switch.scheduler.resume()
+    switch.wait_withdrawn()
     switch.check()
 
 
@@ -321,7 +314,7 @@ def test_without_rights(switch: Switch, way: Way, lasts: str) -> None:
     finally:
         grant(switch.plane)
     wait_for(lambda: by_us(switch.sandbox) == {"low-0", "low-1", "low-2"}, what=switch.sandbox.report)
-    switch.scheduler.resume()
+    switch.wait_withdrawn()
     switch.check()
 
 
