@@ -225,7 +225,7 @@ class Leading:
             "arrivals": self.arrivals.pod_changed,
             "state before": self.before.pod_changed,
             "evidence": self.evidence.pod_changed,
-            "undoing": lambda uid, _: self.undoing.pod_changed(uid),
+            "undoing": self.undoing.pod_changed,
             "strays": lambda uid, _: self.strays.pod_changed(uid),
             "broken units": lambda uid, _: self.broken.pod_changed(uid),
             "lone preemptors": self.lone.pod_changed,

@@ -182,7 +182,7 @@ class Observing:
         return {
             "state before": self.before.pod_changed,
             "evidence": self.evidence.pod_changed,
-            "undoing": lambda uid, _: self.undoing.pod_changed(uid),
+            "undoing": self.undoing.pod_changed,
             "lone preemptors": self.lone.pod_changed,
         }
 

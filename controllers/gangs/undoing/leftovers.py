@@ -15,12 +15,13 @@ from typing import Final, NamedTuple
 
 from api.backoff import Backoff
 from api.clock import Clock
+from api.core import Pod
 from api.holds import Holds
 from api.plan_names import PlanKey
 from controllers.gangs.mirror.gated_pods import GatedPods
 from controllers.gangs.mirror.marked_pods import MarkedPods
 from controllers.gangs.mirror.roster import Roster
-from controllers.gangs.mirror.waiting import PULSE_NODE, WaitingPods
+from controllers.gangs.mirror.waiting import PULSE_NODE, WaitingPods, held_because
 from controllers.gangs.undoing.units import Units
 from controllers.gangs.writing.pod_writer import Write
 from controllers.gangs.writing.stored import StoredPlans
@@ -97,6 +98,8 @@ class Leftovers:
         """`concerns`: whether the namespace is not enforced."""
         self._shown, self._concerns, self._clock = shown, concerns, clock
         self._pods: dict[str, Left] = {}
+        self._bound: dict[str, Left] = {}
+        """Pods that the scheduler has bound before they were let go. They still say that they are held."""
         self._settled: dict[str, _Settled] = {}
         self._nodes: dict[str, set[str]] = {}
         """By pod (UID): where plans of Enforce put it."""
@@ -120,8 +123,18 @@ class Leftovers:
         for uid in self._shown.uids | self._pods.keys():
             self.touch(uid)
 
+    def pod_changed(self, uid: str, pod: Pod | None) -> bool:
+        """There is a newer state of the pod; None when it is gone, or has ended. Returns whether it is, or was, on the
+        list."""
+        before, says = self._pods.get(uid), pod is not None and bool(pod.spec.node_name and held_because(pod))
+        if before is not None and before.held and says:
+            self._bound[uid] = Left(uid, before.namespace, before.name, held=True)
+        else:
+            self._bound.pop(uid, None)
+        return self.touch(uid)
+
     def touch(self, uid: str) -> bool:
-        """There is a newer state of the pod. Returns whether it is, or was, on the list."""
+        """Look at the pod again. Returns whether it is, or was, on the list."""
         left, before = self._look(uid), self._pods.pop(uid, None)
         if left is None:
             self._settled.pop(uid, None)
@@ -141,6 +154,8 @@ class Leftovers:
             left = Left(uid, waiting.namespace, waiting.name)
         elif gate is not None:
             left = Left(uid, gate.group[0], gate.name)
+        elif uid in self._bound:
+            left = self._bound[uid]
         else:
             return None
         if not self._concerns(left.namespace):

@@ -11,6 +11,7 @@ import msgspec
 import structlog
 
 from api.clock import Clock
+from api.core import Pod
 from api.holds import Holds
 from api.meta import Condition
 from controllers.gangs.evicting.evictions import Evictions
@@ -66,9 +67,9 @@ class Undoing:
             self._pulsing.bring_back_all()
         self._woken.set()
 
-    def pod_changed(self, uid: str) -> None:
-        """The mirror has a new state of a pod."""
-        if self.left.touch(uid) or self.left.units.has_victim(uid):
+    def pod_changed(self, uid: str, pod: Pod | None) -> None:
+        """The mirror has a new state of a pod; None when it is gone, or has ended."""
+        if self.left.pod_changed(uid, pod) or self.left.units.has_victim(uid):
             self._woken.set()
 
     def told(self, turned_down: TurnedDown) -> None:

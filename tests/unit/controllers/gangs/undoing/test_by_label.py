@@ -240,6 +240,28 @@ async def test_the_next_leader_brings_back_who_was_parked(said: Holds) -> None:
         await stage.close()
 
 
+async def test_a_held_pod_that_is_bound_before_it_is_let_go_does_not_say_that_it_is_held() -> None:
+    """The scheduler had a reason of its own to try it again, and our write had not been accepted."""
+    waits = {
+        "type": "reprieve.dev/Held",
+        "status": "True",
+        "reason": "Gathering",
+        "message": "1 of 2 members",
+    }
+    async with staged(ENFORCED, node("n0"), configuration=canary()) as stage:
+        stage.add(pod("late", group="gang", conditions=[waits]))
+        await stage.settle()
+        stage.api.refuse = lambda _method, path: away() if "/pods/" in path else None
+        stage.add(OBSERVED)
+        await stage.settle()
+        stage.add(pod("late", group="gang", node="n0", conditions=[waits]))
+        stage.api.refuse = lambda _method, _path: None
+        stage.clock += 60.0
+        await rest(stage)
+        assert left(stage.api) == []
+        assert not stage.controller.holding.now
+
+
 async def test_where_nothing_was_enforced_a_new_leader_brings_back_nobody() -> None:
     async with staged(OBSERVED, node("n0"), configuration=canary()) as stage:
         stage.add(PARKED)
