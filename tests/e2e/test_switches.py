@@ -39,6 +39,10 @@ pytestmark = SELDOM
 SELECTED: Final = {"canary": "yes"}
 STAYS: Final = "example.com/stays"
 """A finalizer: the pod terminates until the test lets it go."""
+IGNORED: Final = {
+    "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
+}
+"""The Job does not count pods that are evicted, and creates them again at once."""
 LONG, SHORT = "60s", "6s"
 """How long a phase lasts: longer than a roll-out; and long enough to see it, and to change a label."""
 PARTIAL_SECONDS: Final = 3
@@ -320,28 +324,44 @@ def test_without_rights(switch: Switch, way: Way, lasts: str) -> None:
 
 @pytest.mark.parametrize("way", ["by a roll-out", "by label"])
 def test_from_observe_to_enforce(switch: Switch, sandboxes: SandboxFactory, way: str) -> None:
-    """Gangs are decided about anew. One that ran whole keeps its members; one that never did is released."""
+    """Gangs are decided about anew. One that ran whole keeps its members; one that never did is released.
+
+    Only members that a controller creates again are.
+    """
     plane, sandbox = switch.plane, switch.sandbox
     switch.enforce()
     switch.label(None)
     if way == "by a roll-out":
         roll_out(switch)
     sandbox.nodes(3, cpu="2")
+    sandbox.node("small", cpu="500m")
     sandbox.wait_bound(*sandbox.gang("ran", 2, priority=100, cpu="1"))
     sandbox.wait_condition("PodGroup", "ran", "PodGroupInitiallyScheduled", "True")
-    sandbox.delete_pod("ran-1")
-    sandbox.group("never", min_count=3, priority=100)
-    sandbox.wait_bound(
-        *(sandbox.pod(f"never-{number}", priority=100, cpu="1", group="never") for number in range(2))
-    )
-    low = sandbox.pods("low", 3, priority=1, cpu="1")
-    sandbox.wait_bound(*low)
+    sandbox.wait_bound(*sandbox.pods("low", 3, priority=1, cpu="1"), sandbox.pod("last", priority=1, cpu="1"))
+    pieces = in_pieces(sandbox)
     switch.label()
     if way == "by a roll-out":
         plane.start_reprieve(ENFORCES)
         plane.processes[OBSERVES].stop(60)
         wait_mode(plane, "Enforce")
-    wait_for(lambda: {"never-0", "never-1"} <= {*sandbox.history.deleted()}, what=sandbox.report)
+    # Nobody is released whose scheduler has not called since the process began.
+    sandbox.wait_bound(sandbox.pod("calls", priority=1, cpu="100m"))
+    wait_for(lambda: pieces <= {*sandbox.history.deleted()}, what=sandbox.report)
     switch.members = sandbox.gang("hero", 2, priority=200, cpu="2")
     sandbox.wait_bound(*switch.members)
     assert "ran-0" in sandbox.bound(), "it has run whole"
+
+
+def in_pieces(sandbox: Sandbox) -> set[str]:
+    """Room for two of three members comes free, and one of a gang that ran whole goes. Returns the names of the two."""
+    sandbox.group("never", min_count=3, priority=1)
+    sandbox.job("never", priority=1, group="never", parallelism=3, completions=3, podFailurePolicy=IGNORED)
+    sandbox.wait_condition("PodGroup", "never", "reprieve.dev/Scheduled", "False")
+    sandbox.delete_pod("ran-1")
+    sandbox.delete_pod("last")
+
+    def bound() -> set[str]:
+        return {name for name in sandbox.bound() if name.startswith("never-")}
+
+    wait_for(lambda: len(bound()) == 2, what=sandbox.report)
+    return bound()
