@@ -1,4 +1,4 @@
-"""Which rights the API server grants to whoever this process is (SelfSubjectAccessReview)."""
+"""Which rights the API server grants to whoever asks (SelfSubjectAccessReview)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from kube.client import ApiClient
+from kube.client import REQUEST_SECONDS, ApiClient
 from kube.errors import ApiError
 
-__all__ = ["PATH", "Access", "lacking"]
+__all__ = ["PATH", "Access", "is_granted", "lacking"]
 
 PATH: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
 class Access(NamedTuple):
-    """A verb on a resource, in all namespaces. `resource` has the subresource after a slash."""
+    """A verb on a resource. `resource` has the subresource after a slash."""
 
     group: str
     resource: str
@@ -36,22 +36,27 @@ class _Review(msgspec.Struct):
 
 
 async def lacking(client: ApiClient, wanted: Sequence[Access]) -> list[Access]:
-    """Those that are not granted. Raises ApiError."""
-    granted = await asyncio.gather(*(_is_granted(client, each) for each in wanted))
+    """Those that are not granted in all namespaces. Raises ApiError."""
+    granted = await asyncio.gather(*(is_granted(client, each) for each in wanted))
     return [each for each, has in zip(wanted, granted, strict=True) if not has]
 
 
-async def _is_granted(client: ApiClient, access: Access) -> bool:
+async def is_granted(
+    client: ApiClient, access: Access, namespace: str = "", *, seconds: float = REQUEST_SECONDS
+) -> bool:
+    """Whether it is granted in a namespace; in all namespaces if that is empty. Raises ApiError."""
     resource, _, subresource = access.resource.partition("/")
     attributes = {"group": access.group, "resource": resource, "verb": access.verb}
     if subresource:
         attributes["subresource"] = subresource
+    if namespace:
+        attributes["namespace"] = namespace
     review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectAccessReview",
         "spec": {"resourceAttributes": attributes},
     }
-    body = await client.request("POST", PATH, body=msgspec.json.encode(review))
+    body = await client.request("POST", PATH, body=msgspec.json.encode(review), seconds=seconds)
     try:
         return msgspec.json.decode(body, type=_Review).status.allowed
     except msgspec.DecodeError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -59,6 +60,8 @@ ERROR_BYTES: Final = 2**20
 """What is read of the body of an answer that is an error."""
 
 UNAUTHORIZED: Final = 401
+TOKEN: Final = re.compile(r"[!-~]{1,16384}")
+"""A token as it may be in a header: RFC 6750 allows fewer characters, and API servers take any."""
 
 Credentials = Callable[[dict[str, str]], Awaitable[None]]
 """Adds the authorization to a request's headers."""
@@ -93,7 +96,10 @@ class ApiClient:
         server_hostname: str | None = None,
         cluster: str = "",
         clock: Clock = SYSTEM_CLOCK,
+        identified: str = "",
     ) -> None:
+        """`identified`: what says in each request of the session who asks, whatever token it has. Empty if nothing
+        does."""
         self._clock = clock
         self.cluster = cluster
         """The cluster's name in metrics and logs. Empty if there is only one cluster."""
@@ -107,6 +113,7 @@ class ApiClient:
         self._reloading = asyncio.Lock()
         self._proxy = proxy
         self._server_hostname = server_hostname
+        self._identified = identified
 
     @classmethod
     @asynccontextmanager
@@ -137,6 +144,8 @@ class ApiClient:
                 connector_owner=False,
                 read_bufsize=READ_BUFFER_BYTES,
                 headers=_impersonating(user, groups),
+                # Several users may ask over one session. What a proxy remembers of one of them is not for the others.
+                cookie_jar=aiohttp.DummyCookieJar(),
             ) as session:
                 configuration = api_client.configuration
                 yield cls(
@@ -148,7 +157,33 @@ class ApiClient:
                     server_hostname=configuration.tls_server_name,
                     cluster=cluster,
                     clock=clock,
+                    identified=_identified(configuration, user),
                 )
+
+    def with_token(self, token: str) -> ApiClient:
+        """A client that asks with somebody's token in place of our credentials, over the same session.
+
+        Raises ApiError: with status 401 for what is no token, with status 0 if the session itself says who asks. The API
+        server would take a client certificate, and not look at the token.
+        """
+        if self._identified:
+            message = f"the session has {self._identified}, which would be asked in place of a token"
+            raise ApiError(0, "Configuration", message)
+        if not TOKEN.fullmatch(token):
+            raise ApiError(UNAUTHORIZED, "Unauthorized", "this is no token")
+
+        async def credentials(headers: dict[str, str]) -> None:
+            headers["Authorization"] = f"Bearer {token}"
+
+        return ApiClient(
+            self._session,
+            self.server,
+            credentials=credentials,
+            proxy=self._proxy,
+            server_hostname=self._server_hostname,
+            cluster=self.cluster,
+            clock=self._clock,
+        )
 
     async def request(
         self,
@@ -321,6 +356,13 @@ async def _beginning(response: aiohttp.ClientResponse, most: int) -> tuple[bytes
             return b"".join(pieces), False
         left -= len(piece)
     return b"".join(pieces), True
+
+
+def _identified(configuration: Any, user: str | None) -> str:
+    """What says who asks, in each request of the library's session. Empty if only the credentials do."""
+    if configuration.cert_file:
+        return "a client certificate"
+    return "a user to impersonate" if user else ""
 
 
 def _impersonating(user: str | None, groups: Sequence[str]) -> list[tuple[str, str]]:

@@ -24,7 +24,7 @@ class Reviewer:
     def __init__(self, *granted: dict[str, str]) -> None:
         self.granted = granted
 
-    async def request(self, method: str, path: str, *, body: bytes) -> bytes:
+    async def request(self, method: str, path: str, *, body: bytes, seconds: float) -> bytes:
         assert (method, path) == ("POST", PATH)
         review: dict[str, Any] = orjson.loads(body)
         attributes = review["spec"]["resourceAttributes"]
@@ -46,7 +46,7 @@ async def test_what_is_not_granted_is_named() -> None:
 
 async def test_an_answer_that_is_none_is_an_error() -> None:
     class Broken(Reviewer):
-        async def request(self, method: str, path: str, *, body: bytes) -> bytes:
+        async def request(self, method: str, path: str, *, body: bytes, seconds: float) -> bytes:
             return b"{}"
 
     with pytest.raises(ApiError, match="cannot be read"):
