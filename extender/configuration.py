@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from typing import Annotated, Final
 
 from msgspec import Meta, field
 
 from api.validation import FieldError
+from serving.addresses import is_loopback
 from serving.sections import FilePath, GuardedListener, Poll, Port, Seconds, Section
 
 __all__ = [
@@ -69,7 +69,7 @@ def check_extender(extender: ExtenderConfiguration) -> None:
         raise FieldError(
             "extender.tls", "is missing (plainHTTP: true does without it, on a loopback address only)"
         )
-    elif not _is_loopback(extender.bind_address):
+    elif not is_loopback(extender.bind_address):
         raise FieldError(
             "extender.bindAddress", f"must be a loopback address with plainHTTP, not {extender.bind_address}"
         )
@@ -81,10 +81,3 @@ def own_address(extender: ExtenderConfiguration) -> str:
     if not host or not extender.port:
         return ""
     return f"[{host}]:{extender.port}" if ":" in host else f"{host}:{extender.port}"
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return address == "localhost"

@@ -16,7 +16,7 @@ from typing import Final, cast
 
 from aiohttp import web
 
-__all__ = ["Connections", "begin"]
+__all__ = ["Connections", "begin", "lost"]
 
 LOOKS: Final = 4
 """A wait is too long after this many looks at it. Looks are counted because a clock runs on while the process is
@@ -110,7 +110,7 @@ class Connections:
 class Connection(asyncio.Protocol):
     """A wrapper of aiohttp's protocol that measures waits."""
 
-    __slots__ = ("_all", "_inner", "_is_unread", "_looks", "_transport", "is_old", "state")
+    __slots__ = ("_all", "_inner", "_is_unread", "_looks", "_transport", "is_old", "lost", "state")
 
     def __init__(self, connections: Connections, inner: asyncio.Protocol) -> None:
         self._all, self._inner = connections, inner
@@ -123,6 +123,8 @@ class Connection(asyncio.Protocol):
         self.state = State.IDLE
         self.is_old = False
         """Its next answer closes it."""
+        self.lost = asyncio.Event()
+        """Set when it is lost."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Accept the connection, or answer 503 if there are too many."""
@@ -151,6 +153,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         """Forget the connection, and pass it on to aiohttp unless it was refused."""
         self._all.open.discard(self)
+        self.lost.set()
         if self._transport is not None:
             self._transport = None
             self._inner.connection_lost(error)
@@ -183,6 +186,16 @@ def begin(request: web.Request) -> None:
     connection = _of(request)
     if connection is not None:
         connection.state = State.BUSY
+
+
+def lost(request: web.Request) -> asyncio.Event:
+    """Set when the connection of the request is lost: its handler may wait, and write nothing that would notice it."""
+    connection = _of(request)
+    if connection is None:
+        gone = asyncio.Event()
+        gone.set()
+        return gone
+    return connection.lost
 
 
 def _of(request: web.Request) -> Connection | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,6 +11,7 @@ from typing import Any, Final
 
 import structlog
 from aiohttp import web
+from aiohttp.log import server_logger
 
 from serving.connections import Connections
 from serving.sections import GuardedListener, Listener
@@ -31,11 +33,17 @@ CONNECTIONS: Final = web.AppKey("connections", Connections)
 
 @asynccontextmanager
 async def serving(
-    app: web.Application, listener: Listener, tls: ssl.SSLContext | None = None, *, drain_seconds: float = 0
+    app: web.Application,
+    listener: Listener,
+    tls: ssl.SSLContext | None = None,
+    *,
+    drain_seconds: float = 0,
+    logger: logging.Logger = server_logger,
 ) -> AsyncIterator[int]:
     """Listen while the context lasts. Yields the port, which the system chooses if the configuration says 0.
 
     After that, the listener still answers requests for at most `drain_seconds`. Each answer closes its connection.
+    `logger` gets what aiohttp says of requests that it cannot read, with parts of their heads.
     """
     runner = web.AppRunner(
         app,
@@ -44,6 +52,7 @@ async def serving(
         shutdown_timeout=3.0,
         auto_decompress=False,
         handler_cancellation=False,
+        logger=logger,
     )
     guarded = listener if isinstance(listener, GuardedListener) else GuardedListener(port=listener.port)
     connections = Connections(
