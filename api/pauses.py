@@ -10,7 +10,7 @@ import msgspec
 
 from api.times import parse_rfc3339
 
-__all__ = ["PAUSED", "PAUSED_UNTIL", "RESUMED", "Pause", "pause_of", "pauses_text", "resumed_at"]
+__all__ = ["PAUSED", "PAUSED_UNTIL", "RESUMED", "Pause", "pause_of", "pauses_in", "pauses_text", "resumed_at"]
 
 PAUSED: Final = "reprieve.dev/paused"
 """Annotation: why reprieve evicts nobody of the namespace, and nobody for it. On reprieve's own namespace: nobody at
@@ -64,6 +64,15 @@ def pauses_text(pauses: Sequence[Pause]) -> str:
     """The first pauses as a JSON list. Each has `namespace` and `why`, and `until` if it has an end."""
     told = [_Told(each.namespace, each.why, each.end, each.fault) for each in pauses[:MOST_PAUSES]]
     return msgspec.json.encode(told).decode()
+
+
+def pauses_in(text: str) -> list[Pause]:
+    """The same, read again, without the moments of their ends. Text that somebody else wrote says nothing."""
+    try:
+        told = msgspec.json.decode(text or "[]", type=list[_Told])
+    except msgspec.DecodeError:
+        return []
+    return [Pause(each.namespace, each.why, end=each.until, fault=each.fault) for each in told]
 
 
 def pause_of(namespace: str, annotations: Mapping[str, str] | None) -> Pause | None:

@@ -1,0 +1,81 @@
+"""What reprieve does in a cluster, by what its leader says on its Lease."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from api.pauses import pauses_in
+from api.published import ENFORCED, LIMITS_REACHED, NAMESPACE, PAUSES, PLANNING_MODE, RIGHTS_MISSING
+from api.reached_limits import limits_in
+
+__all__ = ["Mode", "mode_of"]
+
+MEANS: Final = {
+    "Off": "planning.mode is Off: reprieve decides nothing about nodes, and evicts no pod for room on them.",
+    "Observe": "planning.mode is Observe: reprieve writes down what it would do, and touches no pod.",
+    "Enforce": "planning.mode is Enforce: reprieve evicts pods.",
+}
+PARTLY: Final = (
+    "planning.mode is Enforce: reprieve evicts pods for gangs of selected namespaces. For others it only writes down "
+    "what it would do."
+)
+NOT_SAID: Final = (
+    "No process says on a Lease what it does here: reprieve is not installed, or nothing was read of it."
+)
+LACKS: Final = "reprieve lacks rights to enforce ({}). Until it has them, it writes down what it would do, and touches no pod."
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """What a reader may be told of it."""
+
+    mode: str
+    """Off, Observe or Enforce; empty if nobody says it."""
+    sentence: str
+    selector: Any = None
+    """The label selector of the namespaces that are enforced, if others are not."""
+    pauses: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+
+
+def mode_of(notes: Mapping[str, str], may_name: Callable[[str], bool]) -> Mode:
+    """By the annotations of the Lease. `may_name`: whether the reader may hear of pauses and limits of a namespace."""
+    mode = notes.get(PLANNING_MODE, "")
+    if mode not in MEANS:
+        return Mode("", NOT_SAID)
+    selector = _selector(notes.get(ENFORCED, "")) if mode == "Enforce" else None
+    lacks = notes.get(RIGHTS_MISSING, "")
+    sentence = LACKS.format(lacks) if lacks else PARTLY if selector is not None else MEANS[mode]
+    return Mode(
+        mode,
+        sentence,
+        selector,
+        tuple(
+            _paused(each.namespace, each.reason)
+            for each in pauses_in(notes.get(PAUSES, ""))
+            if each.namespace == NAMESPACE or may_name(each.namespace)
+        ),
+        tuple(
+            str(each)
+            for each in limits_in(notes.get(LIMITS_REACHED, ""))
+            if not each.namespace or may_name(each.namespace)
+        ),
+    )
+
+
+def _paused(namespace: str, reason: str) -> str:
+    if namespace == NAMESPACE:
+        return f"Evictions are paused in the whole cluster{reason}"
+    return f"Evictions for namespace {namespace} and in it are paused{reason}"
+
+
+def _selector(text: str) -> Any:
+    """None without one, and for a text that is none."""
+    try:
+        return msgspec.json.decode(text or "null")
+    except msgspec.DecodeError:
+        return None
