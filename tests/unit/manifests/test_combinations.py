@@ -23,6 +23,7 @@ from tests.kit.values import OFFERED, VALUES, checkout, choose
 FILES: Final = {
     "reprieve": ("base/configuration.yaml", "base/extender.yaml"),
     "reprieve-webhooks": ("webhooks/configuration.yaml",),
+    "reprieve-page": ("components/page/configuration.yaml",),
 }
 """By Deployment, its files without components."""
 TLS: Final = TLSConfiguration(
@@ -42,6 +43,7 @@ SETS: Final[dict[str, dict[str, dict[tuple[str, ...], Any]]]] = {
     "kueue-installed": {"reprieve-webhooks": {("webhooks", "besideKueue"): True}},
     "quota-observe": {"reprieve": {("quota", "mode"): "Observe"}},
     "cert-manager": {"reprieve-webhooks": {("webhooks", "certificates", "files"): CERTIFICATE}},
+    "page": {},
 }
 """By component and Deployment, the fields that it sets."""
 CONTRADICTIONS: Final = {
@@ -85,6 +87,7 @@ def combinations() -> Iterator[tuple[str, ...]]:
     """What reprieve may do, from the observer on; where it acts, all of the components with settings beside it."""
     yield from ((), ("quota-observe", "kueue-installed"))
     called = ("certificates", "extender")
+    yield ("page",)
     yield from (called, (*called, "rights"), (*called, "quota-observe", "monitoring"))
     yield from (("extender", "cert-manager"), ("extender", "cert-manager", "kueue-installed"))
     for size in range(len(BESIDE) + 1):
@@ -148,7 +151,8 @@ def expected(name: str, components: tuple[str, ...], folder: Path) -> Configurat
 
 def deployments(components: tuple[str, ...]) -> set[str]:
     """Those that run: there are webhooks where reprieve acts."""
-    return {*FILES} if "enforce" in components else {"reprieve"}
+    more = {"enforce": "reprieve-webhooks", "page": "reprieve-page"}
+    return {"reprieve", *(name for component, name in more.items() if component in components)}
 
 
 @pytest.mark.parametrize("components", [*combinations()], ids=lambda names: "+".join(names) or "base")
@@ -223,7 +227,7 @@ def test_settings_of_ones_own_are_one_file_more(manifests: Path, tmp_path: Path)
     kustomization.write_text(kustomization.read_text().replace("  # - ", "  - ").replace("  #   ", "    "))
     components = (*ACTING, "quota-enforce")
     found = processes(installed(manifests, (*components, "settings")))
-    assert found.keys() == FILES.keys()
+    assert found.keys() == deployments(components)
     for name, process in found.items():
         configuration = load(mounted(tmp_path / name, process.files)).configuration
         planning = msgspec.structs.replace(configuration.planning, gates="UntilPlanned")

@@ -12,7 +12,7 @@ from hack.controlplane.client import Json
 from hack.controlplane.manifests import MANIFESTS
 
 NAMESPACE: Final = "reprieve-system"
-ACCOUNTS: Final = {"reprieve", "reprieve-webhooks", "reprieve-scheduler"}
+ACCOUNTS: Final = {"reprieve", "reprieve-webhooks", "reprieve-scheduler", "reprieve-page"}
 AGGREGATION: Final = "rbac.authorization.k8s.io/aggregate-to-"
 READS: Final = {"get", "list", "watch"}
 ROLES: Final = ("Role", "ClusterRole")
@@ -160,3 +160,28 @@ def test_a_manager_writes_in_a_worker_cluster_only_where_a_role_binding_says_so(
     bound = [each["metadata"].get("namespace") for each in objects("RoleBinding", below=below)]
     assert bound == ["reprieve-multikueue"]
     assert {resource for rule in own for resource in rule["resources"]} == {"leases", "workloads"}
+
+
+def test_the_page_only_lists_and_watches_and_gets_one_lease() -> None:
+    """No Secrets, no impersonation, no reviews: whoever takes the process over learns no credentials."""
+    roles = [*objects("ClusterRole", "Role", below="components/page")]
+    assert {(each["kind"], each["metadata"]["name"]) for each in roles} == {
+        ("ClusterRole", "reprieve-page"),
+        ("Role", "reprieve-page"),
+    }
+    (everywhere,) = [each for each in roles if each["kind"] == "ClusterRole"]
+    (own,) = [each for each in roles if each["kind"] == "Role"]
+    assert {tuple(rule["verbs"]) for rule in everywhere["rules"]} == {("list", "watch")}
+    resources = {resource for rule in everywhere["rules"] for resource in rule["resources"]}
+    assert not {each for each in resources if "/" in each}
+    assert not resources & {"secrets", "configmaps", "serviceaccounts", "users", "groups", "events", "leases"}
+    groups = {group for rule in everywhere["rules"] for group in rule["apiGroups"]}
+    assert not groups & {"authentication.k8s.io", "authorization.k8s.io", "rbac.authorization.k8s.io"}
+    assert own["rules"] == [
+        {
+            "apiGroups": ["coordination.k8s.io"],
+            "resources": ["leases"],
+            "resourceNames": ["reprieve"],
+            "verbs": ["get"],
+        }
+    ]
