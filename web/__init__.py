@@ -1,0 +1,4 @@
+"""The page: what `answers` says, for a browser. It is read-only. It decides nothing and words nothing.
+
+Whoever looks has their own rights: the API server is asked as they (docs/page.md).
+"""

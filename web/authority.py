@@ -1,0 +1,124 @@
+"""Asks the API server who somebody is, and what they may list. Each answer counts for `page.recheckSeconds`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from http import HTTPStatus
+from typing import Final
+
+from api.clock import Clock
+from kube.errors import ApiError
+from kube.identity import User
+from web.errors import Refused, forbidden, unauthorized, unavailable
+from web.kept import Kept
+from web.limits import Rate
+from web.logins import Login
+from web.rights import ALL_NAMESPACES, CLUSTER_WIDE, NAMESPACED, Granted
+
+__all__ = ["AHEAD", "Authority"]
+
+Right = tuple[str, str]
+"""A kind, and a namespace or ALL_NAMESPACES."""
+
+AHEAD: Final = 0.25
+"""Streams ask anew when this part of `page.recheckSeconds` is left: the answer comes before the old one ends."""
+MOST_USERS: Final = 4096
+MOST_RIGHTS: Final = 65536
+AT_ONCE: Final = 16
+"""Questions in flight."""
+MOST_QUESTIONS: Final = 400
+"""About the rights of one user, in `page.recheckSeconds`. Who names 20 namespaces needs about 200."""
+
+
+class Authority:
+    """What the API server has said lately, about all readers."""
+
+    def __init__(self, seconds: float, clock: Clock, refused: Callable[[Login], None]) -> None:
+        """`seconds`: how long an answer counts. `refused` is called with a login whose token is not valid any longer."""
+        self._refused = refused
+        self._ahead = AHEAD * seconds
+        self._users = Kept[Login, User](seconds, MOST_USERS, clock)
+        self._rights = Kept[tuple[User, str, str], bool](seconds, MOST_RIGHTS, clock)
+        self._questions = Rate[User]("questions about rights", MOST_QUESTIONS, seconds, clock)
+        self._slots = asyncio.Semaphore(AT_ONCE)
+
+    async def user(self, login: Login, *, early: bool = False) -> User:
+        """Whose login it is. `early`: ask anew a little before the last answer ends. Raises Refused."""
+        try:
+            return await self._users.get(login, login.user, ahead=self._ahead if early else 0)
+        except ApiError as error:
+            raise self._said(login, error) from None
+
+    async def granted(
+        self, login: Login, user: User, namespaces: Collection[str], *, early: bool = False
+    ) -> Granted:
+        """What the user may list: of each kind in all namespaces, and if it is not granted there, in those that are
+        named. `early`: as for `user`. Raises Refused."""
+        ahead = self._ahead if early else 0.0
+        everywhere = [(kind, ALL_NAMESPACES) for kind in (*CLUSTER_WIDE, *NAMESPACED)]
+        rights = await self._among(login, user, everywhere, ahead)
+        asked = tuple(sorted(set(namespaces)))
+        lacking = [kind for kind in NAMESPACED if (kind, ALL_NAMESPACES) not in rights]
+        named = [(kind, each) for kind in lacking for each in asked]
+        rights |= await self._among(login, user, named, ahead)
+        return Granted(frozenset(rights), asked)
+
+    async def _among(self, login: Login, user: User, rights: Collection[Right], ahead: float) -> set[Right]:
+        """Those that are granted.
+
+        Somebody else with the same rights may have asked, with a token that is not valid any longer. So a refusal is
+        believed only if the API server does not know this login either.
+        """
+        known = {each: self._rights.fresh((user, *each), ahead) for each in rights}
+        unknown = [each for each, has in known.items() if has is None]
+        try:
+            found = await self._ask_all(login, user, unknown, ahead)
+        except ApiError as error:
+            if error.status != HTTPStatus.UNAUTHORIZED:
+                raise self._said(login, error) from None
+            self._users.forget(login)
+            await self.user(login)
+            found = await self._ask_again(login, user, unknown, ahead)
+        return {each for each, has in (known | found).items() if has}
+
+    async def _ask_again(
+        self, login: Login, user: User, rights: Collection[Right], ahead: float
+    ) -> dict[Right, bool]:
+        try:
+            return await self._ask_all(login, user, rights, ahead)
+        except ApiError as error:
+            raise self._said(login, error) from None
+
+    async def _ask_all(
+        self, login: Login, user: User, rights: Collection[Right], ahead: float
+    ) -> dict[Right, bool]:
+        """Raises ApiError once all questions have an answer, so that none goes on behind."""
+        asking = (self._may(login, user, *each, ahead) for each in rights)
+        found = dict(zip(rights, await asyncio.gather(*asking, return_exceptions=True), strict=True))
+        answers = dict[Right, bool]()
+        for each, answer in found.items():
+            if isinstance(answer, BaseException):
+                raise answer
+            answers[each] = answer
+        return answers
+
+    async def _may(self, login: Login, user: User, kind: str, namespace: str, ahead: float) -> bool:
+        access = NAMESPACED.get(kind) or CLUSTER_WIDE[kind]
+
+        async def ask() -> bool:
+            self._questions.take(user)
+            async with self._slots:
+                return await login.may(access, namespace)
+
+        return await self._rights.get((user, kind, namespace), ask, ahead=ahead)
+
+    def _said(self, login: Login, error: ApiError) -> Refused:
+        """What the reader is told."""
+        if error.status == HTTPStatus.UNAUTHORIZED:
+            self._users.forget(login)
+            self._refused(login)
+            return unauthorized("the API server does not accept the token (any longer)")
+        if error.status == HTTPStatus.FORBIDDEN:
+            return forbidden("create selfsubjectreviews and selfsubjectaccessreviews (system:basic-user)")
+        return unavailable("the API server does not say what you may see")

@@ -1,0 +1,65 @@
+"""Tells streams that something has changed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Final
+
+from web.sources.source import Source
+
+__all__ = ["Hub"]
+
+SECONDS: Final = 1.0
+"""The least time between two changes that are told."""
+REMEMBERED: Final = 64
+"""Versions. A stream that comes back with an older one begins anew."""
+
+
+class Hub:
+    """The versions of a source, for any number of streams. A slow stream misses versions, and costs nobody time."""
+
+    def __init__(self, source: Source, seconds: float = SECONDS) -> None:
+        self._source, self._seconds = source, seconds
+        self.version = source.version
+        """The newest one that was told."""
+        self._versions = deque([self.version], maxlen=REMEMBERED)
+        self._told = asyncio.Event()
+        self._has_ended = False
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the process ends, and all streams with it."""
+        return self._has_ended
+
+    def knows(self, version: str) -> bool:
+        """Whether this process told the version lately."""
+        return version in self._versions
+
+    async def run(self) -> None:
+        """Follow the source until cancelled."""
+        while True:
+            await self._source.changed()
+            self.tell()
+            await asyncio.sleep(self._seconds)
+
+    def tell(self) -> None:
+        """Wake all streams if there is another version."""
+        if (version := self._source.version) != self.version:
+            self.version = version
+            self._versions.append(version)
+            self._wake()
+
+    def end(self) -> None:
+        """End all streams."""
+        self._has_ended = True
+        self._wake()
+
+    async def next(self, version: str) -> None:
+        """Wait for another version than this one, or for the end."""
+        while self.version == version and not self._has_ended:
+            await self._told.wait()
+
+    def _wake(self) -> None:
+        told, self._told = self._told, asyncio.Event()
+        told.set()

@@ -1,0 +1,104 @@
+"""The description of the API (OpenAPI 3.1), made from the table of routes and its structs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from web.routes import PREFIX, Route
+from web.wire import Fault
+
+__all__ = ["document"]
+
+REFERENCES: Final = "#/components/schemas/{name}"
+VARIABLE: Final = re.compile(r"{(\w+)}")
+MEANS: Final = {
+    "namespace": "Namespaces that are looked at, with commas between, for who may not list in all of them. At most 20.",
+    "q": "A part of a namespace or a name.",
+    "topics": "What the stream is about, with commas between: waiting.",
+    "kind": "pod, podgroup, job or workload.",
+    "name": "The name of the object.",
+}
+NEEDED: Final = frozenset({"q", "topics"})
+FAULTS: Final = {
+    "400": "The request is wrong",
+    "401": "Nobody is logged in",
+    "403": "A right is missing, or the request comes from another page",
+    "404": "There is no such object",
+    "429": "A limit is reached: Retry-After says when to ask again",
+    "503": "It is not known what may be seen, or there is nothing yet",
+}
+
+
+def document(table: Sequence[Route]) -> bytes:
+    """As JSON."""
+    structs = [each for route in table for each in (route.answer, route.body) if each is not None]
+    _, schemas = msgspec.json.schema_components([*dict.fromkeys(structs), Fault], ref_template=REFERENCES)
+    paths: dict[str, dict[str, Any]] = {}
+    for route in table:
+        paths.setdefault(PREFIX + route.path, {})[route.method.lower()] = _operation(route)
+    return msgspec.json.encode(
+        {
+            "openapi": "3.1.0",
+            "info": {
+                "title": "reprieve page",
+                "version": "v1",
+                "description": "Why gangs wait. Read-only, with the rights of whoever asks.",
+            },
+            "paths": paths,
+            "components": {
+                "schemas": schemas,
+                "securitySchemes": {
+                    "bearer": {
+                        "type": "http",
+                        "scheme": "bearer",
+                        "description": "A session, or a token of the API server.",
+                    }
+                },
+            },
+        }
+    )
+
+
+def _operation(route: Route) -> dict[str, Any]:
+    content = {route.media_type: {"schema": _reference(route.answer) if route.answer is not None else {}}}
+    answer: dict[str, Any] = {"description": route.status.phrase}
+    if route.answer is not None or route.media_type != "application/json":
+        answer["content"] = content
+    faults = {
+        status: {"description": text, "content": {"application/json": {"schema": _reference(Fault)}}}
+        for status, text in FAULTS.items()
+    }
+    operation: dict[str, Any] = {
+        "summary": route.summary,
+        "parameters": [
+            *(_parameter(name, "path", needed=True) for name in VARIABLE.findall(route.path)),
+            *(_parameter(name, "query", needed=name in NEEDED) for name in route.query),
+        ],
+        "responses": {str(int(route.status)): answer, **faults},
+    }
+    if not route.is_open:
+        operation["security"] = [{"bearer": []}]
+    if route.body is not None:
+        body = {"application/json": {"schema": _reference(route.body)}}
+        operation["requestBody"] = {"required": True, "content": body}
+    return operation
+
+
+def _parameter(name: str, place: str, *, needed: bool) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": place,
+        "required": needed,
+        "description": MEANS[name]
+        if (name, place) != ("namespace", "path")
+        else "The namespace of the object.",
+        "schema": {"type": "string"},
+    }
+
+
+def _reference(struct: type[msgspec.Struct]) -> dict[str, str]:
+    return {"$ref": REFERENCES.format(name=struct.__name__)}

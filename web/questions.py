@@ -1,0 +1,66 @@
+"""What a request asks for, as far as its address says it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, cast, get_args
+
+from multidict import MultiMapping
+
+from answers.why import WhyKind
+from web.errors import bad_request
+from web.rights import MOST_NAMESPACES
+
+__all__ = ["MOST_FOUND", "namespaces_of", "object_of", "search_of", "topics_of"]
+
+LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+"""The name of a namespace."""
+NAME: Final = re.compile(r"[^/]{1,512}", re.DOTALL)
+"""A name of an object. Groups of other kinds are named by their kind, too, and files may have anything. None has a
+slash."""
+KINDS: Final = get_args(WhyKind)
+TOPICS: Final = ("waiting",)
+MOST_QUERY: Final = 253
+MOST_FOUND: Final = 50
+
+
+def namespaces_of(query: MultiMapping[str]) -> tuple[str, ...]:
+    """The namespaces that the reader names: `?namespace=a,b`. Raises Refused for too many, and for what is no name."""
+    found = [each for each in query.get("namespace", "").split(",") if each]
+    if len(set(found)) > MOST_NAMESPACES:
+        raise bad_request(f"namespace: at most {MOST_NAMESPACES} can be named")
+    for each in found:
+        _label(each, "namespace")
+    return tuple(sorted(set(found)))
+
+
+def object_of(kind: str, namespace: str, name: str, *, is_live: bool) -> tuple[WhyKind, str, str]:
+    """What an answer is about. Raises Refused. The API server is asked about namespaces, if there is one (`is_live`)."""
+    if kind not in KINDS:
+        raise bad_request(f"the kind must be one of {', '.join(KINDS)}")
+    if is_live:
+        _label(namespace, "the namespace")
+    if NAME.fullmatch(namespace) is None or NAME.fullmatch(name) is None:
+        raise bad_request("this is no name of an object")
+    return cast(WhyKind, kind), namespace, name
+
+
+def search_of(query: MultiMapping[str]) -> str:
+    """What is searched for, in lower case. Raises Refused."""
+    asked = query.get("q", "").strip().lower()
+    if not asked or len(asked) > MOST_QUERY:
+        raise bad_request(f"q: must have 1 to {MOST_QUERY} characters")
+    return asked
+
+
+def topics_of(query: MultiMapping[str]) -> tuple[str, ...]:
+    """What a stream is about. Raises Refused."""
+    topics = tuple(dict.fromkeys(each for each in query.get("topics", "").split(",") if each))
+    if not topics or not set(topics) <= set(TOPICS):
+        raise bad_request(f"topics: must be of {', '.join(TOPICS)}")
+    return topics
+
+
+def _label(text: str, what: str) -> None:
+    if LABEL.fullmatch(text) is None:
+        raise bad_request(f"{what}: is no name of a namespace")

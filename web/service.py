@@ -1,0 +1,115 @@
+"""The page as a part of a process."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from aiohttp import web
+
+from answers.errors import UnreadError
+from api.clock import SYSTEM_CLOCK, Clock
+from kube.identity import User
+from serving.certificates.files import CertificateFiles
+from serving.certificates.keeping import keep
+from serving.certificates.live_context import LiveContext
+from serving.listeners import serving
+from serving.ops import Check
+from web.about import Place
+from web.answering import Answering
+from web.application import page_app
+from web.authority import AHEAD
+from web.configuration import PageConfiguration
+from web.door import Door, Reader
+from web.hub import Hub
+from web.limits import Rate
+from web.metrics import CERTIFICATE_METRICS
+from web.routes import Routes
+from web.sources.source import Source
+from web.statics import Static
+from web.streams import Streams
+
+__all__ = ["PageService"]
+
+REQUESTS_PER_SECOND: Final = 20
+SILENT: Final = logging.getLogger("reprieve.page.requests")
+"""What aiohttp says of requests that it cannot read goes here, and nowhere: it has parts of them."""
+SILENT.addHandler(logging.NullHandler())
+SILENT.propagate = False
+
+
+class PageService:
+    """See `runtime.terms.process.Part`."""
+
+    def __init__(
+        self,
+        settings: PageConfiguration,
+        source: Source,
+        door: Door,
+        place: Place,
+        statics: Mapping[str, Static],
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        """`statics`: the files of the front end."""
+        self._settings, self._source, self._clock = settings, source, clock
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="answers")
+        self._hub = Hub(source)
+        answering = Answering(source, door.authority, self._thread, clock, is_shared=door.logins is not None)
+        streams = Streams(self._hub, door, AHEAD * settings.recheck_seconds)
+        rate = Rate[User]("requests", REQUESTS_PER_SECOND, 1.0, clock)
+
+        def count(reader: Reader) -> None:
+            rate.take(reader.user)
+
+        routes = Routes(settings, door, answering, streams, place, count)
+        self.app: web.Application = page_app(settings, routes, statics)
+        self.port = 0
+        """The port, while it listens."""
+        self._live = LiveContext() if settings.tls is not None else None
+        self._certificate = (
+            CertificateFiles(
+                settings.tls.cert_file, settings.tls.key_file, self._live, CERTIFICATE_METRICS, clock
+            )
+            if settings.tls is not None and self._live is not None
+            else None
+        )
+
+    def checks(self) -> Mapping[str, Check]:
+        """See `Part`. The page is ready once there is something to show."""
+        found: dict[str, Check] = {"picture": self._has_picture}
+        if self._certificate is not None:
+            found["certificate"] = self._certificate.fault
+        return found
+
+    def _has_picture(self) -> str | None:
+        try:
+            self._source.picture()
+        except UnreadError as error:
+            return str(error)
+        return None
+
+    def tasks(self) -> Mapping[str, Coroutine[Any, Any, None]]:
+        """See `Part`."""
+        tasks: dict[str, Coroutine[Any, Any, None]] = {"page": self._hub.run()}
+        if self._source.is_live:
+            tasks["source of the page"] = self._source.run()
+        if self._certificate is not None and self._settings.tls is not None:
+            tasks["certificate"] = keep(
+                self._certificate, self._settings.tls.poll_seconds, CERTIFICATE_METRICS
+            )
+        return tasks
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        """See `Part`. At the end all streams are told to come back."""
+        context = self._live.context if self._live is not None else None
+        async with serving(self.app, self._settings, context, logger=SILENT) as port:
+            self.port = port
+            try:
+                yield
+            finally:
+                self._hub.end()
+        self._thread.shutdown(wait=False, cancel_futures=True)
