@@ -56,6 +56,10 @@ COMMANDS: Final = {
         "cli.why.command",
         "Say why a pod, a PodGroup, a Job or a Workload waits, from a live cluster or from files.",
     ),
+    "page": (
+        "cli.page.command",
+        "Show in a browser why gangs wait, from a live cluster or from files.",
+    ),
     "what-if": (
         "cli.whatif.command",
         "Say what would happen if objects were submitted to a live cluster, or to one in files.",

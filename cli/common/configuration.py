@@ -25,6 +25,7 @@ from extender.configuration import ExtenderConfiguration, check_extender
 from runtime.gates import DEFAULTS, completed
 from runtime.terms.election import LeaderElectionConfiguration, check_leader_election
 from serving.sections import FilePath, OpsConfiguration, Section
+from web.configuration import PageConfiguration, check_page
 from webhooks.configuration import WebhooksConfiguration, check_webhooks
 
 __all__ = [
@@ -74,6 +75,7 @@ class Configuration(Section):
     quota: QuotaConfiguration = field(default_factory=QuotaConfiguration)
     jobs: JobsConfiguration = field(default_factory=JobsConfiguration)
     multikueue: MultiKueueConfiguration | None = None
+    page: PageConfiguration | None = None
     feature_gates: dict[str, bool] = field(default_factory=lambda: dict(DEFAULTS))
 
 
@@ -258,6 +260,10 @@ def _check_narrowed(configuration: Configuration) -> None:
 
 
 def _check_services(configuration: Configuration) -> None:
+    if configuration.page is not None:
+        _check_alone(configuration)
+        check_page(configuration.page)
+        return
     if (
         configuration.extender is None
         and configuration.webhooks is None
@@ -272,3 +278,19 @@ def _check_services(configuration: Configuration) -> None:
         check_extender(configuration.extender)
     if configuration.webhooks is not None:
         check_webhooks(configuration.webhooks)
+
+
+def _check_alone(configuration: Configuration) -> None:
+    """The page has a process of its own: whoever looks shares no loop and no service account with who acts. Raises
+    FieldError."""
+    others = {
+        "extender": configuration.extender is not None,
+        "webhooks": configuration.webhooks is not None,
+        "planning.mode": configuration.planning.mode != "Off",
+        "quota.mode": configuration.quota.mode != "Off",
+        "multikueue": configuration.multikueue is not None,
+    }
+    for field, is_there in others.items():
+        if is_there:
+            needed = "Off" if field.endswith("mode") else "null"
+            raise FieldError(field, f"must be {needed} beside page: the page has a process of its own")

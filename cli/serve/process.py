@@ -16,6 +16,7 @@ from cli.common.configuration import Configuration
 from cli.serve.election import Election
 from cli.serve.leaving import Leaving
 from cli.serve.notes import Notes, may_evict, notes, said_of
+from cli.serve.page import run_page
 from controllers.account.controller import AccountController
 from controllers.checks.controller import CheckController
 from controllers.gangs.accounted import Accounted
@@ -67,6 +68,8 @@ async def run(configuration: Configuration) -> bool:
     """
     log.info("starting", **said_of(configuration))
     collect_seldom()
+    if configuration.page is not None:
+        return await run_page(configuration, configuration.page)
     sys.setswitchinterval(SWITCH_SECONDS)
     clock, identity = SYSTEM_CLOCK, new_identity()
     async with AsyncExitStack() as stack:

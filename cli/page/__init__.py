@@ -1,0 +1,4 @@
+"""`reprieve page`.
+
+Tests: command and reading in test_page.py.
+"""

@@ -1,0 +1,42 @@
+"""Where the page reads: files that stand still, or a cluster that it follows."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Final
+
+from cli.common.cluster import Connection
+from cli.common.contexts import contexts
+from cli.common.sources import Sources
+from web.about import Place
+
+__all__ = ["place_of"]
+
+MOST_NAMES: Final = 3
+DEFAULT: Final = "~/.kube/config"
+
+
+def place_of(sources: Sources, *options: str) -> Place:
+    """How the page names it, and with which options a command reads the same. `options`: those that say how it decides."""
+    if sources.files:
+        names = [Path(each).name for each in (*sources.files, *sources.overlays)]
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        return Place(", ".join(names[:MOST_NAMES]) + more, shlex.join([*_file_options(sources), *options]))
+    connection = sources.connection
+    name = connection.context or contexts(connection.kubeconfig).current
+    return Place(name, shlex.join([*_cluster_options(connection, name), *options]))
+
+
+def _file_options(sources: Sources) -> list[str]:
+    options = [word for each in sources.files for word in ("-f", each)]
+    return options + [word for each in sources.overlays for word in ("--overlay", each)]
+
+
+def _cluster_options(connection: Connection, context: str) -> list[str]:
+    """The context is named also if it is the current one: that may be another one tomorrow."""
+    options = ["--kubeconfig", connection.kubeconfig] if connection.kubeconfig != DEFAULT else []
+    options += ["--context", context] if context else []
+    if connection.user:
+        options += ["--as", connection.user]
+    return options + [word for each in connection.groups for word in ("--as-group", each)]
