@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from answers.stored_plans import NO_PLANS, StoredPlans
 from api.core import Pod
 from api.foreign_owners import OwningJob
 from api.groups import PodGroup
@@ -34,6 +35,7 @@ class Details:
     sets: Sequence[ReplicaSet]
     """ReplicaSets and StatefulSets."""
     events: Sequence[Event]
+    plans: StoredPlans = NO_PLANS
     _by_owner: Mapping[str, Sequence[Pod]] = field(init=False, repr=False, compare=False)
     _by_unit: Mapping[GroupKey | None, Sequence[Pod]] = field(init=False, repr=False, compare=False)
 

@@ -19,6 +19,7 @@ from api.plans import PreemptionPlan
 from api.times import parse_rfc3339
 from api.waits import Wait
 from api.words import counted
+from nodes.answers.group_counts import GroupCounts
 from nodes.groups.forms import ALL_PREEMPTING
 from nodes.groups.keys import is_native_name
 from nodes.groups.registry import GroupKey
@@ -27,7 +28,7 @@ from nodes.search.preemptors.trying import NotTried, longest_wait
 from nodes.search.steering.words import evictor_words
 from nodes.state.snapshot import Snapshot
 
-__all__ = ["NativeSaid", "with_scheduler"]
+__all__ = ["NativeSaid", "since_of", "with_scheduler"]
 
 USUAL_BACKOFF: Final = 10.0
 """podMaxBackoffSeconds of a kube-scheduler whose configuration does not say it."""
@@ -100,20 +101,28 @@ def with_scheduler(
     waiting = int(numbers.get("members", 0)) - int(numbers.get("boundMembers", 0))
     is_gated = bool(numbers.get("podsWithOurGate"))
     asked = Asked(group, plan, waiting, said, now, _differs(snapshot, key), is_gated)
-    condition = _condition(group)
     return replace(
         answer,
         numbers={**numbers, **dict(_numbers(asked))},
         notes=(*answer.notes, *_notes(asked, answer.state)),
         tried_again=_tried_again(asked) if waiting else answer.tried_again,
-        since=answer.since or ((condition.last_transition_time or "") if condition is not None else ""),
+        since=since_of(answer, group),
     )
+
+
+def since_of(answer: Wait, group: PodGroup | None) -> str:
+    """Since when a group of that kind waits, by our status, else by the scheduler's own word."""
+    condition = _condition(group)
+    return answer.since or ((condition.last_transition_time or "") if condition is not None else "")
 
 
 def _differs(snapshot: Snapshot, key: GroupKey) -> NotTried | None:
     """The scheduler does not ask whether reprieve plans for such gangs."""
+    counts = GroupCounts(snapshot)
+    if (row := counts.row(key)) < 0:
+        return None
     try:
-        return not_tried(replace(snapshot, preempting=ALL_PREEMPTING), *key)
+        return not_tried(replace(snapshot, preempting=ALL_PREEMPTING), row, counts.pods(row))
     except DecisionError:
         return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,7 +11,6 @@ from answers.native_gangs import NativeSaid
 from answers.worker_clusters import WorkerClusters
 from api.kueue import API_VERSION as QUOTA_VERSION
 from api.kueue import WorkloadPriorityClass
-from api.plans import PreemptionPlan
 from nodes.answers.picture import NodesPicture
 from quota.answers.picture import QuotaPicture
 
@@ -31,8 +30,6 @@ class Picture:
     quota: QuotaPicture
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The labels of namespaces."""
-    plans: Sequence[PreemptionPlan] = ()
-    """Stored ones, with the names that their namespaces may not read, if they are known."""
     workload_classes: Mapping[str, WorkloadPriorityClass] = field(default_factory=dict)
     """By name."""
     refused: Mapping[tuple[str, str], str] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Final, Literal, NamedTuple
@@ -11,10 +11,13 @@ from answers.details import Details
 from answers.dispatched import of_job, with_clusters
 from answers.errors import InputError, UnreadError
 from answers.instead import observed_of, sentences
+from answers.names import ALL, Names
 from answers.native_gangs import with_scheduler
 from answers.picture import JOB, POD_GROUP, WORKLOAD, Picture
+from answers.withholding import Reader
 from api.core import Pod
 from api.meta import controller_reference
+from api.plans import PreemptionPlan
 from api.waits import Wait
 from api.words import counted
 from api.workloads import Workload
@@ -42,15 +45,23 @@ WhyKind = Literal["pod", "podgroup", "job", "workload"]
 class _About(NamedTuple):
     picture: Picture
     details: Details
+    reader: Reader
+
+    def plans(self, uids: Collection[str]) -> list[PreemptionPlan]:
+        """The stored plans that are about one of these."""
+        may = self.reader.lists("preemptionplans", self.details.namespace)
+        return self.details.plans.about(uids) if may else []
 
 
-def why(picture: Picture, details: Details, kind: WhyKind, name: str) -> Wait:
-    """The answer for an object of the namespace of `details`.
+def why(picture: Picture, details: Details, kind: WhyKind, name: str, names: Names = ALL) -> Wait:
+    """The answer for an object of the namespace of `details`. `names`: what its reader may be told.
 
     Raises InputError if no object or several groups have this name. Raises UnreadError if objects of its kind could
     not be read.
     """
-    return _QUESTIONS[kind](_About(picture, details), details.namespace, name)
+    reader = Reader(names)
+    about = _About(reader.picture_of(picture, details.namespace), reader.details(details), reader)
+    return reader.answer(_QUESTIONS[kind](about, details.namespace, name))
 
 
 def _about_pod(about: _About, namespace: str, name: str) -> Wait:
@@ -114,10 +125,18 @@ def _about_workload(about: _About, namespace: str, name: str) -> Wait:
 
 
 def _pod(about: _About, pod: Pod, depends: Sequence[Wait]) -> Wait:
+    uid, reader = pod.metadata.uid, about.reader
+    plans = about.plans([uid])
     answer = answer_for_pod(
-        about.picture.nodes.snapshot, pod, about.picture.plans, depends, about.picture.without_nodes
+        about.picture.nodes.snapshot,
+        pod,
+        plans,
+        depends,
+        about.picture.without_nodes,
+        reader.decision,
+        reader.may_name,
     )
-    return answer if depends else _with_instead(about, answer, [pod.metadata.uid])
+    return answer if depends else _with_instead(answer, plans, [uid])
 
 
 def _first_waiting(about: _About, pods: Sequence[Pod]) -> list[Wait]:
@@ -134,11 +153,11 @@ def _first_waiting(about: _About, pods: Sequence[Pod]) -> list[Wait]:
 def _group(about: _About, key: GroupKey) -> Wait:
     """The answer for a group. One in a queue depends on its Workload."""
     pods, group = about.details.members(key), about.details.groups.get(key)
-    answer = why_group_waits(
-        about.picture.nodes.snapshot, key, pods, about.picture.plans, about.picture.without_nodes
-    )
     of_group = [group.metadata.uid] if group is not None else [pod.metadata.uid for pod in pods]
-    answer = _with_instead(about, answer, of_group)
+    plans = about.plans(of_group)
+    snapshot, unread = about.picture.nodes.snapshot, about.picture.without_nodes
+    answer = why_group_waits(snapshot, key, pods, plans, unread, about.reader.decision)
+    answer = _with_instead(answer, plans, of_group)
     if not answer.waits:
         return answer
     answer = _in_mode(answer, about.picture.native.planning)
@@ -146,8 +165,8 @@ def _group(about: _About, key: GroupKey) -> Wait:
         answer,
         key,
         group,
-        about.picture.plans,
-        about.picture.nodes.snapshot,
+        plans,
+        snapshot,
         about.picture.native,
         about.picture.moment / 1e6,
     )
@@ -170,24 +189,32 @@ def _in_mode(answer: Wait, mode: str) -> Wait:
     return replace(answer, notes=(*answer.notes, MODES[mode]), tried_again=LEFT_ALONE)
 
 
-def _with_instead(about: _About, answer: Wait, uids: Sequence[str]) -> Wait:
+def _with_instead(answer: Wait, plans: Sequence[PreemptionPlan], uids: Sequence[str]) -> Wait:
     """The answer for a preemptor, with what a scheduler did for it instead of an observed plan. `uids`: of the
     preemptor, or of its members."""
-    plan = observed_of(about.picture.plans, uids)
+    plan = observed_of(plans, uids)
     said = sentences(plan) if plan is not None else []
     return replace(answer, notes=(*answer.notes, " ".join(said))) if said else answer
 
 
 def _workload_of(about: _About, uid: str) -> Wait | None:
-    workload = _owned_by(about.picture, uid)
-    return None if workload is None else _quota(about, workload)
+    namespace = about.details.namespace
+    workload = _owned_by(about.picture, namespace, uid)
+    if workload is None or not about.reader.lists("workloads", namespace):
+        return None
+    return _quota(about, workload)
 
 
 def _quota(about: _About, workload: Workload) -> Wait:
     """What the quota plane says of the Workload."""
     picture = about.picture
     around = Around(
-        picture.quota, picture.moment, picture.plans, picture.namespaces, unread=picture.without_quota
+        picture.quota,
+        picture.moment,
+        about.plans([workload.metadata.uid]),
+        picture.namespaces,
+        unread=picture.without_quota,
+        told=about.reader.told,
     )
     answer = why_workload_waits(workload, around)
     return with_clusters(answer, workload, picture.quota.checks, picture.worker_clusters, picture.moment)
@@ -240,12 +267,14 @@ def _bare(name: str) -> str:
     return short_name(name).partition(":")[2]
 
 
-def _owned_by(picture: Picture, uid: str) -> Workload | None:
-    """The Workload that belongs to the owner of this UID; the newest one of several."""
+def _owned_by(picture: Picture, namespace: str, uid: str) -> Workload | None:
+    """The Workload that belongs to the owner of this UID; the newest one of several. Nobody owns anything in another
+    namespace."""
     found = [
         each
         for each in picture.quota.workloads.values()
-        if any(owner.uid == uid for owner in each.metadata.owner_references or ())
+        if each.metadata.namespace == namespace
+        and any(owner.uid == uid for owner in each.metadata.owner_references or ())
     ]
     return max(found, key=lambda each: each.metadata.creation_timestamp or "", default=None)
 

@@ -3,38 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, Final
+
+import msgspec
 
 from answers.details import Details
 from answers.picture import JOB, Picture
 from answers.reading.documents import Kind
 from answers.reading.planes import Planes
-from answers.reading.plans import with_whole_names
+from answers.stored_plans import StoredPlans, stored
 from answers.worker_clusters import WorkerClusters
 from api.checks import MultiKueueCluster
 from api.compression import expand
 from api.core import Pod
 from api.dispatch import DispatchPlan
 from api.foreign_owners import OwningJob, OwningStatefulSet, ScaledReplicaSet, ScaleSpec
-from api.groups import API_VERSION
+from api.groups import API_VERSION, PodGroup
 from api.kueue import API_VERSION as QUOTA_VERSION
 from api.owner_annotations import ByOwner
+from api.plan_names import whole_plan_name
 from api.plans import ClusterPreemptionPlan, PreemptionPlan, PreemptionPlanSpec
 from nodes.answers.creators import (
     Event,
     ReplicaSet,
     StatefulSet,
 )
+from nodes.groups.registry import GroupKey
 
-__all__ = ["NamespaceObjects"]
+__all__ = ["CLUSTER", "TURN", "DetailedObjects", "NamespaceObjects"]
 
 CLUSTER: Final = (QUOTA_VERSION, "MultiKueueCluster")
 TURN: Final = (API_VERSION, "DispatchPlan")
 
 
-class NamespaceObjects(Planes):
-    """Of pods, only those of one namespace are kept whole."""
+@dataclass(slots=True)
+class _Near:
+    """The whole objects of one namespace."""
+
+    pods: dict[str, Pod] = field(default_factory=dict)
+    """By name, also those that have ended."""
+    jobs: dict[str, OwningJob] = field(default_factory=dict)
+    """By name."""
+    sets: list[ReplicaSet] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    plans: list[PreemptionPlan] = field(default_factory=list)
+
+
+class DetailedObjects(Planes):
+    """Of those namespaces for which `is_near` says so, pods and plans are kept whole."""
 
     kinds: ClassVar[Mapping[tuple[str, str], Kind]] = {
         **Planes.kinds,
@@ -48,21 +66,21 @@ class NamespaceObjects(Planes):
     }
     fields: ClassVar[Mapping[tuple[str, str], str]] = {("v1", "Event"): "reason=FailedCreate"}
 
-    def __init__(self, namespace: str, now: int, by_owner: ByOwner | None = None) -> None:
+    def __init__(self, now: int, by_owner: ByOwner | None = None) -> None:
         """`now`, `by_owner`: see `Planes`."""
         super().__init__(now, by_owner)
-        self._namespace = namespace
-        self._pods: dict[str, Pod] = {}
-        """The pods of the namespace by name, also those that have ended."""
-        self._events: list[Event] = []
-        self._jobs: dict[str, OwningJob] = {}
-        """The Jobs of the namespace by name."""
-        self._sets: list[ReplicaSet] = []
-        self._plans: list[PreemptionPlan] = []
+        self._near: dict[str, _Near] = {}
+        """By namespace."""
         self._whole: dict[str, PreemptionPlanSpec] = {}
         self._clusters: dict[str, MultiKueueCluster] = {}
         self._turns: list[DispatchPlan] = []
         self._clusters_unread: list[str] = []
+        self._groups: dict[str, dict[GroupKey, PodGroup]] | None = None
+
+    def is_near(self, namespace: str) -> bool:
+        """Whether the objects of the namespace are kept whole."""
+        del namespace
+        return True
 
     def do_without(self, kind: tuple[str, str], problem: str) -> bool:
         """See `Reader`. Only Workloads that go to worker clusters need those: no other answer names what is missing."""
@@ -77,10 +95,11 @@ class NamespaceObjects(Planes):
 
         Raises ValueError for a plan whose compressed victims are damaged.
         """
-        near = thing.metadata.namespace == self._namespace
+        namespace = thing.metadata.namespace
+        near = self._of(namespace) if namespace and self.is_near(namespace) else None
         if isinstance(thing, Pod):  # most objects are pods
-            if near:
-                self._pods[thing.metadata.name] = thing
+            if near is not None:
+                near.pods[thing.metadata.name] = thing
             self.nodes.keep(thing, place)
             return
         match thing:
@@ -88,17 +107,19 @@ class NamespaceObjects(Planes):
                 self._whole[thing.metadata.name] = expand(thing.spec)
             case PreemptionPlan():
                 self.nodes.keep(thing, place)
-                if near:
+                if near is not None:
                     thing.spec = expand(thing.spec)
-                    self._plans.append(thing)
+                    near.plans.append(thing)
             case DispatchPlan():
-                self._turns += [thing] if near else []
+                self._turns += [thing] if near is not None else []
             case MultiKueueCluster():
                 self._clusters[thing.metadata.name] = thing
             case Event():
-                self._events += [thing] if near else []
+                if near is not None:
+                    near.events.append(thing)
             case ReplicaSet():
-                self._sets += [thing] if near else []
+                if near is not None:
+                    near.sets.append(thing)
                 scaled = ScaleSpec(thing.spec.replicas if thing.spec is not None else None)
                 if isinstance(thing, StatefulSet):
                     self.nodes.keep(OwningStatefulSet(metadata=thing.metadata, spec=scaled), place)
@@ -106,31 +127,62 @@ class NamespaceObjects(Planes):
                     self.nodes.keep(ScaledReplicaSet(metadata=thing.metadata, spec=scaled), place)
             case OwningJob():
                 self.nodes.tables.upsert_owner(thing)
-                if near:
-                    self._jobs[thing.metadata.name] = thing
+                if near is not None:
+                    near.jobs[thing.metadata.name] = thing
             case _:
                 super().keep(thing, place)
 
+    def picture(self, *, nodes: bool = True) -> Picture:
+        """See `Planes`."""
+        clusters = WorkerClusters(self._clusters, self._turns, "; ".join(self._clusters_unread))
+        return replace(super().picture(nodes=nodes), worker_clusters=clusters)
+
+    def details(self, namespace: str) -> Details:
+        """What the namespace has. Call it after `picture`."""
+        tables, near = self.nodes.tables, self._near.get(namespace, _Near())
+        unit_of = tables.owners.unit_of
+        units = {name: unit for name, pod in near.pods.items() if (unit := unit_of(pod)) is not None}
+        return Details(
+            namespace=namespace,
+            pods=near.pods,
+            units=units,
+            groups=self._groups_of(namespace),
+            jobs=near.jobs,
+            sets=near.sets,
+            events=near.events,
+            plans=StoredPlans(stored(each, partial(self._with_names, each)) for each in near.plans),
+        )
+
+    def _of(self, namespace: str) -> _Near:
+        return self._near.setdefault(namespace, _Near())
+
+    def _groups_of(self, namespace: str) -> Mapping[GroupKey, PodGroup]:
+        if self._groups is None:
+            self._groups = {}
+            known = self.nodes.tables.groups
+            for key, group in zip(known.keys.keys, known.objects, strict=True):
+                if key is not None and group is not None:
+                    self._groups.setdefault(key[0], {})[key] = group
+        return self._groups.get(namespace, {})
+
+    def _with_names(self, plan: PreemptionPlan) -> PreemptionPlan:
+        """The plan with the names that its namespace may not read, if they were read."""
+        spec = self._whole.get(whole_plan_name(plan.metadata.namespace, plan.metadata.name))
+        return plan if spec is None else msgspec.structs.replace(plan, spec=spec)
+
+
+class NamespaceObjects(DetailedObjects):
+    """Only those of one namespace are kept whole."""
+
+    def __init__(self, namespace: str, now: int, by_owner: ByOwner | None = None) -> None:
+        """`now`, `by_owner`: see `Planes`."""
+        super().__init__(now, by_owner)
+        self._namespace = namespace
+
+    def is_near(self, namespace: str) -> bool:
+        """See `DetailedObjects`."""
+        return namespace == self._namespace
+
     def about(self) -> tuple[Picture, Details]:
         """What was read. Call it after the last object was read."""
-        picture = self.picture(with_whole_names(self._plans, self._whole))
-        clusters = WorkerClusters(self._clusters, self._turns, "; ".join(self._clusters_unread))
-        return replace(picture, worker_clusters=clusters), self._details()
-
-    def _details(self) -> Details:
-        tables, pods = self.nodes.tables, self._pods
-        units = {name: unit for name, pod in pods.items() if (unit := tables.owners.unit_of(pod)) is not None}
-        there = zip(tables.groups.keys.keys, tables.groups.objects, strict=True)
-        return Details(
-            namespace=self._namespace,
-            pods=pods,
-            units=units,
-            groups={
-                key: group
-                for key, group in there
-                if key is not None and group is not None and key[0] == self._namespace
-            },
-            jobs=self._jobs,
-            sets=self._sets,
-            events=self._events,
-        )
+        return self.picture(), self.details(self._namespace)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Final
 
 from answers.errors import InputError
@@ -13,7 +13,6 @@ from answers.reading.node_objects import HELPFUL, NodeObjects
 from answers.reading.published import LEASE
 from answers.reading.quota_objects import QuotaObjects
 from api.owner_annotations import ByOwner
-from api.plans import PreemptionPlan
 from nodes.answers.picture import NodesPicture
 from quota.answers.picture import QuotaPicture
 from quota.state.amounts import QuotaError
@@ -71,7 +70,7 @@ class Planes(Reader):
                 raise unusable_change(place, str(error)) from None
             self.unusable_quota.append(str(error))
 
-    def picture(self, plans: Sequence[PreemptionPlan] = (), *, nodes: bool = True) -> Picture:
+    def picture(self, *, nodes: bool = True) -> Picture:
         """What was read. Call it after the last object was read. `nodes`: whether anybody asks about nodes."""
         looked: NodesPicture | None = None
         why_not = ""
@@ -83,7 +82,6 @@ class Planes(Reader):
             moment=self.now,
             quota=QuotaPicture(self.quota),
             namespaces=dict(self.nodes.tables.namespaces),
-            plans=plans,
             refused=self.refused,
             without_nodes=self._unread(),
             without_quota=self._unread(QUOTA_KINDS),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 from uuid import UUID, uuid5
@@ -23,7 +23,6 @@ from api.kueue import API_VERSION as QUOTA_VERSION
 from api.kueue import WorkloadPriorityClass
 from api.meta import ObjectMeta, Struct
 from api.owner_annotations import ByOwner
-from api.plans import PreemptionPlan
 from api.storage import PersistentVolumeClaim
 from api.validation import FieldError, convert
 from nodes.groups.kinds.batch import JOB_SET
@@ -99,9 +98,9 @@ class ClusterObjects(Planes):
         else:
             super().keep(thing, place)
 
-    def picture(self, plans: Sequence[PreemptionPlan] = (), *, nodes: bool = True) -> Picture:
+    def picture(self, *, nodes: bool = True) -> Picture:
         """See `Planes`."""
-        return replace(super().picture(plans, nodes=nodes), workload_classes=self._workload_classes)
+        return replace(super().picture(nodes=nodes), workload_classes=self._workload_classes)
 
 
 class SubmissionReader(Reader):

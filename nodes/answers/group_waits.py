@@ -7,26 +7,26 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
-import numpy as np
+from msgspec.structs import replace
 
 from api.core import Pod
-from api.groups import SCHEDULED, SCHEDULING_GATE, PodGroup
+from api.groups import SCHEDULED, PodGroup
 from api.meta import Condition
 from api.plans import PreemptionPlan, PreemptionPlanSpec
 from api.stored_plans import ACTIVE, current_plan, phase_of
 from api.waits import Source, Wait
 from api.words import counted, listed
 from nodes.answers.asking import decide_group
-from nodes.answers.plan_words import places_of, said_of, victims_of, would_help
+from nodes.answers.group_counts import GroupCounts
+from nodes.answers.members import Members, count_members
+from nodes.answers.plan_words import Readable, places_of, said_of, victims_of, whole, would_help
 from nodes.answers.verdicts import doubts, plain, verdict
 from nodes.groups.forms import may_ask
-from nodes.groups.keys import is_foreign, short_name
-from nodes.search.preemptors.gangs import minimum_of
+from nodes.groups.keys import is_foreign, is_native_name, short_name
 from nodes.search.preemptors.preemptor import DecisionError, not_tried
-from nodes.state.columns.flags import GATED, TERMINATING
 from nodes.state.snapshot import Snapshot
 
-__all__ = ["GATHERS", "why_group_waits"]
+__all__ = ["GATHERS", "NOT_SEARCHED", "OPEN_IT", "why_group_waits"]
 
 GATHERS: Final = ("Gathering", "SchedulingGated")
 """States in which members are missing."""
@@ -34,7 +34,6 @@ NO_PLAN: Final = (*GATHERS, "Ungating", "Queued")
 """States in which a decision, if there is one, is about something else."""
 NOWHERE: Final = ("Unschedulable", "Blocked", "Observed")
 """Phases of plans that say why nothing is evicted, or what another mode would evict."""
-ENDED: Final = ("Succeeded", "Failed")
 FROM_PLAN: Final = {
     "Planned": "ConfirmationPending",
     "Confirmed": "FreeingRoom",
@@ -44,6 +43,9 @@ FROM_PLAN: Final = {
 """The state by the phase of a plan that is carried out."""
 ATTEMPT_PENDING: Final = "AttemptPending"
 """The state with a planned one by which kube-scheduler evicts: its own attempt takes the place of a confirmation."""
+NOT_SEARCHED: Final = "NotSearched"
+"""The state where only the search could say, and nobody asked it."""
+OPEN_IT: Final = "Nothing was searched for this list: open it to ask."
 NO_STATUS: Final = "The PodGroup has no status: nothing shows that reprieve runs here."
 CHANGES: Final = (
     "When something could help it: room on a node that takes a member, or a plan or nomination that ends. "
@@ -75,95 +77,48 @@ AGAIN: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Members:
-    """The pods of a group, counted."""
-
-    exist: int
-    required: int
-    bound: int
-    gated: int
-    """Pods with a scheduling gate of another program. They do not count as existing."""
-    gates: tuple[str, ...]
-    """Those gates."""
-    ours: int
-    """Pods with our scheduling gate."""
-    terminating: int
-    ended: int
-
-    def numbers(self, minimum: int | None) -> dict[str, int | str]:
-        """By the names of docs/why.md."""
-        counts = {
-            "minCount": minimum,
-            "members": self.exist,
-            "requiredMembers": self.required,
-            "boundMembers": self.bound,
-            "gatedPods": self.gated,
-            "podsWithOurGate": self.ours,
-            "terminatingPods": self.terminating,
-            "endedPods": self.ended,
-        }
-        return {name: count for name, count in counts.items() if count is not None}
-
-
 def why_group_waits(
     snapshot: Snapshot,
     key: tuple[str, str],
     pods: Sequence[Pod],
     plans: Sequence[PreemptionPlan],
     unread: str = "",
+    readable: Readable = whole,
+    counts: GroupCounts | None = None,
+    *,
+    searches: bool = True,
 ) -> Wait:
     """The answer for the group of this key (`nodes.groups.keys`). `pods`: all of the group, also those that ended.
 
     `plans`: stored ones of its namespace. A group that does not exist waits, if pods name it. `unread`: why the search
-    cannot be asked; empty if it can.
+    cannot be asked; empty if it can. `readable`: what the reader may be told of a decision. `counts`: of the snapshot,
+    for who asks about many groups. `searches`: False for who needs no more than what can be said without the search.
     """
-    row = snapshot.group_keys.index(key) if key in snapshot.group_keys else -1
+    counts = counts or GroupCounts(snapshot)
+    row = counts.row(key)
     group = snapshot.groups[row] if row >= 0 else None
     name = f"{key[0]}/{short_name(key[1])}"
-    members = _count(snapshot, row, group, pods)
+    members = count_members(counts, row, group, pods)
     if group is None:
-        says = f"There is no PodGroup {name}. {counted(len(pods), 'pod')} with its label wait for it."
+        there = len(counts.pods(row)) if row >= 0 else 0
+        says = f"There is no PodGroup {name}. {counted(there, 'pod')} with its label wait for it."
         return Wait(
-            "PodGroup", name, bool(pods), "NotFound", says,
+            "PodGroup", name, bool(there), "NotFound", says,
             numbers=members.numbers(None), would_help=(f"A PodGroup {name}.",),
             tried_again="When it is created.",
         )  # fmt: skip
     gang = group.spec.scheduling_policy.gang
     if is_foreign(key[1]) and (gang is None or not may_ask(key[1], snapshot.preempting)):
-        return _foreign(name, members, pods)
+        return _foreign(name, members, _schedulers(counts, row))
     if gang is None:
-        return _basic(name, members, pods)
+        return _basic(name, members)
     numbers = members.numbers(gang.min_count)
     if over := _over(group, members, name, numbers):
         return over
-    return _waiting(Asking(snapshot, group, plans, unread), members, numbers)
+    return _waiting(Asking(counts, row, group, plans, unread, readable, searches), members, numbers)
 
 
-# ---- who is there
-
-
-def _count(snapshot: Snapshot, row: int, group: PodGroup | None, pods: Sequence[Pod]) -> Members:
-    live = snapshot.pod_live & (snapshot.pod_group == row) if row >= 0 else np.zeros(0, np.bool_)
-    flags = snapshot.pod_flags[live] if row >= 0 else np.zeros(0, np.uint8)
-    is_member = flags & (TERMINATING | GATED) == 0
-    bound = int((snapshot.pod_node[live][is_member] >= 0).sum()) if row >= 0 else 0
-    exist = int(is_member.sum())
-    succeeded = snapshot.group_succeeded[row] if row >= 0 else 0
-    waiting = [
-        pod for pod in pods if pod.status.phase not in ENDED and pod.metadata.deletion_timestamp is None
-    ]
-    gates = [gate.name for pod in waiting for gate in pod.spec.scheduling_gates or ()]
-    return Members(
-        exist=exist,
-        required=(minimum_of(group, exist, succeeded) or 0) if group is not None else 0,
-        bound=bound,
-        gated=int((flags & (TERMINATING | GATED) == GATED).sum()),
-        gates=tuple(sorted({gate for gate in gates if gate != SCHEDULING_GATE})),
-        ours=gates.count(SCHEDULING_GATE),
-        terminating=int((flags & TERMINATING != 0).sum()),
-        ended=sum(pod.status.phase in ENDED for pod in pods),
-    )
+# ---- who does not wait, and who is no gang
 
 
 def _over(group: PodGroup, members: Members, name: str, numbers: dict[str, int | str]) -> Wait | None:
@@ -185,10 +140,15 @@ def _over(group: PodGroup, members: Members, name: str, numbers: dict[str, int |
     return None
 
 
-def _foreign(name: str, members: Members, pods: Sequence[Pod]) -> Wait:
+def _schedulers(counts: GroupCounts, row: int) -> str:
+    """Who schedules the pods of the group."""
+    snapshot, rows = counts.snapshot, counts.pods(row)
+    return listed(sorted({snapshot.schedulers[each] for each in snapshot.pod_scheduler[rows].tolist()}))
+
+
+def _foreign(name: str, members: Members, schedulers: str) -> Wait:
     """A group of another kind. Somebody else decides how its pods are scheduled."""
     waiting = members.exist + members.gated - members.bound
-    schedulers = listed(sorted({pod.spec.scheduler_name or "default-scheduler" for pod in pods}))
     numbers = members.numbers(None)
     if not waiting:
         says = f"It does not wait: all of its {counted(members.exist, 'pod')} have a node."
@@ -202,7 +162,7 @@ def _foreign(name: str, members: Members, pods: Sequence[Pod]) -> Wait:
     )
 
 
-def _basic(name: str, members: Members, pods: Sequence[Pod]) -> Wait:
+def _basic(name: str, members: Members) -> Wait:
     """A group that is no gang: its pods are scheduled one by one."""
     waiting = members.exist + members.gated - members.bound
     says = f"{waiting} of {counted(members.exist + members.gated, 'pod')} have no node"
@@ -228,12 +188,20 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A gang, and what may be known of it."""
+    """A gang, and what may be known of it. See `why_group_waits`."""
 
-    snapshot: Snapshot
+    counts: GroupCounts
+    row: int
     group: PodGroup
     plans: Sequence[PreemptionPlan]
     unread: str
+    readable: Readable
+    searches: bool
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What is asked about."""
+        return self.counts.snapshot
 
 
 def _waiting(asking: Asking, members: Members, numbers: dict[str, int | str]) -> Wait:
@@ -244,6 +212,8 @@ def _waiting(asking: Asking, members: Members, numbers: dict[str, int | str]) ->
     speaks = _scheduled(group) is not None or is_foreign(group.metadata.name)
     silent = "" if speaks else f" {NO_STATUS}"
     spec, plan = found.spec, found.plan
+    left = _left(snapshot, spec) if spec is not None else None
+    shown, left = (asking.readable(each) if each is not None else None for each in (spec, left))
     return Wait(
         kind="PodGroup",
         name=f"{group.metadata.namespace}/{short_name(group.metadata.name)}",
@@ -253,13 +223,13 @@ def _waiting(asking: Asking, members: Members, numbers: dict[str, int | str]) ->
         source=found.source,
         since=_since(group),
         numbers=numbers,
-        places=places_of(spec) if spec is not None else (),
-        waits_for=victims_of(spec, _gone(snapshot, spec)) if spec is not None else (),
-        would_help=(*_members_would_help(members), *(would_help(spec) if spec is not None else ())),
+        places=places_of(shown) if shown is not None else (),
+        waits_for=victims_of(left) if left is not None else (),
+        would_help=(*_members_would_help(members), *(would_help(shown) if shown is not None else ())),
         tried_again=AGAIN.get(found.state, CHANGES),
-        not_modelled=doubts(spec) if spec is not None and plan is None else (),
+        not_modelled=doubts(shown) if shown is not None and plan is None else (),
         plan=f"{plan.metadata.namespace}/{plan.metadata.name}" if plan is not None else "",
-        decision=_decision(spec, plan),
+        decision=_decision(shown, plan),
     )
 
 
@@ -296,7 +266,7 @@ def _from_plan(asking: Asking) -> Found | None:
     state = FROM_PLAN[phase]
     if phase == "Planned" and plan.spec.evicted_by == "Scheduler":
         state, stands = ATTEMPT_PENDING, f"waits for kube-scheduler's next attempt{_due(plan)}"
-    says = f"It waits: its plan {plan.metadata.name} {stands}. {said_of(plan.spec, stored=True)}"
+    says = f"It waits: its plan {plan.metadata.name} {stands}. {said_of(asking.readable(plan.spec), stored=True)}"
     return Found(state, says, "Plan", plan.spec, plan)
 
 
@@ -310,9 +280,10 @@ def _due(plan: PreemptionPlan) -> str:
 
 def _not_tried(asking: Asking) -> Found | None:
     """For a gang that its scheduler does not try: nothing is planned for it."""
-    meta = asking.group.metadata
+    if not is_native_name(asking.group.metadata.name):
+        return None
     try:
-        why = not_tried(asking.snapshot, meta.namespace, meta.name)
+        why = not_tried(asking.snapshot, asking.row, asking.counts.pods(asking.row))
     except DecisionError:
         return None
     return Found(why.reason, f"It waits: {_sentence(why.message)}", "Engine") if why is not None else None
@@ -336,12 +307,14 @@ def _gathering(members: Members) -> Found | None:
 def _from_engine(asking: Asking) -> Found:
     if asking.unread:
         return Found("NotAsked", f"It waits. The search was not asked: {asking.unread}.", "Engine")
+    if not asking.searches:
+        return Found(NOT_SEARCHED, f"It waits. {OPEN_IT}", "Engine")
     meta = asking.group.metadata
     try:
         spec = decide_group(asking.snapshot, meta.namespace, meta.name, strict=False)
     except DecisionError as error:
         return Found("Misconfigured", f"It waits, and cannot be planned: {error}.", "Engine")
-    return Found(verdict(spec), f"It waits. {said_of(spec)}", "Engine", spec)
+    return Found(verdict(spec), f"It waits. {said_of(asking.readable(spec))}", "Engine", spec)
 
 
 def _members_would_help(members: Members) -> tuple[str, ...]:
@@ -353,10 +326,14 @@ def _members_would_help(members: Members) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _gone(snapshot: Snapshot, spec: PreemptionPlanSpec) -> frozenset[str]:
-    """UIDs of the plan's victims that do not exist any longer."""
-    pods = (pod.uid for victim in spec.victims for pod in victim.pods)
-    return frozenset(uid for uid in pods if uid not in snapshot.pod_rows)
+def _left(snapshot: Snapshot, spec: PreemptionPlanSpec) -> PreemptionPlanSpec:
+    """The decision with the victims that still have a pod."""
+    left = [
+        each
+        for each in spec.victims
+        if not each.pods or any(pod.uid in snapshot.pod_rows for pod in each.pods)
+    ]
+    return replace(spec, victims=left)
 
 
 def _scheduled(group: PodGroup) -> Condition | None:

@@ -9,13 +9,14 @@ from typing import Final, NamedTuple
 
 from api.plans import PreemptionPlanSpec
 from api.progress import Progress, going_through, silent
+from nodes.answers.group_counts import GroupCounts
 from nodes.answers.picture import room_of
 from nodes.answers.waiting import Searches, gangs_that_wait
 from nodes.groups.registry import GroupKey
-from nodes.search.preemptors.preemptor import DecisionError, group_preemptor
+from nodes.search.preemptors.preemptor import asks_with
 from nodes.state.snapshot import Snapshot
 
-__all__ = ["Turn", "in_turn"]
+__all__ = ["Turn", "in_turn", "rank"]
 
 LAST: Final = 2**31
 """The rank of a gang whose priority is not known."""
@@ -59,12 +60,14 @@ def in_turn(
 def _ranked(snapshot: Snapshot, groups: Iterable[int]) -> list[int]:
     """In the order in which they may take room."""
 
-    def rank(row: int) -> tuple[int, str, GroupKey]:
-        key, group = snapshot.group_keys[row], snapshot.groups[row]
-        created = (group.metadata.creation_timestamp if group is not None else None) or ""
-        try:
-            return -group_preemptor(snapshot, *key).priority, created, key
-        except DecisionError:
-            return LAST, created, key
+    counts = GroupCounts(snapshot)
+    return sorted(groups, key=lambda row: rank(counts, row))
 
-    return sorted(groups, key=rank)
+
+def rank(counts: GroupCounts, row: int) -> tuple[int, str, GroupKey]:
+    """Sorts gangs in the order in which they may take room: priority, creation, name. `row`: of the gang."""
+    snapshot = counts.snapshot
+    key, group = snapshot.group_keys[row], snapshot.groups[row]
+    created = (group.metadata.creation_timestamp if group is not None else None) or ""
+    priority = asks_with(snapshot, row, counts.pods(row))
+    return -priority if priority is not None else LAST, created, key

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from msgspec import UNSET
 
+from api.may_name import OTHER_NAMESPACE
 from api.plans import PreemptionPlanSpec, Victim
 from api.unmodelled import doubted
 from api.waits import Place
@@ -15,16 +17,26 @@ from nodes.groups.keys import short_name
 from nodes.search.unmodelled import why_blocked
 
 __all__ = [
+    "Readable",
     "places_of",
     "said_of",
     "unit_text",
     "victims_of",
+    "whole",
     "would_help",
 ]
+
+Readable = Callable[[PreemptionPlanSpec], PreemptionPlanSpec]
+"""The decision as its reader may know it. It has the same victims in the same order."""
 
 MOST: Final = 15
 """Domains and victims that an answer names one by one."""
 NOWHERE: Final = ("Unschedulable", "SearchBudgetExhausted")
+
+
+def whole(spec: PreemptionPlanSpec) -> PreemptionPlanSpec:
+    """All of the decision may be known."""
+    return spec
 
 
 def said_of(spec: PreemptionPlanSpec, *, who: str = "It", stored: bool = False) -> str:
@@ -36,7 +48,7 @@ def _said(spec: PreemptionPlanSpec, who: str) -> str:
     if spec.outcome == "Preempts":
         pods = sum(len(victim.pods) for victim in spec.victims)
         gone = f"{counted(len(spec.victims), 'unit')} with {counted(pods, 'pod')}"
-        gone += f" of priority {spec.priority_cutoff} or lower"
+        gone += f" of priority {spec.priority_cutoff} or lower" if spec.priority_cutoff is not None else ""
         if why := why_blocked(spec):
             return f"{who} would fit {_where(spec)} with {gone} gone, but nothing is evicted for it: {why}."
         return f"{who} fits {_where(spec)} once {gone} {'is' if len(spec.victims) == 1 else 'are'} gone."
@@ -65,20 +77,22 @@ def places_of(spec: PreemptionPlanSpec) -> tuple[Place, ...]:
     return (*listed, *others)
 
 
-def victims_of(spec: PreemptionPlanSpec, gone: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """The units to evict that still have a pod. `gone`: UIDs of pods that do not exist."""
-    left = [each for each in spec.victims if not each.pods or any(pod.uid not in gone for pod in each.pods)]
-    named = [unit_text(each) for each in left[:MOST]]
-    more = len(left) - MOST
+def victims_of(spec: PreemptionPlanSpec) -> tuple[str, ...]:
+    """The units to evict."""
+    named = [unit_text(each) for each in spec.victims[:MOST]]
+    more = len(spec.victims) - MOST
     return (*named, f"and {counted(more, 'more unit')}") if more > 0 else tuple(named)
 
 
 def unit_text(victim: Victim) -> str:
-    """A victim with its name. One of another namespace has none if the whole plan was not read."""
+    """A victim with its name. One of another namespace has none if the whole plan was not read, and no UID either if
+    the reader may not know it."""
+    if not victim.name and not victim.uid:
+        return f"{victim.kind} {OTHER_NAMESPACE}"
     name = (
         f"{victim.namespace}/{short_name(victim.name)}"
         if victim.name
-        else f"of another namespace, UID {victim.uid}"
+        else f"{OTHER_NAMESPACE}, UID {victim.uid}"
     )
     pods = f" with {counted(len(victim.pods), 'pod')}" if victim.kind == "PodGroup" else ""
     return f"{victim.kind} {name}{pods}, priority {victim.priority}"
@@ -94,8 +108,9 @@ def would_help(spec: PreemptionPlanSpec) -> tuple[str, ...]:
     if spec.mismatch is not UNSET:
         found.append(f"Members that may evict ({spec.mismatch}): see the reason.")
     for each in spec.stopped_by_pod_disruption_budgets or ():
-        name = f"{each.namespace}/{each.name}" if each.name else "of another namespace"
-        found.append(f"PodDisruptionBudget {name} would have to allow more than {each.allowed}.")
+        name = f"{each.namespace}/{each.name}" if each.name else OTHER_NAMESPACE
+        than = f" than {each.allowed}" if each.allowed >= 0 else ""
+        found.append(f"PodDisruptionBudget {name} would have to allow more{than}.")
     if spec.domains:
         best = spec.domains[0]
         place = f"in {best.value}" if best.value else "in the cluster"

@@ -10,12 +10,14 @@ import msgspec
 import numpy as np
 
 from api.core import Pod
+from api.may_name import OTHER_NAMESPACE, MayName, anybody
 from api.plans import PreemptionPlan, PreemptionPlanSpec
 from api.stored_plans import current_plan, phase_of
 from api.waits import Wait
 from api.words import listed
 from nodes.answers.asking import decide_pod
-from nodes.answers.plan_words import places_of, said_of, victims_of, would_help
+from nodes.answers.group_waits import OPEN_IT
+from nodes.answers.plan_words import Readable, places_of, said_of, victims_of, whole, would_help
 from nodes.answers.pod_waits import PodWait, why_pod_waits
 from nodes.answers.verdicts import doubts, plain
 from nodes.search.preemptors.preemptor import DecisionError
@@ -34,10 +36,16 @@ def answer_for_pod(
     plans: Sequence[PreemptionPlan],
     depends: Sequence[Wait] = (),
     unread: str = "",
+    readable: Readable = whole,
+    may_name: MayName = anybody,
+    *,
+    searches: bool = True,
 ) -> Wait:
     """The answer for the pod. `depends`: those of its group and of its Workload, as far as there are any.
 
-    `plans`: stored ones of its namespace. `unread`: why the search cannot be asked; empty if it can.
+    `plans`: stored ones of its namespace. `unread`: why the search cannot be asked; empty if it can. `readable`,
+    `may_name`: what the reader may be told. `searches`: False for who needs no more than the state and the sentence, as
+    far as they can be said without the search.
     """
     base, name = why_pod_waits(pod), f"{pod.metadata.namespace}/{pod.metadata.name}"
     known = Wait(
@@ -56,10 +64,16 @@ def answer_for_pod(
         f"By {base.scheduler}. A kube-scheduler tries it when something changes that could help it, or after "
     )
     again += "five minutes."
-    known = replace(known, waits_for=_leaving(snapshot, pod), tried_again=again)
+    known = replace(known, tried_again=again)
+    if searches:
+        known = replace(known, waits_for=_leaving(snapshot, pod, may_name))
+    if (planned := _by_plan(pod, known, plans, readable)) is not None and not unread:
+        return planned
     if unread:
         return replace(known, sentence=f"{_sentence(known.sentence)} The search was not asked: {unread}.")
-    return _helped(snapshot, pod, known, plans)
+    if not searches:
+        return replace(known, sentence=f"{_sentence(known.sentence)} {OPEN_IT}", source="Engine")
+    return _helped(snapshot, pod, known, readable)
 
 
 def _numbers(pod: Pod, base: PodWait) -> dict[str, int | str]:
@@ -88,33 +102,42 @@ def _gates(pod: Pod) -> tuple[str, ...]:
     return (f"The removal of scheduling gates: {listed([g.name for g in pod.spec.scheduling_gates or ()])}.",)
 
 
-def _leaving(snapshot: Snapshot, pod: Pod) -> tuple[str, ...]:
+def _leaving(snapshot: Snapshot, pod: Pod, may_name: MayName) -> tuple[str, ...]:
     """Pods that terminate on the node to which the pod is nominated."""
     node = pod.status.nominated_node_name
     if not node or node not in snapshot.node_names:
         return ()
     there = snapshot.pod_live & (snapshot.pod_node == snapshot.node_names.index(node))
     rows = np.flatnonzero(there & is_leaving(snapshot.pod_flags)).tolist()
-    return tuple(
-        f"Pod {snapshot.pod_namespaces[row]}/{snapshot.pod_names[row]}, which terminates on node {node}"
-        for row in rows
-    )
+    return tuple(f"Pod {_name(snapshot, row, may_name)}, which terminates on node {node}" for row in rows)
+
+
+def _name(snapshot: Snapshot, row: int, may_name: MayName) -> str:
+    namespace = snapshot.pod_namespaces[row]
+    return f"{namespace}/{snapshot.pod_names[row]}" if may_name("Pod", namespace) else OTHER_NAMESPACE
 
 
 # ---- whether evictions would help
 
 
-def _helped(snapshot: Snapshot, pod: Pod, known: Wait, plans: Sequence[PreemptionPlan]) -> Wait:
-    """With a plan for the pod alone: the one that is carried out, else what the search finds now."""
+def _by_plan(pod: Pod, known: Wait, plans: Sequence[PreemptionPlan], readable: Readable) -> Wait | None:
+    """With the plan for the pod alone that is carried out; None if there is none."""
     plan = current_plan(plans, "Pod", pod.metadata.uid, active=True)
-    if plan is not None:
-        says = f"Its plan {plan.metadata.name} is {phase_of(plan)}. {said_of(plan.spec, stored=True)}"
-        name = f"{plan.metadata.namespace}/{plan.metadata.name}"
-        return _planned(replace(known, source="Plan", plan=name), plan.spec, says)
+    if plan is None:
+        return None
+    spec = readable(plan.spec)
+    says = f"Its plan {plan.metadata.name} is {phase_of(plan)}. {said_of(spec, stored=True)}"
+    name = f"{plan.metadata.namespace}/{plan.metadata.name}"
+    return _planned(replace(known, source="Plan", plan=name), spec, says)
+
+
+def _helped(snapshot: Snapshot, pod: Pod, known: Wait, readable: Readable) -> Wait:
+    """With what the search finds now for the pod alone."""
     try:
         spec = decide_pod(snapshot, pod.metadata.namespace, pod.metadata.name, strict=False)
     except DecisionError as error:
         return replace(known, sentence=f"{known.sentence} It cannot be planned: {error}.")
+    spec = readable(spec)
     return _planned(replace(known, source="Engine"), spec, _help(spec))
 
 

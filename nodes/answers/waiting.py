@@ -16,6 +16,7 @@ import numpy as np
 from api.plans import PreemptionPlanSpec
 from api.progress import Progress, going_through, silent
 from nodes.answers.asking import decide_for
+from nodes.answers.group_counts import GroupCounts
 from nodes.filters.registry import COUNTING_FILTERS, POD_FILTERS
 from nodes.groups.keys import short_name
 from nodes.search.decision import USUAL
@@ -24,7 +25,7 @@ from nodes.search.preemptors.preemptor import DecisionError, Preemptor, group_pr
 from nodes.state.columns.flags import GATED, NEVER, TERMINATING
 from nodes.state.snapshot import Snapshot
 
-__all__ = ["Asked", "Searches", "gangs_that_wait", "waiting"]
+__all__ = ["Asked", "Searches", "gangs_that_wait", "lacks_members", "waiting"]
 
 Key = tuple[object, ...]
 
@@ -45,17 +46,18 @@ class Asked(NamedTuple):
 def waiting(snapshot: Snapshot, progress: Progress = silent) -> Iterator[Asked]:
     """Everything that waits, the gangs first."""
     groups, alone = _that_wait(snapshot)
-    searches = Searches(snapshot)
+    searches, counts = Searches(snapshot), GroupCounts(snapshot)
     for group in going_through(groups, "looking at gangs", progress):
-        if _lacks_members(snapshot, group):
+        if lacks_members(counts, group):
             yield searches.gang(group)
     for pods in going_through(searches.alike(alone), "looking at kinds of pods", progress):
         yield searches.pods(pods)
 
 
-def gangs_that_wait(snapshot: Snapshot) -> list[int]:
+def gangs_that_wait(snapshot: Snapshot, counts: GroupCounts | None = None) -> list[int]:
     """Rows of the gangs that have a member without a node, and fewer members with one than they must have."""
-    return [group for group in _that_wait(snapshot)[0] if _lacks_members(snapshot, group)]
+    counts = counts or GroupCounts(snapshot)
+    return [group for group in _that_wait(snapshot)[0] if lacks_members(counts, group)]
 
 
 def _that_wait(snapshot: Snapshot) -> tuple[list[int], list[int]]:
@@ -76,14 +78,12 @@ def _is_gang(snapshot: Snapshot, group: int) -> bool:
     return known is not None and known.spec.scheduling_policy.gang is not None
 
 
-def _lacks_members(snapshot: Snapshot, group: int) -> bool:
-    """Whether fewer members have a node than must have one."""
-    members = snapshot.pod_live & (snapshot.pod_group == group)
-    members &= snapshot.pod_flags & (TERMINATING | GATED) == 0
-    bound = int((snapshot.pod_node[members] >= 0).sum())
-    known = snapshot.groups[group]
-    least = minimum_of(known, int(members.sum()), snapshot.group_succeeded[group]) if known is not None else 0
-    return bound < (least or 0)
+def lacks_members(counts: GroupCounts, group: int) -> bool:
+    """Whether fewer members of the gang in this row have a node than must have one."""
+    known, found = counts.snapshot.groups[group], counts.of(group)
+    succeeded = counts.snapshot.group_succeeded[group]
+    least = minimum_of(known, found.exist, succeeded) if known is not None else 0
+    return found.bound < (least or 0)
 
 
 class Searches:

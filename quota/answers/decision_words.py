@@ -11,11 +11,12 @@ from api.words import counted, listed
 from api.workloads import Workload
 from quota.answers.gated import closed_gates
 from quota.answers.pod_counts import counts_of, in_part, why_not_all
+from quota.answers.told import EVERYTHING, Told
 from quota.answers.words import NO_FIT, NOT_COVERED, because, rule_text
 from quota.search.decision import Decision
 from quota.search.survivors import survivors
 from quota.state.amounts import shown
-from quota.state.snapshot import Holder, Queue
+from quota.state.snapshot import Queue
 
 __all__ = ["places_of", "said_of", "stays_of", "targets_of", "would_help"]
 
@@ -54,9 +55,12 @@ def _said_of(decision: Decision) -> tuple[str, str]:
     return "Preempts", f"It waits. It gets its quota{where} once {gone} {are} preempted."
 
 
-def targets_of(decision: Decision, priority: int, queue: Queue) -> list[str]:
+def targets_of(decision: Decision, priority: int, queue: Queue, told: Told = EVERYTHING) -> list[str]:
     """The Workloads to preempt, and the rule for each."""
-    named = [f"{_holder(each.holder)}: {because(each, priority, queue)}" for each in decision.targets[:MOST]]
+    named = [
+        f"{told.holder(each.holder, queue)}: {because(each, priority, queue)}"
+        for each in decision.targets[:MOST]
+    ]
     more = len(decision.targets) - MOST
     return [*named, f"and {counted(more, 'more Workload')}"] if more > 0 else named
 
@@ -96,17 +100,15 @@ def would_help(workload: Workload, decision: Decision) -> Iterator[str]:
                 yield f"{' and '.join(short)} more in flavor {attempt.flavor}."
 
 
-def stays_of(decision: Decision, priority: int, queue: Queue) -> Iterator[str]:
+def stays_of(decision: Decision, priority: int, queue: Queue, told: Told = EVERYTHING) -> Iterator[str]:
     """Workloads that could have been preempted, and why they stay."""
     stay = survivors(decision, priority, queue)
     for each in stay.candidates[:MOST]:
         reasons = "; ".join(dict.fromkeys(filter(None, each.reasons)))
-        yield f"{_holder(each.holder)}: {reasons}"
+        yield f"{told.holder(each.holder, queue)}: {reasons}"
     if (more := len(stay.candidates) - MOST) > 0:
         yield f"and {counted(more, 'more Workload')}"
-    for other in stay.others:
-        yield f"{counted(other.count, 'Workload')} of ClusterQueue {other.queue}: {other.reason}"
-
-
-def _holder(holder: Holder) -> str:
-    return f"Workload {holder.key} of ClusterQueue {holder.queue}, priority {holder.priority}"
+    yield from dict.fromkeys(
+        f"{told.workloads(other.count)} of {told.queue(other.queue, queue)}: {other.reason}"
+        for other in stay.others
+    )

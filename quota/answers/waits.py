@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from api.may_name import OTHER_NAMESPACE
 from api.plans import PreemptionPlan
 from api.stored_plans import current_plan, phase_of
 from api.unmodelled import UNKNOWN, doubted
@@ -23,12 +24,14 @@ from api.workloads import (
 from quota.answers.decision_words import places_of, said_of, stays_of, targets_of, would_help
 from quota.answers.gated import with_cost
 from quota.answers.picture import QuotaPicture
+from quota.answers.places import Places
 from quota.answers.pod_counts import counts_held, counts_of, in_part
 from quota.answers.selected import taking
+from quota.answers.told import EVERYTHING, Told
 from quota.answers.verdicts import doubts, gets_quota
 from quota.cycle.admissible import admissible_in
 from quota.cycle.entries import Entry
-from quota.cycle.queues import backs_off, is_queued, precedence
+from quota.cycle.queues import backs_off, is_queued
 from quota.search.decision import Decision, Options, decide
 from quota.state.amounts import QuotaError
 from quota.state.snapshot import Queue, QuotaSnapshot
@@ -44,6 +47,9 @@ STRICT: Final = "In every cycle: its ClusterQueue is StrictFIFO, and no Workload
 NEXT: Final = "In the next cycle of the process that manages the quota."
 IN_TURN: Final = "In its turn: by priority, then by the time since which it is queued."
 UNTIL_CHANGED: Final = "When what is named changes."
+NOT_SEARCHED: Final = "NotSearched"
+"""The state where only a decision could say, and nobody asked for it."""
+OPEN_IT: Final = "Nothing was decided for this list: open it to ask."
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,18 @@ class Around:
     options: Options = field(default_factory=Options)
     unread: str = ""
     """Why the decision cannot be asked for; empty if it can."""
+    told: Told = EVERYTHING
+    """What the reader may be told."""
+    known: QuotaSnapshot | None = None
+    """A snapshot of `quota`, for who asks about many Workloads; None: one is taken for each."""
+    places: Places | None = None
+    """The places of all that wait; None: they are looked up for each."""
+    searches: bool = True
+    """False for who needs no more than what can be said without a decision."""
+
+    def snapshot(self) -> QuotaSnapshot:
+        """What is asked about. Raises QuotaError if the usage is too much to be counted."""
+        return self.known if self.known is not None else self.quota.snapshot()
 
 
 def why_workload_waits(workload: Workload, around: Around) -> Wait:
@@ -179,7 +197,7 @@ def _kept_out(workload: Workload, known: Wait, around: Around) -> Wait | None:
         world = _taking(workload, around)
         found = admissible_in(world, workload, around.now, around.namespaces)
     except QuotaError as error:
-        return _wrong(known, "Misconfigured", str(error))
+        return _wrong(known, "Misconfigured", _said(error, workload, around))
     if isinstance(found, Entry):
         return _wrong(known, found.quota_reserved_reason, found.message)
     return None
@@ -187,7 +205,7 @@ def _kept_out(workload: Workload, known: Wait, around: Around) -> Wait | None:
 
 def _taking(workload: Workload, around: Around) -> QuotaSnapshot:
     """See `taking`. A Workload without a queue is refused later."""
-    snapshot = around.quota.snapshot()
+    snapshot = around.snapshot()
     try:
         queue = snapshot.queue_of(workload)
     except QuotaError:
@@ -229,50 +247,69 @@ def _wrong(known: Wait, state: str, problem: str) -> Wait:
 
 
 def _queued(workload: Workload, known: Wait, around: Around) -> Wait:
-    snapshot = around.quota.snapshot()
+    snapshot = around.snapshot()
     queue = snapshot.queue_of(workload)
+    plan = current_plan(around.plans, "Workload", workload.metadata.uid, active=True)
+    if not around.searches:
+        known = replace(known, since=_waits_since(workload))
+        if plan is not None:
+            return _preempting(known, plan, around)
+        return _not_decided(workload, known, queue, snapshot, around)
     try:
-        place, length = _place(workload, queue, snapshot, around.quota)
+        place, length = _place(workload, queue, snapshot, around)
         decision = decide(snapshot, workload, around.now, around.options, explain=True)
         unknown = doubts(workload, decision, snapshot)
         if gets_quota(decision):
             unknown += taking(snapshot, queue, workload.metadata.namespace, around.namespaces)[1]
     except QuotaError as error:
-        return _wrong(known, "Misconfigured", str(error))
-    numbers: dict[str, int | str] = {
-        **known.numbers,
-        "clusterQueue": queue.name,
-        "path": snapshot.path(queue.node),
-    }
+        return _wrong(known, "Misconfigured", _said(error, workload, around))
+    numbers: dict[str, int | str] = {**known.numbers, "clusterQueue": queue.name}
+    numbers |= {"path": snapshot.path(queue.node)} if around.told.knows_queues() else {}
     numbers |= {"position": place, "waitingInClusterQueue": length}
     known = replace(known, numbers=numbers, since=_waits_since(workload), source="Engine")
     known = replace(known, pod_sets=counts_of(decision))
-    plan = current_plan(around.plans, "Workload", workload.metadata.uid, active=True)
     if plan is not None:
-        return _preempting(known, plan, around.quota)
+        return _preempting(known, plan, around)
     return _decided(workload, replace(known, not_modelled=unknown), decision, queue, place, around)
 
 
-def _place(workload: Workload, queue: Queue, snapshot: QuotaSnapshot, quota: QuotaPicture) -> tuple[int, int]:
-    """Its place in the ClusterQueue, from 1, and how many wait there. One whose times cannot be read is not counted."""
-    own, mine, before, others = key_of(workload), precedence(workload), 0, 0
-    for key, other in quota.workloads.items():
-        if key == own or not is_queued(other):
-            continue
-        try:
-            if snapshot.queue_of(other).name == queue.name:
-                others, before = others + 1, before + (precedence(other) < mine)
-        except QuotaError:
-            continue
-    return before + 1, others + 1
+def _place(workload: Workload, queue: Queue, snapshot: QuotaSnapshot, around: Around) -> tuple[int, int]:
+    """Its place in the ClusterQueue, from 1, and how many wait there."""
+    places = around.places or Places(snapshot, around.quota.workloads.values())
+    return places.of(workload, queue.name)
 
 
-def _preempting(known: Wait, plan: PreemptionPlan, quota: QuotaPicture) -> Wait:
+def _not_decided(
+    workload: Workload, known: Wait, queue: Queue, snapshot: QuotaSnapshot, around: Around
+) -> Wait:
+    """For one that nobody decides about now: its place, and what its status says."""
+    try:
+        place, length = _place(workload, queue, snapshot, around)
+    except QuotaError as error:
+        return _wrong(known, "Misconfigured", _said(error, workload, around))
+    numbers = {
+        **known.numbers,
+        "clusterQueue": queue.name,
+        "position": place,
+        "waitingInClusterQueue": length,
+    }
+    says = f"It waits for quota. {OPEN_IT}{_ahead(place, queue)}{_status(workload)}"
+    return replace(known, state=NOT_SEARCHED, sentence=says, source="Engine", numbers=numbers)
+
+
+def _preempting(known: Wait, plan: PreemptionPlan, around: Around) -> Wait:
     """A plan makes others give back their quota."""
+    told = around.told
+    victims = [
+        each
+        for each in plan.spec.victims
+        if not each.name or _holds(around.quota, f"{each.namespace}/{each.name}")
+    ]
     left = [
         f"Workload {victim.namespace}/{victim.name}, priority {victim.priority}"
-        for victim in plan.spec.victims
-        if not victim.name or _holds(quota, f"{victim.namespace}/{victim.name}")
+        if told.may_name("Workload", victim.namespace)
+        else f"Workload {OTHER_NAMESPACE}"
+        for victim in victims
     ]
     name = f"{plan.metadata.namespace}/{plan.metadata.name}"
     gone = len(plan.spec.victims) - len(left)
@@ -299,24 +336,40 @@ def _decided(
     state, says = said_of(decision)
     again = _again(state, queue, place)
     if state == "PreemptionGated":  # it waits, whatever else is true
-        known = with_cost(workload, replace(known, not_modelled=()), decision, around.plans, around.now)
+        known = replace(known, not_modelled=())
+        known = with_cost(workload, known, decision, around.plans, around.now, around.told)
         says = known.sentence
     if known.not_modelled:
         state, says = UNKNOWN, doubted(says, known.not_modelled)
-    ahead = "" if place == 1 else f" {counted(place - 1, 'Workload')} before it in ClusterQueue {queue.name}."
-    reserved = next((c for c in workload.status.conditions or () if c.type == QUOTA_RESERVED), None)
-    status = f" Its status says: {reserved.message}" if reserved is not None and reserved.message else ""
-    priority = effective_priority(workload)
+    priority, told = effective_priority(workload), around.told
     return replace(
         known,
         state=state,
-        sentence=f"{says}{ahead}{status}",
+        sentence=f"{says}{_ahead(place, queue)}{_status(workload)}",
         places=tuple(places_of(decision, queue)),
-        waits_for=tuple(targets_of(decision, priority, queue)),
+        waits_for=tuple(targets_of(decision, priority, queue, told)),
         would_help=tuple(would_help(workload, decision)),
-        stays=tuple(stays_of(decision, priority, queue)),
+        stays=tuple(stays_of(decision, priority, queue, told)),
         tried_again=again,
     )
+
+
+def _ahead(place: int, queue: Queue) -> str:
+    return "" if place == 1 else f" {counted(place - 1, 'Workload')} before it in ClusterQueue {queue.name}."
+
+
+def _status(workload: Workload) -> str:
+    reserved = next((c for c in workload.status.conditions or () if c.type == QUOTA_RESERVED), None)
+    return f" Its status says: {reserved.message}" if reserved is not None and reserved.message else ""
+
+
+def _said(error: QuotaError, workload: Workload, around: Around) -> str:
+    """What is wrong. That another Workload is, not everybody may be told."""
+    kind, _, name = error.subject.partition(" ")
+    mine = kind != "Workload" or name == key_of(workload)
+    if mine or around.told.may_name("Workload", name.partition("/")[0]):
+        return str(error)
+    return f"a Workload {OTHER_NAMESPACE} cannot be counted"
 
 
 def _again(state: str, queue: Queue, place: int) -> str:

@@ -12,6 +12,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from api.compression import compress
+from api.may_name import MayName
 from api.meta import ObjectMeta
 from api.plan_names import PlanKey, plan_name
 from api.plans import (
@@ -65,7 +66,8 @@ class PlanObjects:
         One that is only proposed has no whole object: nobody is evicted for it.
         """
         key = (spec.preemptor.namespace, plan_name(spec))
-        readable, labels = withhold(spec), labels_of(spec)
+        readable = withhold(spec, lambda _, namespace: namespace == spec.preemptor.namespace)
+        labels = labels_of(spec)
         stored = compress(readable, above_pods=COMPRESS_ABOVE_PODS)
         try:
             if readable is not spec and spec.outcome != "Proposes":
@@ -119,21 +121,27 @@ def labels_of(spec: PreemptionPlanSpec) -> dict[str, str] | None:
     return {PREEMPTOR_KIND: "Workload", **proposal}
 
 
-def withhold(spec: PreemptionPlanSpec) -> PreemptionPlanSpec:
-    """The decision as the preemptor's namespace may read it. It is the same object if there is nothing to withhold."""
-    namespace = spec.preemptor.namespace
-    victims = [_withhold(victim, namespace) for victim in spec.victims]
+def withhold(spec: PreemptionPlanSpec, may_name: MayName) -> PreemptionPlanSpec:
+    """The decision without the names that its reader may not know. It is the same object if there are none.
+
+    A victim or a budget that may not be named has neither namespace nor name. What tells it from others stays: its UID,
+    its priority and its nodes, which a process needs that resumes the plan.
+    """
+    victims = [_withhold(victim, may_name) for victim in spec.victims]
     named = spec.stopped_by_pod_disruption_budgets
     budgets = named and [
-        each if each.namespace == namespace else replace(each, namespace="", name="") for each in named
+        each
+        if may_name("PodDisruptionBudget", each.namespace)
+        else replace(each, namespace="", name="")
+        for each in named
     ]
     if victims == spec.victims and budgets == named:
         return spec
     return replace(spec, victims=victims, stopped_by_pod_disruption_budgets=budgets)
 
 
-def _withhold(victim: Victim, namespace: str) -> Victim:
-    if victim.namespace == namespace:
+def _withhold(victim: Victim, may_name: MayName) -> Victim:
+    if may_name(victim.kind, victim.namespace):
         return victim
     pods = [VictimPod("", "", pod.uid, pod.node) for pod in victim.pods]
     return replace(victim, namespace="", name="", pods=pods)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from api.disruption import BudgetPolicy
 from api.groups import PodGroup
@@ -22,6 +23,7 @@ from nodes.state.snapshot import Snapshot
 __all__ = [
     "DecisionError",
     "Preemptor",
+    "asks_with",
     "group_preemptor",
     "not_tried",
     "pod_preemptor",
@@ -130,20 +132,35 @@ def group_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
     )
 
 
-def not_tried(snapshot: Snapshot, namespace: str, name: str) -> NotTried | None:
-    """Why kube-scheduler does not try a gang of its own kind; None if it does, and for any other gang.
+def not_tried(snapshot: Snapshot, row: int, pods: Sequence[int]) -> NotTried | None:
+    """Why kube-scheduler does not try the gang in this row, if it is of its own kind; None if it does, and for any
+    other gang. `pods`: rows of all pods of the group that have not ended.
 
     Raises DecisionError if the PriorityClass of the PodGroup does not exist.
     """
-    row = _row_of_group(snapshot, namespace, name)
-    group = asking(snapshot.groups[row], snapshot.preempting) if row is not None else None
-    if row is None or group is None or not is_native_name(name):
+    group = asking(snapshot.groups[row], snapshot.preempting) if row >= 0 else None
+    if group is None or not is_native_name(snapshot.group_keys[row][1]):
         return None
-    members = _members(snapshot, row)
-    waiting = snapshot.pod_flags[snapshot.pod_live & (snapshot.pod_group == row)]
-    gated = int((waiting & (TERMINATING | GATED) == GATED).sum())
+    rows = np.array(pods, np.intp)
+    gated = int((snapshot.pod_flags[rows] & (TERMINATING | GATED) == GATED).sum())
+    members = _by_age(snapshot, rows)
     priority = _asks_with(snapshot, group, members)
     return why_not_tried(group, priority, _asking(snapshot, members), gated)
+
+
+def asks_with(snapshot: Snapshot, row: int, pods: Sequence[int]) -> int | None:
+    """The priority with which the group in this row asks for room, as `group_preemptor` has it. None if that would
+    raise DecisionError. `pods`: rows of all pods of the group that have not ended."""
+    group = snapshot.groups[row]
+    if group is None:
+        return None
+    policy = group.spec.scheduling_policy
+    if (policy.gang is None) == (policy.basic is None):
+        return None
+    try:
+        return _asks_with(snapshot, group, _counted(snapshot, np.array(pods, np.intp)).tolist())
+    except DecisionError:
+        return None
 
 
 def pod_preemptor(snapshot: Snapshot, namespace: str, name: str) -> Preemptor:
@@ -229,9 +246,18 @@ def _row_of_group(snapshot: Snapshot, namespace: str, name: str) -> int | None:
 
 def _members(snapshot: Snapshot, group: int) -> list[int]:
     """Rows of the group's pods that have not ended, do not terminate and are not gated."""
-    counted = snapshot.pod_live & (snapshot.pod_group == group)
-    rows = np.flatnonzero(counted)
-    rows = rows[snapshot.pod_flags[rows] & (TERMINATING | GATED) == 0]
+    return _by_age(snapshot, np.flatnonzero(snapshot.pod_live & (snapshot.pod_group == group)))
+
+
+def _counted(snapshot: Snapshot, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Those of the pods that neither terminate nor are gated."""
+    found: NDArray[np.intp] = rows[snapshot.pod_flags[rows] & (TERMINATING | GATED) == 0]
+    return found
+
+
+def _by_age(snapshot: Snapshot, rows: NDArray[np.intp]) -> list[int]:
+    """The same by creation, then by name."""
+    rows = _counted(snapshot, rows)
     pods = rows.tolist()
     aged = zip(snapshot.pod_created[rows].tolist(), snapshot.pod_names.at(pods), pods, strict=True)
     return [pod for _, _, pod in sorted(aged)]

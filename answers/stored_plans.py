@@ -1,0 +1,78 @@
+"""The stored plans of one namespace, by those that they are about. Long ones are read when somebody asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from api.plans import PreemptionPlan
+from api.stored_plans import current_plan, is_observed
+
+__all__ = ["NO_PLANS", "StoredPlan", "StoredPlans", "brief", "stored"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPlan:
+    """One of them."""
+
+    brief: PreemptionPlan
+    """Without its placements, victims and domains."""
+    about: frozenset[str]
+    """UIDs: of the preemptor, and of an observed plan also those of the pods that it places."""
+    whole: Callable[[], PreemptionPlan]
+    """All of it, with the names that its namespace may not read, if they are known."""
+
+
+def brief(plan: PreemptionPlan) -> PreemptionPlan:
+    """The plan without its long lists."""
+    spec = msgspec.structs.replace(
+        plan.spec,
+        placements=[],
+        victims=[],
+        domains=[],
+        other_domains=[],
+        excluded=msgspec.UNSET,
+        compressed_victims=msgspec.UNSET,
+        compressed_placements=msgspec.UNSET,
+    )
+    return msgspec.structs.replace(plan, spec=spec)
+
+
+def stored(plan: PreemptionPlan, whole: Callable[[], PreemptionPlan]) -> StoredPlan:
+    """The plan, whose placements are not compressed if it is observed."""
+    placed = (each.uid for each in plan.spec.placements) if is_observed(plan) else ()
+    return StoredPlan(brief(plan), frozenset((plan.spec.preemptor.uid, *placed)), whole)
+
+
+class StoredPlans:
+    """The plans of a namespace. Nothing changes them."""
+
+    def __init__(self, plans: Iterable[StoredPlan] = ()) -> None:
+        self._about: dict[str, list[StoredPlan]] = {}
+        for each in plans:
+            for uid in each.about:
+                self._about.setdefault(uid, []).append(each)
+
+    def about(self, uids: Collection[str]) -> list[PreemptionPlan]:
+        """The whole plans that are about one of these: a preemptor, or a pod that an observed plan places."""
+        return [each.whole() for each in self._of(uids)]
+
+    def for_list(self, uids: Collection[str]) -> list[PreemptionPlan]:
+        """The same without their long lists, unless one of them is carried out: then a row needs all of it."""
+        found = self._of(uids)
+        plans = [each.brief for each in found]
+        kinds = {each.spec.preemptor.kind for each in plans}
+        goes_on = any(
+            current_plan(plans, kind, uid, active=True) is not None for kind in kinds for uid in uids
+        )
+        return [each.whole() for each in found] if goes_on else plans
+
+    def _of(self, uids: Collection[str]) -> list[StoredPlan]:
+        found = {id(each): each for uid in uids for each in self._about.get(uid, ())}
+        return list(found.values())
+
+
+NO_PLANS: Final = StoredPlans()
