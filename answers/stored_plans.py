@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Final
 
 import msgspec
@@ -41,20 +42,27 @@ def brief(plan: PreemptionPlan) -> PreemptionPlan:
     return msgspec.structs.replace(plan, spec=spec)
 
 
-def stored(plan: PreemptionPlan, whole: Callable[[], PreemptionPlan]) -> StoredPlan:
-    """The plan, whose placements are not compressed if it is observed."""
+def stored(plan: PreemptionPlan, whole: Callable[[PreemptionPlan], PreemptionPlan]) -> StoredPlan:
+    """The plan, whose placements are not compressed if it is observed. `whole` gets the brief one."""
+    short = brief(plan)
     placed = (each.uid for each in plan.spec.placements) if is_observed(plan) else ()
-    return StoredPlan(brief(plan), frozenset((plan.spec.preemptor.uid, *placed)), whole)
+    return StoredPlan(short, frozenset((plan.spec.preemptor.uid, *placed)), partial(whole, short))
 
 
 class StoredPlans:
     """The plans of a namespace. Nothing changes them."""
 
-    def __init__(self, plans: Iterable[StoredPlan] = ()) -> None:
-        self._about: dict[str, list[StoredPlan]] = {}
-        for each in plans:
+    def __init__(self, plans: Sequence[StoredPlan] = ()) -> None:
+        self._plans = plans
+
+    @cached_property
+    def _about(self) -> Mapping[str, list[StoredPlan]]:
+        """By UID."""
+        found: dict[str, list[StoredPlan]] = {}
+        for each in self._plans:
             for uid in each.about:
-                self._about.setdefault(uid, []).append(each)
+                found.setdefault(uid, []).append(each)
+        return found
 
     def about(self, uids: Collection[str]) -> list[PreemptionPlan]:
         """The whole plans that are about one of these: a preemptor, or a pod that an observed plan places."""

@@ -150,7 +150,7 @@ class DetailedObjects(Planes):
             jobs=near.jobs,
             sets=near.sets,
             events=near.events,
-            plans=StoredPlans(stored(each, partial(self._with_names, each)) for each in near.plans),
+            plans=StoredPlans([stored(each, partial(self._with_names, each)) for each in near.plans]),
         )
 
     def _of(self, namespace: str) -> _Near:
@@ -165,8 +165,9 @@ class DetailedObjects(Planes):
                     self._groups.setdefault(key[0], {})[key] = group
         return self._groups.get(namespace, {})
 
-    def _with_names(self, plan: PreemptionPlan) -> PreemptionPlan:
+    def _with_names(self, plan: PreemptionPlan, brief: PreemptionPlan) -> PreemptionPlan:
         """The plan with the names that its namespace may not read, if they were read."""
+        del brief
         spec = self._whole.get(whole_plan_name(plan.metadata.namespace, plan.metadata.name))
         return plan if spec is None else msgspec.structs.replace(plan, spec=spec)
 

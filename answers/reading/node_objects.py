@@ -142,6 +142,8 @@ class NodeObjects(Reader):
         """Whether the Lease matters."""
         self.native = NativeSaid()
         """What the leader says of gangs of kube-scheduler's own kind."""
+        self.published: Mapping[str, str] = {}
+        """The annotations of the Lease."""
         self._misread = list[str]()
         """What is wrong with objects without which there is an answer, too."""
         self._plans: list[PreemptionPlan] = []
@@ -192,6 +194,7 @@ class NodeObjects(Reader):
 
     def _listen(self, lease: PublishedLease, place: str) -> None:
         """Do what the process does. An answer does not fail because it says something that cannot be read."""
+        self.published = lease.metadata.annotations or {}
         try:
             self.native = native_said(lease)
             if self.native.plans:

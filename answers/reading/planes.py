@@ -18,7 +18,7 @@ from quota.answers.picture import QuotaPicture
 from quota.state.amounts import QuotaError
 from quota.state.state import QuotaState
 
-__all__ = ["POD", "QUOTA_KINDS", "Planes", "unusable_change"]
+__all__ = ["POD", "QUOTA_KINDS", "Planes", "unread", "unusable_change"]
 
 POD: Final = ("v1", "Pod")
 QUOTA_KINDS: Final[Mapping[tuple[str, str], Kind]] = {
@@ -83,17 +83,12 @@ class Planes(Reader):
             quota=QuotaPicture(self.quota),
             namespaces=dict(self.nodes.tables.namespaces),
             refused=self.refused,
-            without_nodes=self._unread(),
-            without_quota=self._unread(QUOTA_KINDS),
+            without_nodes=unread(self.refused),
+            without_quota=unread(self.refused, QUOTA_KINDS),
             native=self.nodes.native,
             looked=looked,
             why_not=why_not,
         )
-
-    def _unread(self, kinds: Iterable[tuple[str, str]] = NodeObjects.kinds) -> str:
-        """Why objects of these kinds could not be read; empty if all could be."""
-        needed = [kind for kind in kinds if kind in self.refused and kind not in HELPFUL]
-        return "; ".join(dict.fromkeys(self.refused[kind] for kind in needed))
 
     def refused_notes(self) -> list[str]:
         """Lines that name what could not be read, and what does not count."""
@@ -102,6 +97,14 @@ class Planes(Reader):
             *self.nodes.misread_notes(),
             *(f"Not counted: {problem}" for problem in self.unusable_quota[:MOST]),
         ]
+
+
+def unread(
+    refused: Mapping[tuple[str, str], str], kinds: Iterable[tuple[str, str]] = NodeObjects.kinds
+) -> str:
+    """Why objects of these kinds could not be read; empty if all could be, as far as they are needed."""
+    needed = [kind for kind in kinds if kind in refused and kind not in HELPFUL]
+    return "; ".join(dict.fromkeys(refused[kind] for kind in needed))
 
 
 def unusable_change(place: str, problem: str) -> InputError:

@@ -72,8 +72,11 @@ class NodesPicture:
 
         Their victims are not compressed.
         """
-        rooms = tuple(room_of(plan.spec) for plan in carried_out(plans))
-        return replace(self, snapshot=replace(self.snapshot, plans=rooms)) if rooms else self
+        return self.with_rooms([room_of(plan.spec) for plan in carried_out(plans)])
+
+    def with_rooms(self, rooms: Sequence[PlanRoom]) -> NodesPicture:
+        """Another picture, in which plans hold this room."""
+        return replace(self, snapshot=replace(self.snapshot, plans=tuple(rooms))) if rooms else self
 
     def with_groups(self, forms: Sequence[PodGroup]) -> NodesPicture:
         """Another picture, in which these groups exist. Raises ValueError for an invalid time."""

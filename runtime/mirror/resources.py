@@ -21,7 +21,7 @@ from api.groups import PodGroup
 from api.jobs import TemplatedJob
 from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, WorkloadPriorityClass
 from api.limits import LimitRange, RuntimeClass
-from api.plans import PreemptionPlan
+from api.plans import ClusterPreemptionPlan, PreemptionPlan
 from api.preempted import PREEMPTED, PreemptedEvent
 from api.storage import (
     CSIDriver,
@@ -64,6 +64,7 @@ __all__ = [
     "STATEFUL_SETS",
     "STORAGE_RESOURCES",
     "VOLCANO_GROUPS",
+    "WHOLE_PLANS",
     "WORKLOADS",
     "WORKLOAD_PRIORITY_CLASSES",
 ]
@@ -94,6 +95,12 @@ PREEMPTED_EVENTS: Final = Resource(
     "events", "/api/v1/events", PreemptedEvent, f"reason={PREEMPTED}", optional=True
 )
 """What schedulers say of pods that they preempt. Optional, because an older role may not allow to read them."""
+WHOLE_PLANS: Final = Resource(
+    "clusterpreemptionplans",
+    "/apis/reprieve.dev/v1alpha1/clusterpreemptionplans",
+    ClusterPreemptionPlan,
+    page=50,
+)
 DISPATCH_PLANS: Final = Resource(
     "dispatchplans", "/apis/reprieve.dev/v1alpha1/dispatchplans", DispatchPlan, page=50
 )

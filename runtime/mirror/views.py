@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -29,9 +30,11 @@ class Views:
         clock: Clock = SYSTEM_CLOCK,
         timing: Timing | None = None,
         home: str = NAMESPACE,
+        optional: bool = False,
     ) -> None:
-        """`home`: the namespace that this process runs in."""
-        self._client, self.clock, self.home = client, clock, home
+        """`home`: the namespace that this process runs in. `optional`: nobody waits for any of the resources, and each
+        may come later: the process has an answer without it."""
+        self._client, self.clock, self.home, self._optional = client, clock, home, optional
         self._timing = timing or Timing(delay=partial(delay, "mirror.delay"))
         self._views: dict[Resource[Any], View[Any]] = {}
         self._pending: dict[Hook, None] = {}
@@ -44,6 +47,8 @@ class Views:
         """
         if self._is_running:
             raise RuntimeError(f"{resource.kind}: call watch before run")
+        if self._optional:
+            resource = replace(resource, optional=True)
         view = self._views.get(resource)
         if view is None:
             view = View(self._client, resource, self.clock, self._timing, self._changed)

@@ -187,8 +187,9 @@ class WatchedQuota:
     """The state, and the views that fill it. If the state refuses an object, it keeps the object's last state. Without
     one, it keeps what is left of a Workload (`quota.state.remains`)."""
 
-    def __init__(self, views: Views) -> None:
-        self.state: Final = QuotaState()
+    def __init__(self, views: Views, state: QuotaState | None = None) -> None:
+        """`state`: an empty one, if another one than the usual is to be filled."""
+        self.state: Final = QuotaState() if state is None else state
         self._hooks: list[ObjectHook] = []
         self._store, self._namespaces = _Workloads(self.state), _Namespaces(self._changed)
         self.pauses: Final = Pauses(views)

@@ -74,9 +74,13 @@ class WatchedTables:
         profiles: Profiles = NO_PROFILES,
         by_owner: ByOwner = "Victims",
         preempting: Sources = PREEMPTING,
+        *,
+        is_complete: bool = True,
     ) -> None:
-        """`costs`, `profiles`, `by_owner` and `preempting`: see `Tables`."""
-        self.tables = tables = Tables(costs, profiles, by_owner, is_complete=True, preempting=preempting)
+        """The arguments after `views`: see `Tables`."""
+        self.tables = tables = Tables(
+            costs, profiles, by_owner, is_complete=is_complete, preempting=preempting
+        )
         self.nodes = views.watch(NODES, _Kept(tables.upsert_node, lambda _, name: tables.delete_node(name)))
         self.pods = views.watch(PODS, _Kept(tables.upsert_pod, tables.delete_pod))
         self.budgets = views.watch(BUDGETS, _Kept(tables.upsert_budget, tables.delete_budget))

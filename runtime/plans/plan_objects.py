@@ -130,9 +130,7 @@ def withhold(spec: PreemptionPlanSpec, may_name: MayName) -> PreemptionPlanSpec:
     victims = [_withhold(victim, may_name) for victim in spec.victims]
     named = spec.stopped_by_pod_disruption_budgets
     budgets = named and [
-        each
-        if may_name("PodDisruptionBudget", each.namespace)
-        else replace(each, namespace="", name="")
+        each if may_name("PodDisruptionBudget", each.namespace) else replace(each, namespace="", name="")
         for each in named
     ]
     if victims == spec.victims and budgets == named:

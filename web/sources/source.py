@@ -1,8 +1,9 @@
-"""What the page asks of where its answers come from."""
+"""What the page's answers are about, wherever it comes from."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from answers.details import Details
@@ -11,52 +12,63 @@ from answers.picture import Picture
 __all__ = ["Ask", "Seen", "Source"]
 
 Ask = Callable[[str, Mapping[str, str]], Awaitable[bytes]]
-"""Path and query: the body of a GET as the reader. Raises kube.errors.ApiError."""
+"""The body of the answer to a GET of this path and query, as the user. Raises ApiError."""
 
 
-class Seen(Protocol):
-    """A cluster at one moment. Nothing changes it, but only one thread at a time may read it."""
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A moment. Nothing changes it."""
+
+    picture: Picture
+    details: Callable[[str], Details]
+    """What a namespace has, as far as the list of what waits needs it: of its pods at least those without a node."""
 
     def at(self, moment: int) -> Picture:
-        """What the answers are about. `moment`: in microseconds since 1970."""
+        """The picture, looked at later. `moment`: in microseconds since 1970."""
+        return self.picture if self.picture.moment == moment else replace(self.picture, moment=moment)
 
-    def details(self, namespace: str) -> Details:
-        """Whole objects of a namespace, as far as the list of what waits needs them."""
+    @property
+    def refused(self) -> Mapping[tuple[str, str], str]:
+        """The right that is missing, by apiVersion and kind of what could not be read."""
+        return self.picture.refused
 
 
 class Source(Protocol):
-    """Where the page's answers come from."""
+    """Where pictures come from. Everything runs on one event loop."""
 
-    is_live: bool
-    """Whether it follows a cluster."""
-
-    def picture(self) -> Seen:
-        """The newest moment. The same object while nothing changes. Raises UnreadError before there is one."""
-
-    def now(self) -> int:
-        """The moment for answers, in microseconds since 1970: the clock, or the time of the files."""
-
-    async def about(self, namespace: str, ask: Ask) -> tuple[Picture, Details]:
-        """What an answer about an object of the namespace needs. What is not mirrored is asked as the reader. Raises
-        UnreadError before there is a picture."""
+    @property
+    def is_live(self) -> bool:
+        """Whether it follows a cluster."""
 
     @property
     def version(self) -> str:
-        """Changes when what is shown could change. Opaque, ASCII."""
-
-    @property
-    def lease(self) -> Mapping[str, str]:
-        """What the leader says of itself: the annotations of its Lease. Empty if it says nothing."""
+        """Another one when what is shown could be different. It is ASCII, and differs between processes."""
 
     @property
     def trouble(self) -> str:
-        """Why what is shown may be old. Empty if it is not."""
+        """Why what is shown may be old, as the rest of a sentence; empty if it is not."""
+
+    @property
+    def lease(self) -> Mapping[str, str]:
+        """What the leader says of itself: the annotations of its Lease (`api.published`)."""
+
+    def picture(self) -> Seen:
+        """The newest moment. The same object while nothing has changed."""
+
+    def now(self) -> int:
+        """The moment of answers, in microseconds since 1970: the clock's, or that of files."""
+
+    async def about(self, namespace: str, ask: Ask) -> tuple[Picture, Details]:
+        """For an answer about an object of this namespace: the picture as of now, and all details of the namespace.
+
+        What `ask` may not read is in `Picture.refused`. Raises ApiError for other faults.
+        """
 
     async def changed(self) -> None:
-        """Wait for the next change. Never returns for files."""
-
-    async def run(self) -> None:
-        """Follow the cluster until cancelled. Returns at once for files."""
+        """Wait until the version is another one. What stands still never returns."""
 
     async def wait_synced(self) -> None:
-        """Wait until there is a picture."""
+        """Wait until everything that may be read has been listed once."""
+
+    async def run(self) -> None:
+        """Follow the cluster until cancelled. Files have nothing to follow."""

@@ -1,0 +1,50 @@
+"""Files: what they say was so at one moment, and nothing changes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from functools import cache
+
+from answers.details import Details
+from answers.picture import Picture
+from answers.reading.details import DetailedObjects
+from web.sources.source import Ask, Seen
+
+__all__ = ["Files"]
+
+
+class Files:
+    """See `Source`."""
+
+    is_live = False
+    version = "files"
+    trouble = ""
+
+    def __init__(self, objects: DetailedObjects) -> None:
+        """`objects`: everything has been read. Raises InputError for an object that cannot be used."""
+        self._seen = Seen(objects.picture(), cache(objects.details))
+        self.lease: Mapping[str, str] = objects.nodes.published
+
+    def picture(self) -> Seen:
+        """See `Source`."""
+        return self._seen
+
+    def now(self) -> int:
+        """See `Source`."""
+        return self._seen.picture.moment
+
+    async def about(self, namespace: str, ask: Ask) -> tuple[Picture, Details]:
+        """See `Source`. Nothing is asked."""
+        del ask
+        return self._seen.picture, self._seen.details(namespace)
+
+    async def changed(self) -> None:
+        """See `Source`."""
+        await asyncio.Event().wait()
+
+    async def wait_synced(self) -> None:
+        """See `Source`."""
+
+    async def run(self) -> None:
+        """See `Source`."""
