@@ -163,8 +163,8 @@ class ApiClient:
     def with_token(self, token: str) -> ApiClient:
         """A client that asks with somebody's token in place of our credentials, over the same session.
 
-        Raises ApiError: with status 401 for what is no token, with status 0 if the session itself says who asks. The API
-        server would take a client certificate, and not look at the token.
+        Raises ApiError: with status 401 for what is no token, with status 0 if the session itself says who asks. The
+        API server would take a client certificate, and not look at the token.
         """
         if self._identified:
             message = f"the session has {self._identified}, which would be asked in place of a token"

@@ -32,10 +32,9 @@ from web.turns import Turns
 from web.versions import version_for
 from web.wire import Found, FoundObject
 
-__all__ = ["Answering"]
+__all__ = ["NOT_YET", "Answering"]
 
-SHOWN: Final = ("pods", "podgroups", "workloads", "preemptionplans")
-"""Of which kinds the list of what waits has rows, or says something."""
+NOT_YET: Final = "the cluster has not been read yet"
 TRIES: Final = 3
 """So often an answer is made anew because rights have changed while it was made."""
 WHY_PER_MINUTE: Final = 30
@@ -65,6 +64,8 @@ class Answering:
         self._own_turn = AtOnce[User]("questions", 1, 1.0)
         self._rate = Rate[User]("questions", WHY_PER_MINUTE, 60.0, clock)
         self._is_shared = is_shared
+        self.is_ready = False
+        """Whether all that may be read has been listed once."""
 
     async def granted(self, reader: Reader, namespaces: Sequence[str]) -> Granted:
         """What the reader may list now. Raises Refused."""
@@ -79,6 +80,7 @@ class Answering:
         for _ in range(TRIES):
             if right := granted.lacking(kind, namespace):
                 raise forbidden(right)
+            self._check_ready()
             answer = await self._why(reader, granted, kind, namespace, name)
             before, granted = granted, await self.granted(reader, asked)
             if granted == before:
@@ -88,6 +90,7 @@ class Answering:
     async def waiting(self, reader: Reader, namespaces: tuple[str, ...]) -> dict[str, Any]:
         """All that waits, of these namespaces if any are named. Raises Refused."""
         granted = await self.granted(reader, namespaces)
+        self._check_ready()
         for _ in range(TRIES):
             answer = await self._waiting(granted, namespaces)
             before, granted = granted, await self.granted(reader, namespaces)
@@ -103,6 +106,10 @@ class Answering:
         found = [FoundObject(row["kind"], row["namespace"], row["name"]) for row in named[:MOST_FOUND]]
         return Found(found, len(named) > MOST_FOUND)
 
+    def _check_ready(self) -> None:
+        if not self.is_ready:
+            raise unavailable(NOT_YET)
+
     async def _why(
         self, reader: Reader, granted: Granted, kind: WhyKind, namespace: str, name: str
     ) -> dict[str, Any]:
@@ -116,14 +123,14 @@ class Answering:
                 raise not_found(str(error)) from None
             except UnreadError as error:
                 raise unavailable(str(error)) from None
-            except ApiError:
-                raise unavailable("the API server does not answer") from None
+            except ApiError as error:
+                raise unavailable(f"the API server does not answer: {error.reason}") from None
 
     async def _waiting(self, granted: Granted, namespaces: tuple[str, ...]) -> dict[str, Any]:
         asked = Asked(self.source.version, self.source.trouble, granted, namespaces)
         try:
             return await self._lists.get(asked, self._list_of(asked))
-        except UnreadError as error:
+        except (InputError, UnreadError) as error:
             raise unavailable(str(error)) from None
 
     def _list_of(self, asked: Asked) -> Callable[[], dict[str, Any]]:
@@ -142,5 +149,4 @@ def _waiting(seen: Seen, moment: int, asked: Asked) -> dict[str, Any]:
         "moment": rfc3339_micro(moment / 1e6),
         "trouble": asked.trouble,
         **found.plain(),
-        "missing": asked.granted.missing(SHOWN),
     }

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from http import HTTPStatus
 from typing import Final
 
+from answers.names import EVERYWHERE, Listed
 from api.clock import Clock
 from kube.errors import ApiError
 from kube.identity import User
@@ -14,12 +15,12 @@ from web.errors import Refused, forbidden, unauthorized, unavailable
 from web.kept import Kept
 from web.limits import Rate
 from web.logins import Login
-from web.rights import ALL_NAMESPACES, CLUSTER_WIDE, NAMESPACED, Granted
+from web.rights import CLUSTER_WIDE, NAMESPACED, Granted
 
 __all__ = ["AHEAD", "Authority"]
 
-Right = tuple[str, str]
-"""A kind, and a namespace or ALL_NAMESPACES."""
+Right = tuple[Listed, str]
+"""What is listed, and a namespace or EVERYWHERE."""
 
 AHEAD: Final = 0.25
 """Streams ask anew when this part of `page.recheckSeconds` is left: the answer comes before the old one ends."""
@@ -35,11 +36,11 @@ class Authority:
     """What the API server has said lately, about all readers."""
 
     def __init__(self, seconds: float, clock: Clock, refused: Callable[[Login], None]) -> None:
-        """`seconds`: how long an answer counts. `refused` is called with a login whose token is not valid any longer."""
+        """`seconds`: how long an answer counts. `refused` gets each login whose token is not valid any longer."""
         self._refused = refused
         self._ahead = AHEAD * seconds
         self._users = Kept[Login, User](seconds, MOST_USERS, clock)
-        self._rights = Kept[tuple[User, str, str], bool](seconds, MOST_RIGHTS, clock)
+        self._rights = Kept[tuple[User, Listed, str], bool](seconds, MOST_RIGHTS, clock)
         self._questions = Rate[User]("questions about rights", MOST_QUESTIONS, seconds, clock)
         self._slots = asyncio.Semaphore(AT_ONCE)
 
@@ -56,11 +57,11 @@ class Authority:
         """What the user may list: of each kind in all namespaces, and if it is not granted there, in those that are
         named. `early`: as for `user`. Raises Refused."""
         ahead = self._ahead if early else 0.0
-        everywhere = [(kind, ALL_NAMESPACES) for kind in (*CLUSTER_WIDE, *NAMESPACED)]
+        everywhere: list[Right] = [(what, EVERYWHERE) for what in (*CLUSTER_WIDE, *NAMESPACED)]
         rights = await self._among(login, user, everywhere, ahead)
         asked = tuple(sorted(set(namespaces)))
-        lacking = [kind for kind in NAMESPACED if (kind, ALL_NAMESPACES) not in rights]
-        named = [(kind, each) for kind in lacking for each in asked]
+        lacking = [what for what in NAMESPACED if (what, EVERYWHERE) not in rights]
+        named = [(what, each) for what in lacking for each in asked]
         rights |= await self._among(login, user, named, ahead)
         return Granted(frozenset(rights), asked)
 
@@ -103,15 +104,18 @@ class Authority:
             answers[each] = answer
         return answers
 
-    async def _may(self, login: Login, user: User, kind: str, namespace: str, ahead: float) -> bool:
-        access = NAMESPACED.get(kind) or CLUSTER_WIDE[kind]
+    async def _may(self, login: Login, user: User, what: Listed, namespace: str, ahead: float) -> bool:
+        accesses = CLUSTER_WIDE[what] if what in CLUSTER_WIDE else (NAMESPACED[what],)
 
         async def ask() -> bool:
             self._questions.take(user)
             async with self._slots:
-                return await login.may(access, namespace)
+                for access in accesses:
+                    if not await login.may(access, namespace):
+                        return False
+                return True
 
-        return await self._rights.get((user, kind, namespace), ask, ahead=ahead)
+        return await self._rights.get((user, what, namespace), ask, ahead=ahead)
 
     def _said(self, login: Login, error: ApiError) -> Refused:
         """What the reader is told."""

@@ -18,7 +18,7 @@ FORGET_ABOVE: Final = 1024
 
 
 class Rate(Generic[K]):
-    """At most `count` requests in `seconds` for each key, in the long run. Whoever was quiet may send `count` at once."""
+    """At most `count` requests in `seconds` for each key, in the long run. Who was quiet may send `count` at once."""
 
     def __init__(self, what: str, count: int, seconds: float, clock: Clock) -> None:
         self._what, self._clock = what, clock

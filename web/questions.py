@@ -35,7 +35,7 @@ def namespaces_of(query: MultiMapping[str]) -> tuple[str, ...]:
 
 
 def object_of(kind: str, namespace: str, name: str, *, is_live: bool) -> tuple[WhyKind, str, str]:
-    """What an answer is about. Raises Refused. The API server is asked about namespaces, if there is one (`is_live`)."""
+    """What an answer is about. `is_live`: an API server is asked about the namespace. Raises Refused."""
     if kind not in KINDS:
         raise bad_request(f"the kind must be one of {', '.join(KINDS)}")
     if is_live:

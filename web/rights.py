@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from answers.names import EVERYWHERE, Listed, right
+from answers.why import WhyKind
 from kube.access import Access
 
-__all__ = ["ALL_NAMESPACES", "CLUSTER_WIDE", "MOST_NAMESPACES", "NAMESPACED", "Granted"]
+__all__ = ["CLUSTER_WIDE", "MOST_NAMESPACES", "NAMESPACED", "Granted"]
 
-ALL_NAMESPACES: Final = ""
 MOST_NAMESPACES: Final = 20
 """That somebody may name who may not list in all of them."""
 REPRIEVE: Final = "reprieve.dev"
 KUEUE: Final = "kueue.x-k8s.io"
 
-NAMESPACED: Final[Mapping[str, Access]] = {
+NAMESPACED: Final[Mapping[Listed, Access]] = {
     "pods": Access("", "pods", "list"),
     "podgroups": Access(REPRIEVE, "podgroups", "list"),
     "jobs": Access("batch", "jobs", "list"),
@@ -26,16 +27,13 @@ NAMESPACED: Final[Mapping[str, Access]] = {
     "dispatchplans": Access(REPRIEVE, "dispatchplans", "list"),
     "poddisruptionbudgets": Access("policy", "poddisruptionbudgets", "list"),
 }
-"""By what `answers.names` calls them. The kinds that are in namespaces."""
-CLUSTER_WIDE: Final[Mapping[str, Access]] = {
-    "nodes": Access("", "nodes", "list"),
-    "clusterqueues": Access(KUEUE, "clusterqueues", "list"),
-    "cohorts": Access(KUEUE, "cohorts", "list"),
-    "clusterpreemptionplans": Access(REPRIEVE, "clusterpreemptionplans", "list"),
+CLUSTER_WIDE: Final[Mapping[Listed, tuple[Access, ...]]] = {
+    "nodes": (Access("", "nodes", "list"),),
+    "clusterpreemptionplans": (Access(REPRIEVE, "clusterpreemptionplans", "list"),),
+    "clusterqueues": (Access(KUEUE, "clusterqueues", "list"), Access(KUEUE, "cohorts", "list")),
 }
-TREE: Final = ("clusterqueues", "cohorts")
 """The tree of queues is shown to whoever may list both."""
-ASKED: Final[Mapping[str, tuple[str, ...]]] = {
+ASKED: Final[Mapping[WhyKind, tuple[Listed, ...]]] = {
     "pod": ("pods",),
     "podgroup": ("podgroups", "pods"),
     "job": ("jobs", "pods"),
@@ -48,16 +46,14 @@ ASKED: Final[Mapping[str, tuple[str, ...]]] = {
 class Granted:
     """What the API server has granted. Two readers with equal rights get the same answers."""
 
-    rights: frozenset[tuple[str, str]]
-    """The kind, and the namespace or ALL_NAMESPACES."""
+    rights: frozenset[tuple[Listed, str]]
+    """What is listed, and the namespace or EVERYWHERE."""
     asked: tuple[str, ...] = ()
     """The namespaces that were asked about, besides all of them."""
 
-    def lists(self, what: str, namespace: str = ALL_NAMESPACES) -> bool:
+    def lists(self, what: Listed, namespace: str = EVERYWHERE) -> bool:
         """See `answers.names.Names`."""
-        if what in TREE:
-            return all((each, ALL_NAMESPACES) in self.rights for each in TREE)
-        return (what, ALL_NAMESPACES) in self.rights or (what, namespace) in self.rights
+        return (what, EVERYWHERE) in self.rights or (what, namespace) in self.rights
 
     @property
     def mark(self) -> str:
@@ -75,23 +71,16 @@ class Granted:
         """The namespaces that were asked about, and in which anything is granted."""
         return tuple(each for each in self.asked if any(self.lists(kind, each) for kind in NAMESPACED))
 
-    def lacking(self, kind: str, namespace: str) -> str:
+    def lacking(self, kind: WhyKind, namespace: str) -> str:
         """The first right that an answer about such an object needs, and that is not granted; empty if none is."""
         return next((right(what, namespace) for what in ASKED[kind] if not self.lists(what, namespace)), "")
 
-    def missing(self, kinds: Collection[str] = (*NAMESPACED, *CLUSTER_WIDE)) -> list[str]:
-        """The rights that would show more of these kinds."""
-        lacking = [kind for kind in kinds if not self.lists(kind)]
+    def missing(self) -> list[str]:
+        """The rights that would show more."""
+        lacking: list[Listed] = [what for what in (*NAMESPACED, *CLUSTER_WIDE) if not self.lists(what)]
         return [
-            right(kind, each)
-            for kind in lacking
-            for each in ((ALL_NAMESPACES,) if kind in CLUSTER_WIDE else self.asked or (ALL_NAMESPACES,))
-            if each == ALL_NAMESPACES or not self.lists(kind, each)
+            right(what, namespace)
+            for what in lacking
+            for namespace in ((EVERYWHERE,) if what in CLUSTER_WIDE else self.asked or (EVERYWHERE,))
+            if namespace == EVERYWHERE or not self.lists(what, namespace)
         ]
-
-
-def right(what: str, namespace: str = ALL_NAMESPACES) -> str:
-    """In words, such as `list pods in team-b`."""
-    if what in CLUSTER_WIDE:
-        return str(CLUSTER_WIDE[what])
-    return f"{NAMESPACED[what]} in {namespace or 'all namespaces'}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,6 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from answers.errors import UnreadError
 from api.clock import SYSTEM_CLOCK, Clock
 from kube.identity import User
 from serving.certificates.files import CertificateFiles
@@ -19,7 +19,7 @@ from serving.certificates.live_context import LiveContext
 from serving.listeners import serving
 from serving.ops import Check
 from web.about import Place
-from web.answering import Answering
+from web.answering import NOT_YET, Answering
 from web.application import page_app
 from web.authority import AHEAD
 from web.configuration import PageConfiguration
@@ -57,14 +57,15 @@ class PageService:
         self._settings, self._source, self._clock = settings, source, clock
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="answers")
         self._hub = Hub(source)
-        answering = Answering(source, door.authority, self._thread, clock, is_shared=door.logins is not None)
+        is_shared = door.logins is not None
+        self._answering = Answering(source, door.authority, self._thread, clock, is_shared=is_shared)
         streams = Streams(self._hub, door, AHEAD * settings.recheck_seconds)
         rate = Rate[User]("requests", REQUESTS_PER_SECOND, 1.0, clock)
 
         def count(reader: Reader) -> None:
             rate.take(reader.user)
 
-        routes = Routes(settings, door, answering, streams, place, count)
+        routes = Routes(settings, door, self._answering, streams, place, count)
         self.app: web.Application = page_app(settings, routes, statics)
         self.port = 0
         """The port, while it listens."""
@@ -78,22 +79,24 @@ class PageService:
         )
 
     def checks(self) -> Mapping[str, Check]:
-        """See `Part`. The page is ready once there is something to show."""
-        found: dict[str, Check] = {"picture": self._has_picture}
+        """See `Part`. The page is ready once all that may be read has been listed."""
+        found: dict[str, Check] = {"picture": self._not_synced}
         if self._certificate is not None:
             found["certificate"] = self._certificate.fault
         return found
 
-    def _has_picture(self) -> str | None:
-        try:
-            self._source.picture()
-        except UnreadError as error:
-            return str(error)
-        return None
+    def _not_synced(self) -> str | None:
+        return None if self._answering.is_ready else NOT_YET
+
+    async def _make_ready(self) -> None:
+        """There are answers once all has been listed that may be read. Never returns."""
+        await self._source.wait_synced()
+        self._answering.is_ready = True
+        await asyncio.Event().wait()
 
     def tasks(self) -> Mapping[str, Coroutine[Any, Any, None]]:
         """See `Part`."""
-        tasks: dict[str, Coroutine[Any, Any, None]] = {"page": self._hub.run()}
+        tasks: dict[str, Coroutine[Any, Any, None]] = {"page": self._hub.run(), "picture": self._make_ready()}
         if self._source.is_live:
             tasks["source of the page"] = self._source.run()
         if self._certificate is not None and self._settings.tls is not None:

@@ -290,7 +290,7 @@ def _check_alone(configuration: Configuration) -> None:
         "quota.mode": configuration.quota.mode != "Off",
         "multikueue": configuration.multikueue is not None,
     }
-    for field, is_there in others.items():
+    for path, is_there in others.items():
         if is_there:
-            needed = "Off" if field.endswith("mode") else "null"
-            raise FieldError(field, f"must be {needed} beside page: the page has a process of its own")
+            needed = "Off" if path.endswith("mode") else "null"
+            raise FieldError(path, f"must be {needed} beside page: the page has a process of its own")

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import gc
+import logging
 from typing import Final
 
 import click
 
-from answers.errors import UnreadError
 from answers.reading.quota_objects import read_time
 from api.clock import SYSTEM_CLOCK
 from api.owner_annotations import ByOwner
 from api.times import rfc3339_micro
 from cli.common.cluster import FAILED
 from cli.common.ending import ending
+from cli.common.logs import configure_logging
 from cli.common.options import BY_OWNER
 from cli.common.printable import complain
 from cli.common.sources import Sources, reading
 from cli.page.reading import place_of, still_source
-from cli.page.running import serve_live, serve_still
+from cli.page.running import Serving
+from web.logins import Everybody
+from web.sources.source import Source
 from web.statics import read_statics
 
 __all__ = ["page"]
@@ -73,19 +75,23 @@ def page(
     except FileNotFoundError as error:
         complain(f"Error: {error}")
         context.exit(FAILED)
-    opens = not no_open
+    configure_logging(logging.WARNING)
+    options = [*(("--now", now) if now else ()), *(("--groups-by-owner", by_owner) if by_owner else ())]
+    serving = Serving(place_of(sources, *options), statics, port, opens=not no_open)
+    source: Source | None = None
     try:
-        if sources.files:
-            with ending(context) as progress:
+        with ending(context) as progress:
+            if sources.files:
                 moment = read_time(now or rfc3339_micro(SYSTEM_CLOCK.wall()), "--now")
                 source = still_source(sources, moment, by_owner, progress)
-            gc.collect()
-            asyncio.run(serve_still(source, place_of(sources), statics, port, opens=opens))
-        else:
-            with ending(context):
-                asyncio.run(serve_live(sources, by_owner, place_of(sources), statics, port, opens=opens))
+        with ending(context):
+            asyncio.run(
+                serving.serve(source, Everybody())
+                if source is not None
+                else serving.follow(sources.connection)
+            )
     except KeyboardInterrupt:
         context.exit(0)
-    except (OSError, UnreadError) as error:
+    except OSError as error:
         complain(f"Error: {error}")
         context.exit(FAILED)

@@ -6,19 +6,25 @@ import shlex
 from pathlib import Path
 from typing import Final
 
+from answers.reading.details import DetailedObjects
+from api.owner_annotations import ByOwner
+from api.progress import Progress
 from cli.common.cluster import Connection
 from cli.common.contexts import contexts
+from cli.common.notes import note
 from cli.common.sources import Sources
 from web.about import Place
+from web.sources.files import Files
+from web.sources.source import Source
 
-__all__ = ["place_of"]
+__all__ = ["place_of", "still_source"]
 
 MOST_NAMES: Final = 3
 DEFAULT: Final = "~/.kube/config"
 
 
 def place_of(sources: Sources, *options: str) -> Place:
-    """How the page names it, and with which options a command reads the same. `options`: those that say how it decides."""
+    """How the page names it, and the options by which a command reads the same. `options`: how it decides."""
     if sources.files:
         names = [Path(each).name for each in (*sources.files, *sources.overlays)]
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
@@ -40,3 +46,11 @@ def _cluster_options(connection: Connection, context: str) -> list[str]:
     if connection.user:
         options += ["--as", connection.user]
     return options + [word for each in connection.groups for word in ("--as-group", each)]
+
+
+def still_source(sources: Sources, now: int, by_owner: ByOwner | None, progress: Progress) -> Source:
+    """What the files say. `now`: the moment, in microseconds since 1970. Raises InputError."""
+    objects = DetailedObjects(now, by_owner)
+    sources.read(objects, progress)
+    note(objects.refused_notes())
+    return Files(objects)

@@ -7,56 +7,88 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Final
 
+from answers.errors import UnreadError
 from api.clock import SYSTEM_CLOCK
+from cli.common.cluster import ClusterError, Connection, checked
 from cli.common.printable import say
 from cli.page.opening import Opening
+from kube.client import ApiClient
+from kube.errors import ApiError
 from web.about import Place
 from web.codes import Codes
 from web.configuration import PageConfiguration
 from web.door import laptop_door
-from web.logins import Login
+from web.logins import Login, Owner
 from web.service import PageService
+from web.sources.live import Cluster
 from web.sources.source import Source
 from web.statics import Static
 
-__all__ = ["serve_page"]
+__all__ = ["Serving"]
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 STDIN: Final = 0
 MOST_TYPED: Final = 4096
-SAID: Final = "Press Enter for another address, and Ctrl-C to end."
+HELP: Final = "Press Enter for another address, and Ctrl-C to end."
+POD: Final = ("v1", "Pod")
 
 
-async def serve_page(
-    source: Source, owner: Login, place: Place, statics: Mapping[str, Static], port: int, *, opens: bool
-) -> None:
-    """Serve until SIGINT or SIGTERM. Raises OSError for a port that is taken, and what ends the source."""
-    settings = PageConfiguration(port=port)
-    door, codes = laptop_door(
-        owner,
-        SYSTEM_CLOCK,
-        recheck_seconds=settings.recheck_seconds,
-        session_seconds=settings.session_seconds,
-    )
-    service = PageService(settings, source, door, place, statics)
-    async with AsyncExitStack() as stack:
-        stop = stack.enter_context(_signalled())
-        await stack.enter_async_context(service.listening())
-        opening = stack.enter_context(Opening()) if opens else None
-        address = _Addresses(service.port, codes)
-        async with asyncio.TaskGroup() as tasks:
-            running = [tasks.create_task(task, name=name) for name, task in service.tasks().items()]
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """How the page is served, wherever it reads."""
+
+    place: Place
+    statics: Mapping[str, Static]
+    port: int
+    """0: any free one."""
+    opens: bool
+    """Whether a browser is opened."""
+
+    async def follow(self, connection: Connection) -> None:
+        """Follow a cluster, and show what the user of the kubeconfig may list. Returns after SIGINT or SIGTERM.
+
+        Raises ClusterError, also for the right to list pods, without which nothing can be said. Raises InputError for
+        options that do not fit, and OSError for a port that is taken.
+        """
+        try:
+            async with ApiClient.connect(
+                checked(connection),
+                context=connection.context,
+                user=connection.user,
+                groups=connection.groups,
+            ) as client:
+                await self.serve(Cluster(client), Owner(client))
+        except ApiError as error:
+            raise ClusterError(f"the cluster cannot be read: {error}") from error
+
+    async def serve(self, source: Source, owner: Login) -> None:
+        """Serve until SIGINT or SIGTERM. Raises OSError for a port that is taken, and UnreadError without pods."""
+        settings = PageConfiguration(port=self.port)
+        door, codes = laptop_door(
+            owner,
+            SYSTEM_CLOCK,
+            recheck_seconds=settings.recheck_seconds,
+            session_seconds=settings.session_seconds,
+        )
+        service = PageService(settings, source, door, self.place, self.statics)
+        async with AsyncExitStack() as stack:
+            stop = stack.enter_context(_signalled())
+            tasks = stack.enter_context(_running(service, stop))
+            await _until_listed(source, stop, tasks)
+            await stack.enter_async_context(service.listening())
+            address = _Addresses(service.port, codes)
             say(first := address.new())
-            if opening is not None:
-                await asyncio.to_thread(opening.open, first)
-            with _on_enter(lambda: say(address.new())) as is_heard:
-                if is_heard:
-                    say(SAID)
-                await stop.wait()
-            for task in running:
-                task.cancel()
+            if self.opens:
+                await asyncio.to_thread(stack.enter_context(Opening()).open, first)
+            if stack.enter_context(_on_enter(lambda: say(address.new()))):
+                say(HELP)
+            await stop.wait()
+            for task in tasks:
+                if task.done() and not task.cancelled():
+                    task.result()
 
 
 class _Addresses:
@@ -66,7 +98,38 @@ class _Addresses:
         self._port, self._codes = port, codes
 
     def new(self) -> str:
+        """Another one."""
         return f"http://127.0.0.1:{self._port}/#code={self._codes.new()}"
+
+
+async def _until_listed(source: Source, stop: asyncio.Event, tasks: list[asyncio.Task[None]]) -> None:
+    """Wait until all has been listed that may be read, or until the process is to end. Raises UnreadError without
+    pods."""
+    listed = asyncio.create_task(source.wait_synced())
+    stopped = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({listed, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        listed.cancel()
+        stopped.cancel()
+    for task in tasks:
+        if task.done():
+            task.result()
+    if not stop.is_set() and (problem := source.picture().refused.get(POD)):
+        raise UnreadError(problem)
+
+
+@contextmanager
+def _running(service: PageService, stop: asyncio.Event) -> Iterator[list[asyncio.Task[None]]]:
+    """The tasks of the page. If one of them ends, the process is to end."""
+    tasks = [asyncio.create_task(task, name=name) for name, task in service.tasks().items()]
+    for task in tasks:
+        task.add_done_callback(lambda _: stop.set())
+    try:
+        yield tasks
+    finally:
+        for task in tasks:
+            task.cancel()
 
 
 @contextmanager

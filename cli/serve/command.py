@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
-import structlog
 
 from api.validation import FieldError
 from cli.common.configuration import Configuration, ConfigurationError, dump, load
-from cli.common.printable import complain, safe_event, say_lines, unguarded
+from cli.common.logs import configure_logging
+from cli.common.printable import complain, say_lines
 from cli.serve.process import run
 from kube.errors import ApiError
 
@@ -62,7 +61,7 @@ def serve(context: click.Context, path: Path | None, print_config: bool) -> None
         place = loaded.place("kubeconfig")
         complain(f"Error: {place}: kubeconfig: {configuration.kubeconfig}: no such file")
         context.exit(BAD_INPUT)
-    _configure_logging()
+    configure_logging()
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             if not runner.run(run(configuration)):
@@ -75,24 +74,6 @@ def serve(context: click.Context, path: Path | None, print_config: bool) -> None
         # A port is taken, or credentials are refused. The operator can mend this; a traceback would not help.
         complain(f"Error: {error}")
         context.exit(1)
-
-
-def _configure_logging() -> None:
-    """One JSON object a line on standard error, or readable lines if that is a terminal."""
-    renderers: list[Any] = [structlog.processors.JSONRenderer()]
-    if sys.stderr.isatty():
-        renderers = [safe_event, structlog.dev.ConsoleRenderer()]
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            *renderers,
-        ],
-        logger_factory=structlog.WriteLoggerFactory(unguarded(sys.stderr)),
-        cache_logger_on_first_use=True,
-    )
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:

@@ -15,28 +15,28 @@ from web.about import Place
 from web.configuration import PageConfiguration
 from web.door import cluster_door
 from web.service import PageService
-from web.sources.live import LiveSource
+from web.sources.live import Cluster
 from web.statics import read_statics
 
 __all__ = ["run_page"]
 
 
 async def run_page(configuration: Configuration, page: PageConfiguration) -> bool:
-    """Serve until SIGTERM or SIGINT. Raises OSError for a port that is taken, and for a page that is not built; ApiError
-    for credentials that cannot be used.
+    """Serve until SIGTERM or SIGINT. Raises OSError for a port that is taken, and for a page that is not built, and
+    ApiError for credentials that cannot be used.
 
     Returns whether a signal stopped it: no part failed. It takes no part in an election: it never acts.
     """
     clock, statics = SYSTEM_CLOCK, read_statics()
     async with ApiClient.connect(configuration.kubeconfig, clock=clock) as client:
         _check_tokens(client)
-        views = Views(client, clock=clock, home=configuration.leader_election.resource_namespace)
-        source = LiveSource(views, client, clock)
+        source = Cluster(client, clock)
         door = cluster_door(
             client, clock, recheck_seconds=page.recheck_seconds, session_seconds=page.session_seconds
         )
         service = PageService(page, source, door, Place(""), statics, clock)
-        return await run_process(configuration.ops, views, [service], [], EternalTerms(clock, new_identity()))
+        terms, nothing_else = EternalTerms(clock, new_identity()), Views(client, clock=clock)
+        return await run_process(configuration.ops, nothing_else, [service], [], terms)
 
 
 def _check_tokens(client: ApiClient) -> None:

@@ -94,7 +94,7 @@ def test_it_runs_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to
         return told
 
     monkeypatch.setattr(command, "run", run)
-    monkeypatch.setattr(command, "_configure_logging", lambda: None)
+    monkeypatch.setattr(command, "configure_logging", lambda: None)
     assert invoke("--config", written(tmp_path, LOOPBACK)).exit_code == code
     assert ran == [parse(LOOPBACK)]
 
@@ -104,7 +104,7 @@ def test_what_the_operator_must_mend_is_one_line(tmp_path: Path, monkeypatch: py
         raise OSError(98, "address already in use")
 
     monkeypatch.setattr(command, "run", run)
-    monkeypatch.setattr(command, "_configure_logging", lambda: None)
+    monkeypatch.setattr(command, "configure_logging", lambda: None)
     result = invoke("--config", written(tmp_path, LOOPBACK))
     assert result.exit_code == 1
     assert result.stderr == "Error: [Errno 98] address already in use\n"
@@ -117,7 +117,7 @@ def test_a_file_that_the_configuration_names_is_checked(
         raise FieldError("planning.confirmation", "cannot be Require")
 
     monkeypatch.setattr(command, "run", run)
-    monkeypatch.setattr(command, "_configure_logging", lambda: None)
+    monkeypatch.setattr(command, "configure_logging", lambda: None)
     path = written(tmp_path, LOOPBACK)
     require = tmp_path / "require.yaml"
     for named, place in ((path, path), (str(tmp_path), str(require))):
