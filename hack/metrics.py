@@ -21,6 +21,7 @@ import extender.metrics
 import kube.metrics
 import runtime.metrics
 import serving.metrics
+import web.metrics
 import webhooks.metrics
 from controllers.quota.queues.queue_metrics import QueueMetrics
 from quota.state.state import QuotaState
@@ -62,6 +63,11 @@ SECTIONS: Final = (
         "Webhooks",
         "The processes of the Deployment `reprieve-webhooks` have them.",
         (webhooks.metrics, controllers.recheck.metrics),
+    ),
+    (
+        "The page",
+        "The process of the Deployment `reprieve-page` has them.",
+        (web.metrics,),
     ),
     (
         "Quota",

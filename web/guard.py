@@ -45,7 +45,7 @@ def check(
 
     `is_data`: it asks for data. A link from elsewhere may open the page itself.
     """
-    named = headers.getall("Host", ())
+    named = headers.getall("Host", list[str]())
     host = _host(named[0]) if len(named) == 1 else ""
     if not host:
         return misdirected("the request does not say in one header Host to whom it goes")

@@ -37,8 +37,7 @@ __all__ = ["PageService"]
 REQUESTS_PER_SECOND: Final = 20
 SILENT: Final = logging.getLogger("reprieve.page.requests")
 """What aiohttp says of requests that it cannot read goes here, and nowhere: it has parts of them."""
-SILENT.addHandler(logging.NullHandler())
-SILENT.propagate = False
+SILENT.disabled = True
 
 
 class PageService:

@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-class Wire(msgspec.Struct, rename="camel", frozen=True):
+class Wire(msgspec.Struct, rename="camel"):
     """Base class: names in camelCase."""
 
 

@@ -1,4 +1,4 @@
 """`reprieve page`.
 
-Tests: command and reading in test_page.py.
+Tests: command, opening, reading and running in test_page.py.
 """

@@ -21,7 +21,7 @@ __all__ = ["ALLOWED", "faults"]
 
 PRODUCT: Final = (
     "api", "native", "nodes", "quota", "schema", "kube", "serving", "runtime", "controllers", "extender",
-    "webhooks", "answers", "cli",
+    "webhooks", "answers", "web", "cli",
 )  # fmt: skip
 USERS: Final = (*PRODUCT, "bench", "hack")
 """Whose use counts. Tests are not among them."""

@@ -39,6 +39,7 @@ SHORT: Final = {
     "cli/diff": "each command is a room",
     "cli/doctor": "each command is a room",
     "cli/evicted": "each command is a room",
+    "cli/page": "each command is a room",
     "cli/pausing": "each command is a room",
     "cli/queue": "each command is a room",
     "cli/report": "each command is a room",

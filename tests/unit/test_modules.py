@@ -22,7 +22,7 @@ ROOMS: Final = (
         "extender",
         "webhooks",
     ),
-    *("answers", "cli", "hack", "bench"),
+    *("answers", "web", "cli", "hack", "bench"),
 )
 
 

@@ -23,8 +23,8 @@ def refused(method: str = "GET", *, is_data: bool = True, **headers: str | list[
 
 @pytest.mark.parametrize(
     "host",
-    ["127.0.0.1", "127.0.0.1:9445", "127.9.9.9:1", "localhost:9445", "LocalHost", "localhost.", "[::1]:80", "[::1]"]
-    + ["page.example", "PAGE.example:443", "192.0.2.7:9445"],
+    ["127.0.0.1", "127.0.0.1:9445", "127.9.9.9:1", "localhost:9445", "LocalHost", "localhost.", "[::1]:80", "[::1]",
+     "page.example", "PAGE.example:443", "192.0.2.7:9445"],
 )  # fmt: skip
 def test_our_names(host: str) -> None:
     assert refused(Host=host) == ""
@@ -32,9 +32,9 @@ def test_our_names(host: str) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "evil.example:9445", "127.0.0.1.evil.example", "page.example.evil", "192.0.2.8", "0.0.0.0:9445"]
-    + ["", " ", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1 evil", "a@127.0.0.1", "127.0.0.1/", "[::1", "localhost..", "2130706433"]
-    + ["localhost\u0130", "127.0.0.1#"],
+    ["evil.example", "evil.example:9445", "127.0.0.1.evil.example", "page.example.evil", "192.0.2.8", "0.0.0.0:9445",
+     "", " ", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1 evil", "a@127.0.0.1", "127.0.0.1/", "[::1", "localhost..",
+     "2130706433", "localhost\u0130", "127.0.0.1#"],
 )  # fmt: skip
 @pytest.mark.parametrize("is_data", [True, False])
 def test_names_of_others_also_for_the_page_itself(host: str, is_data: bool) -> None:
@@ -66,8 +66,8 @@ def test_a_link_from_elsewhere_opens_the_page() -> None:
 
 @pytest.mark.parametrize(
     "origin",
-    ["http://evil.example", "http://127.0.0.1:8000", "http://127.0.0.1", "null", "", "127.0.0.1:9445"]
-    + ["file://", "ftp://127.0.0.1:9445", "http://127.0.0.1:9445.evil.example", "http://localhost:9445"],
+    ["http://evil.example", "http://127.0.0.1:8000", "http://127.0.0.1", "null", "", "127.0.0.1:9445",
+     "file://", "ftp://127.0.0.1:9445", "http://127.0.0.1:9445.evil.example", "http://localhost:9445"],
 )  # fmt: skip
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_another_origin_gets_no_data(method: str, origin: str) -> None:

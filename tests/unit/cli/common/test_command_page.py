@@ -52,7 +52,7 @@ def test_the_table_has_the_statuses_that_help_has(name: str) -> None:
     assert {str(status) for status, meaning in enumerate(STATUSES[name]) if meaning} == said
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "serve"])
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("serve", "page")])
 def test_every_command_prints_json_and_yaml(name: str) -> None:
     (option,) = [each for each in command(name).params if each.name == "output"]
     assert isinstance(option.type, click.Choice)
