@@ -26,7 +26,9 @@ PARTLY: Final = (
 NOT_SAID: Final = (
     "No process says on a Lease what it does here: reprieve is not installed, or nothing was read of it."
 )
-LACKS: Final = "reprieve lacks rights to enforce ({}). Until it has them, it writes down what it would do, and touches no pod."
+LACKS: Final = (
+    "reprieve lacks rights to enforce ({}). Until it has them, it writes down what it would do, and touches no pod."
+)
 
 
 @dataclass(frozen=True, slots=True)

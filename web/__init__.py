@@ -2,7 +2,6 @@
 
 Whoever looks has their own rights: the API server is asked as they (docs/page.md).
 
-Tests: codes and digests in test_sessions.py; kept, logins and rights in test_authority.py; about, answering, door,
-errors, hub, metrics, openapi, questions, routes, service, shared, statics, streams, turns, versions and wire in
-test_application.py.
+Tests: about, answering, errors, hub, metrics, openapi, questions, routes, service, shared, statics, streams, turns,
+versions and wire in test_application.py.
 """

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from answers.modes import mode_of
 from api.times import rfc3339
-from web.door import Reader
-from web.rights import Granted
+from web.readers.door import Reader
+from web.readers.rights import Granted
 from web.sources.source import Source
 from web.wire import Mode, Namespaces, SessionAnswer
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from api.clock import Clock
 from api.times import rfc3339_micro
 from kube.errors import ApiError
 from kube.identity import User
-from web.authority import Authority
-from web.door import Reader
 from web.errors import forbidden, not_found, unavailable
 from web.limits import AtOnce, Rate
 from web.questions import MOST_FOUND
-from web.rights import Granted
+from web.readers.authority import Authority
+from web.readers.door import Reader
+from web.readers.rights import Granted
 from web.shared import Shared
 from web.sources.source import Seen, Source
 from web.turns import Turns
@@ -67,12 +67,12 @@ class Answering:
         self.is_ready = False
         """Whether all that may be read has been listed once."""
 
-    async def granted(self, reader: Reader, namespaces: Sequence[str]) -> Granted:
+    async def granted(self, reader: Reader, namespaces: Collection[str]) -> Granted:
         """What the reader may list now. Raises Refused."""
         return await self._authority.granted(reader.login, reader.user, namespaces)
 
     async def why(
-        self, reader: Reader, namespaces: Sequence[str], kind: WhyKind, namespace: str, name: str
+        self, reader: Reader, namespaces: Collection[str], kind: WhyKind, namespace: str, name: str
     ) -> bytes:
         """What `reprieve why -o json` says. Raises Refused: for a missing right before anybody looks for the object."""
         asked = {*namespaces, namespace}

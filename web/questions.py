@@ -9,7 +9,7 @@ from multidict import MultiMapping
 
 from answers.why import WhyKind
 from web.errors import bad_request
-from web.rights import MOST_NAMESPACES
+from web.readers.rights import MOST_NAMESPACES
 
 __all__ = ["MOST_FOUND", "namespaces_of", "object_of", "search_of", "topics_of"]
 

@@ -14,10 +14,10 @@ from serving.limits import Limits
 from web.about import Place, session_answer
 from web.answering import Answering
 from web.configuration import PageConfiguration
-from web.door import Door, Reader
 from web.errors import Refused, bad_request, unauthorized
 from web.metrics import LOGINS
 from web.questions import namespaces_of, object_of, search_of, topics_of
+from web.readers.door import Door, Reader
 from web.streams import Streams
 from web.wire import Answer, Found, LogIn, NewSession, SessionAnswer, Waiting
 

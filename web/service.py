@@ -21,12 +21,12 @@ from serving.ops import Check
 from web.about import Place
 from web.answering import NOT_YET, Answering
 from web.application import page_app
-from web.authority import AHEAD
 from web.configuration import PageConfiguration
-from web.door import Door, Reader
 from web.hub import Hub
 from web.limits import Rate
 from web.metrics import CERTIFICATE_METRICS
+from web.readers.authority import AHEAD
+from web.readers.door import Door, Reader
 from web.routes import Routes
 from web.sources.source import Source
 from web.statics import Static

@@ -13,11 +13,11 @@ from aiohttp import web
 
 from kube.identity import User
 from serving.connections import lost
-from web.door import Door, Reader
 from web.errors import Refused
 from web.hub import Hub
 from web.limits import AtOnce
 from web.metrics import STREAMS
+from web.readers.door import Door, Reader
 from web.versions import source_version, version_for
 
 __all__ = ["Streams"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from web.rights import Granted
+from web.readers.rights import Granted
 
 __all__ = ["source_version", "version_for"]
 

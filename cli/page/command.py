@@ -20,7 +20,7 @@ from cli.common.printable import complain
 from cli.common.sources import Sources, reading
 from cli.page.reading import place_of, still_source
 from cli.page.running import Serving
-from web.logins import Everybody
+from web.readers.logins import Everybody
 from web.sources.source import Source
 from web.statics import read_statics
 

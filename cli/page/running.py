@@ -18,10 +18,10 @@ from cli.page.opening import Opening
 from kube.client import ApiClient
 from kube.errors import ApiError
 from web.about import Place
-from web.codes import Codes
 from web.configuration import PageConfiguration
-from web.door import laptop_door
-from web.logins import Login, Owner
+from web.readers.codes import Codes
+from web.readers.door import laptop_door
+from web.readers.logins import Login, Owner
 from web.service import PageService
 from web.sources.live import Cluster
 from web.sources.source import Source

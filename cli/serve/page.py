@@ -13,7 +13,7 @@ from runtime.terms.process import run_process
 from runtime.terms.term import EternalTerms
 from web.about import Place
 from web.configuration import PageConfiguration
-from web.door import cluster_door
+from web.readers.door import cluster_door
 from web.service import PageService
 from web.sources.live import Cluster
 from web.statics import read_statics

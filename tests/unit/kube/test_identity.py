@@ -72,9 +72,11 @@ async def test_what_cannot_be_a_token_is_not_sent(token: str) -> None:
 
 
 async def test_an_answer_that_is_none_is_an_error() -> None:
-    script = Script()
-    script.answer = Script.json({"status": {}}, code=201)  # type: ignore[method-assign] # always the same answer
-    async with faulty_server(script) as client:
+    class Broken(Reviews):
+        async def answer(self, request: web.Request) -> web.StreamResponse:
+            return web.json_response({"status": {}}, status=201)
+
+    async with faulty_server(Broken()) as client:
         with pytest.raises(ApiError, match="cannot be read"):
             await who(client)
 
@@ -113,10 +115,12 @@ async def test_a_session_that_impersonates_takes_no_token(tmp_path: Path) -> Non
 
 async def test_no_cookie_of_one_user_is_sent_for_another(tmp_path: Path) -> None:
     script = Reviews()
-    async with faulty_server(script) as served:
-        async with ApiClient.connect(kubeconfig(tmp_path, {"token": "mine"}, served.server)) as client:
-            await who(client.with_token("one"))
-            await who(client.with_token("other"))
-            await who(client)
+    async with (
+        faulty_server(script) as served,
+        ApiClient.connect(kubeconfig(tmp_path, {"token": "mine"}, served.server)) as client,
+    ):
+        await who(client.with_token("one"))
+        await who(client.with_token("other"))
+        await who(client)
     assert script.tokens == ["Bearer one", "Bearer other", "Bearer mine"]
     assert script.cookies == ["", "", ""]

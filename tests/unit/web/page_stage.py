@@ -21,8 +21,8 @@ from kube.client import ApiClient
 from kube.identity import PATH as IDENTITY
 from web.about import Place
 from web.configuration import PageConfiguration
-from web.door import Door, cluster_door, laptop_door
-from web.logins import Everybody
+from web.readers.door import Door, cluster_door, laptop_door
+from web.readers.logins import Everybody
 from web.service import PageService
 from web.sources.source import Ask, Seen
 from web.statics import Static
@@ -37,16 +37,6 @@ STATICS: Final = {
 SECONDS: Final = 30.0
 
 
-class NothingSeen:
-    """No answer of these tests looks into it."""
-
-    def at(self, moment: int) -> Picture:
-        raise UnreadError("there is no picture in this test")
-
-    def details(self, namespace: str) -> Details:
-        raise UnreadError("there are no details in this test")
-
-
 class StandingSource:
     """A `Source` whose version a test sets."""
 
@@ -58,7 +48,7 @@ class StandingSource:
         self._changed = asyncio.Event()
 
     def picture(self) -> Seen:
-        return NothingSeen()
+        raise UnreadError("there is no picture in this test")
 
     def now(self) -> int:
         return 1_700_000_000_000_000

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
+from aiohttp import StreamReader
 
 from tests.kit.clock import PATIENCE_SECONDS, ManualClock
 from tests.unit.web.page_stage import Api, cluster_page, files_page
@@ -217,12 +219,12 @@ async def test_a_seventeenth_stream_is_refused_and_one_that_is_lost_is_none() ->
             stream.close()
 
 
-async def event(content: object) -> dict[str, object]:
+async def event(content: StreamReader) -> dict[str, Any]:
     """The next event of a stream, its data decoded."""
-    found: dict[str, object] = {}
+    found: dict[str, Any] = {}
     async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
-            line = (await content.readline()).decode().rstrip("\n")  # type: ignore[attr-defined] # a StreamReader
+            line = (await content.readline()).decode().rstrip("\n")
             if not line and found:
                 return found
             name, _, value = line.partition(": ")

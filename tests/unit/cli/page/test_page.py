@@ -199,7 +199,12 @@ def test_a_browser_gets_a_file_that_only_its_user_may_read(monkeypatch: pytest.M
     monkeypatch.setenv("DISPLAY", ":0")
     opened: list[str] = []
     code_address = "http://127.0.0.1:1/#code=a&b"
-    with Opening(lambda url: not opened.append(url)) as opening:
+
+    def browse(url: str) -> bool:
+        opened.append(url)
+        return True
+
+    with Opening(browse) as opening:
         opening.open(code_address)
         (url,) = opened
         file = Path(urllib.request.url2pathname(url.removeprefix("file://")))

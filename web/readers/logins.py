@@ -10,7 +10,7 @@ from kube.access import Access, is_granted
 from kube.client import ApiClient
 from kube.errors import ApiError
 from kube.identity import User, who
-from web.digests import Digests
+from web.readers.digests import Digests
 
 __all__ = ["AsClient", "Everybody", "Login", "Logins", "Owner"]
 

@@ -12,10 +12,10 @@ from api.clock import Clock
 from kube.errors import ApiError
 from kube.identity import User
 from web.errors import Refused, forbidden, unauthorized, unavailable
-from web.kept import Kept
 from web.limits import Rate
-from web.logins import Login
-from web.rights import CLUSTER_WIDE, NAMESPACED, Granted
+from web.readers.kept import Kept
+from web.readers.logins import Login
+from web.readers.rights import CLUSTER_WIDE, NAMESPACED, Granted
 
 __all__ = ["AHEAD", "Authority"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable
 from typing import Final, Generic, TypeVar
 
 from api.clock import Clock
@@ -11,7 +11,7 @@ from kube.errors import ApiError
 
 __all__ = ["Kept"]
 
-K = TypeVar("K", bound=Hashable)
+K = TypeVar("K")
 V = TypeVar("V")
 
 TRY_AGAIN_SECONDS: Final = 1.0

@@ -8,7 +8,7 @@ from collections import deque
 from typing import Final
 
 from api.clock import Clock
-from web.digests import SECRET_BYTES, Digests
+from web.readers.digests import SECRET_BYTES, Digests
 
 __all__ = ["CODE_SECONDS", "Codes"]
 

@@ -11,12 +11,12 @@ from api.clock import Clock
 from kube.client import ApiClient
 from kube.errors import ApiError
 from kube.identity import User
-from web.authority import Authority
-from web.codes import Codes
 from web.errors import unauthorized, unavailable
 from web.limits import Rate
-from web.logins import Login, Logins
-from web.sessions import PREFIX, Session, Sessions
+from web.readers.authority import Authority
+from web.readers.codes import Codes
+from web.readers.logins import Login, Logins
+from web.readers.sessions import PREFIX, Session, Sessions
 from web.wire import LogIn
 
 __all__ = ["Door", "Reader", "cluster_door", "laptop_door"]

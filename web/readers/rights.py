@@ -1,4 +1,4 @@
-"""What a reader may list, and so see. Pure: `web.authority` asks the API server."""
+"""What a reader may list, and so see. Pure: `web.readers.authority` asks the API server."""
 
 from __future__ import annotations
 

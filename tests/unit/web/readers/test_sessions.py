@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
 from tests.kit.clock import ManualClock
-from web import codes
-from web.codes import CODE_SECONDS, Codes
-from web.logins import Everybody
-from web.sessions import MOST_OF_LOGIN, PREFIX, Session, Sessions
+from web.readers import codes
+from web.readers.codes import CODE_SECONDS, Codes
+from web.readers.logins import Everybody
+from web.readers.sessions import MOST_OF_LOGIN, PREFIX, Session, Sessions
 
 SECONDS = 3600.0
 

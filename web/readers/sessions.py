@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from api.clock import Clock
-from web.digests import SECRET_BYTES, Digests
-from web.logins import Login
+from web.readers.digests import SECRET_BYTES, Digests
+from web.readers.logins import Login
 
 __all__ = ["PREFIX", "Session", "Sessions"]
 

@@ -1,0 +1,5 @@
+"""Who asks, and what they may list.
+
+Tests: codes and digests in test_sessions.py; door in tests/unit/web/test_application.py; kept, logins and rights in
+test_authority.py.
+"""
