@@ -25,7 +25,7 @@ class Place:
 
 
 def session_answer(reader: Reader, granted: Granted, source: Source, place: Place) -> SessionAnswer:
-    """What the reader is told of themselves."""
+    """What the page says of the reader."""
     mode = mode_of(source.lease, lambda namespace: granted.lists("pods", namespace))
     return SessionAnswer(
         user=reader.user.name,

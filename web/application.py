@@ -1,4 +1,4 @@
-"""The application: who may ask at all, what each answer has in its head, and how faults are told."""
+"""The application: who may ask at all, what each answer has in its head, and how a fault is answered."""
 
 from __future__ import annotations
 

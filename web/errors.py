@@ -1,4 +1,4 @@
-"""Why a request gets no answer: the HTTP status, and what the page is told."""
+"""Why a request gets no answer: the HTTP status, and what the answer says."""
 
 from __future__ import annotations
 

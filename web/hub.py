@@ -11,7 +11,7 @@ from web.sources.source import Source
 __all__ = ["Hub"]
 
 SECONDS: Final = 1.0
-"""The least time between two changes that are told."""
+"""The least time between two versions that streams get."""
 REMEMBERED: Final = 64
 """Versions. A stream that comes back with an older one begins anew."""
 
@@ -22,7 +22,7 @@ class Hub:
     def __init__(self, source: Source, seconds: float = SECONDS) -> None:
         self._source, self._seconds = source, seconds
         self.version = source.version
-        """The newest one that was told."""
+        """The newest one that streams got."""
         self._versions = deque([self.version], maxlen=REMEMBERED)
         self._told = asyncio.Event()
         self._has_ended = False

@@ -106,7 +106,7 @@ class PageService:
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
-        """See `Part`. At the end all streams are told to come back."""
+        """See `Part`. At the end it ends all streams: their readers come back."""
         context = self._live.context if self._live is not None else None
         async with serving(self.app, self._settings, context, logger=SILENT) as port:
             self.port = port

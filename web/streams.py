@@ -27,7 +27,6 @@ AFTER_SECONDS: Final = 5.0
 HEARTBEAT_SECONDS: Final = 15.0
 HEARTBEAT: Final = b":\n\n"
 TYPE: Final = "text/event-stream"
-ENDS: Final = "the process ends"
 
 
 class Streams:

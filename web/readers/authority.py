@@ -118,7 +118,7 @@ class Authority:
         return await self._rights.get((user, what, namespace), ask, ahead=ahead)
 
     def _said(self, login: Login, error: ApiError) -> Refused:
-        """What the reader is told."""
+        """What the answer to the reader says."""
         if error.status == HTTPStatus.UNAUTHORIZED:
             self._users.forget(login)
             self._refused(login)

@@ -1,4 +1,4 @@
-"""The application over real sockets: how somebody logs in, what each answer has in its head, how faults are told."""
+"""The application over real sockets: how somebody logs in, what each answer has in its head, how it says faults."""
 
 from __future__ import annotations
 
