@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nodes.groups.registry import GroupKey
 from nodes.state.columns.flags import GATED, TERMINATING
@@ -27,6 +26,9 @@ class PodCounts(NamedTuple):
     terminating: int = 0
 
 
+NO_PODS: Final = PodCounts()
+
+
 class GroupCounts:
     """The groups of a snapshot, by key and in numbers."""
 
@@ -39,38 +41,39 @@ class GroupCounts:
 
     def of(self, row: int) -> PodCounts:
         """The pods of the group in this row."""
-        return PodCounts(*self._counts[:, row].tolist()) if row >= 0 else PodCounts()
+        return self._counts[row] if row >= 0 else NO_PODS
 
     def pods(self, row: int) -> list[int]:
         """Rows of the group's pods that have not ended, in the order of rows."""
         rows, first = self._sorted
-        found: list[int] = rows[first[row] : first[row + 1]].tolist()
-        return found
+        return rows[first[row] : first[row + 1]]
 
     @cached_property
     def _row_of(self) -> dict[GroupKey, int]:
         return {key: row for row, key in enumerate(self.snapshot.group_keys)}
 
     @cached_property
-    def _counts(self) -> NDArray[np.int64]:
-        """[4, G], in the order of `PodCounts`."""
-        rows, _ = self._sorted
-        of, flags = self.snapshot.pod_group[rows], self.snapshot.pod_flags[rows]
+    def _counts(self) -> list[PodCounts]:
+        """By row of the group."""
+        snapshot = self.snapshot
+        rows = np.flatnonzero(snapshot.pod_live & (snapshot.pod_group >= 0))
+        of, flags = snapshot.pod_group[rows], snapshot.pod_flags[rows]
         state = flags & (TERMINATING | GATED)
         kinds = (
             state == 0,
-            (state == 0) & (self.snapshot.pod_node[rows] >= 0),
+            (state == 0) & (snapshot.pod_node[rows] >= 0),
             state == GATED,
             flags & TERMINATING != 0,
         )
-        groups = len(self.snapshot.group_keys)
-        return np.array([np.bincount(of[each], minlength=groups) for each in kinds], np.int64)
+        groups = len(snapshot.group_keys)
+        columns = [np.bincount(of[each], minlength=groups).tolist() for each in kinds]
+        return [PodCounts(*each) for each in zip(*columns, strict=True)]
 
     @cached_property
-    def _sorted(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def _sorted(self) -> tuple[list[int], list[int]]:
         """The rows of all pods of groups, sorted by group, and where those of each group begin, [G + 1]."""
         snapshot = self.snapshot
         rows = np.flatnonzero(snapshot.pod_live & (snapshot.pod_group >= 0))
         rows = rows[np.argsort(snapshot.pod_group[rows], kind="stable")]
         first = np.searchsorted(snapshot.pod_group[rows], np.arange(len(snapshot.group_keys) + 1))
-        return rows, first
+        return rows.tolist(), first.tolist()

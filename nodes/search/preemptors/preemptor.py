@@ -158,6 +158,8 @@ def asks_with(snapshot: Snapshot, row: int, pods: Sequence[int]) -> int | None:
     if (policy.gang is None) == (policy.basic is None):
         return None
     try:
+        if not by_its_pods(group):
+            return priority_of_group(snapshot, group)
         return _asks_with(snapshot, group, _counted(snapshot, np.array(pods, np.intp)).tolist())
     except DecisionError:
         return None
