@@ -16,9 +16,9 @@ from answers.picture import JOB, POD_GROUP, WORKLOAD, Picture
 from api.may_name import OTHER_NAMESPACE
 from api.plans import DomainResult, Excluded, PreemptionPlanSpec, StoppingBudget, Victim, VictimPod
 from api.waits import Wait
+from api.withholding import withhold
 from nodes.search.unmodelled import BUDGET
 from quota.answers.told import EVERYTHING, Told
-from runtime.plans.plan_objects import withhold
 
 __all__ = ["Reader"]
 

@@ -10,7 +10,7 @@ tests/unit/nodes/groups/test_owner_objects.py; groups in test_priority.py; holds
 tests/unit/controllers/gangs/undoing/test_holding.py; integration in
 tests/unit/controllers/jobs/batch/test_workload_of.py; jobs in
 tests/unit/controllers/gangs/lifecycle/test_job_limits.py; lease in tests/property/test_lease.py; limits in
-tests/unit/quota/search/test_adjusted.py; meta in test_selectors.py; names in test_syntax.py; owner_annotations in
+tests/unit/quota/search/test_adjusted.py; may_name in tests/property/test_withholding.py; meta in test_selectors.py; names in test_syntax.py; owner_annotations in
 tests/unit/nodes/state/groups/test_owner_groups.py; plan_names in tests/unit/nodes/search/test_decision.py; pauses in
 tests/unit/runtime/mirror/test_pauses.py; plan_results and plans in test_compression.py;
 pod_owners in tests/unit/nodes/groups/test_made_pods.py; podsets in
@@ -20,6 +20,7 @@ published in tests/unit/cli/serve/test_notes.py; reached_limits in
 tests/unit/answers/doctor/test_checks.py; reports in
 tests/unit/controllers/account/test_tally.py; storage in tests/property/test_claims.py; stored_plans in
 tests/unit/cli/why/test_queues.py; unmodelled in tests/unit/nodes/search/test_unmodelled.py;
-usage in tests/unit/quota/state/test_statuses.py; waits in tests/unit/nodes/answers/test_group_waits.py; workloads in
+usage in tests/unit/quota/state/test_statuses.py; waits in tests/unit/nodes/answers/test_group_waits.py; withholding in
+tests/unit/controllers/gangs/mirror/test_withheld_names.py; workloads in
 test_kueue.py.
 """

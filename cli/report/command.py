@@ -7,9 +7,9 @@ from typing import Final
 import click
 
 from answers.reading.plans import Reported
-from answers.report import BY, By
-from answers.report import report as report_of
-from answers.report_costs import Prices
+from answers.reports.costs import Prices
+from answers.reports.report import BY, By
+from answers.reports.report import report as report_of
 from api.clock import SYSTEM_CLOCK
 from cli.common.completion import a_namespace
 from cli.common.duration import Duration

@@ -17,8 +17,8 @@ from typing import Any, Final
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from answers.report import Report
-from answers.report_rows import Row
+from answers.reports.report import Report
+from answers.reports.rows import Row
 from cli.common.printable import one_line
 
 __all__ = ["page_of"]

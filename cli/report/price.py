@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from answers.report_costs import Prices
+from answers.reports.costs import Prices
 from api.requests import is_extended
 
 __all__ = ["Price", "prices_of"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from answers.report import Report
-from answers.report_rows import Row
+from answers.reports.report import Report
+from answers.reports.rows import Row
 from cli.common.output import line
 from cli.common.tables import Rows
 

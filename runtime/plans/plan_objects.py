@@ -9,10 +9,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final
 
-from msgspec.structs import replace
-
 from api.compression import compress
-from api.may_name import MayName
 from api.meta import ObjectMeta
 from api.plan_names import PlanKey, plan_name
 from api.plans import (
@@ -21,14 +18,13 @@ from api.plans import (
     PreemptionPlan,
     PreemptionPlanSpec,
     PreemptionPlanStatus,
-    Victim,
-    VictimPod,
 )
+from api.withholding import withhold
 from kube.errors import ApiError
 from runtime.plans.plan_writer import PlanWriter
 from runtime.plans.whole_plans import WholePlans
 
-__all__ = ["PlanNotStoredError", "PlanObjects", "withhold"]
+__all__ = ["PlanNotStoredError", "PlanObjects"]
 
 COMPRESS_ABOVE_PODS: Final = 500
 """Victim pods above which the stored object holds its long lists compressed (etcd's limit is 1.5 MiB a request)."""
@@ -119,27 +115,3 @@ def labels_of(spec: PreemptionPlanSpec) -> dict[str, str] | None:
         return None
     proposal = {PROPOSAL: "true"} if spec.outcome == "Proposes" else {}
     return {PREEMPTOR_KIND: "Workload", **proposal}
-
-
-def withhold(spec: PreemptionPlanSpec, may_name: MayName) -> PreemptionPlanSpec:
-    """The decision without the names that its reader may not know. It is the same object if there are none.
-
-    A victim or a budget that may not be named has neither namespace nor name. What tells it from others stays: its UID,
-    its priority and its nodes, which a process needs that resumes the plan.
-    """
-    victims = [_withhold(victim, may_name) for victim in spec.victims]
-    named = spec.stopped_by_pod_disruption_budgets
-    budgets = named and [
-        each if may_name("PodDisruptionBudget", each.namespace) else replace(each, namespace="", name="")
-        for each in named
-    ]
-    if victims == spec.victims and budgets == named:
-        return spec
-    return replace(spec, victims=victims, stopped_by_pod_disruption_budgets=budgets)
-
-
-def _withhold(victim: Victim, may_name: MayName) -> Victim:
-    if may_name(victim.kind, victim.namespace):
-        return victim
-    pods = [VictimPod("", "", pod.uid, pod.node) for pod in victim.pods]
-    return replace(victim, namespace="", name="", pods=pods)

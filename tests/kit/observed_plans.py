@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from answers.report import Report, report
+from answers.reports.report import Report, report
 from api.instead import Instead, InsteadVictims
 from api.meta import ObjectMeta
 from api.plans import (

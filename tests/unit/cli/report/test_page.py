@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from answers.report import BY, By, Report
+from answers.reports.report import BY, By, Report
 from api.instead import Costs
 from api.plans import PreemptionPlan
 from cli.common.printable import one_line

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from answers.report import Report, report
-from answers.report_days import OTHERS
+from answers.reports.days import OTHERS
+from answers.reports.report import Report, report
 from api.plans import PreemptionPlan
 from api.reports import EnforcedCounts, Gap, PreemptionReport, QuotaCounts, ReportRow
 from api.times import rfc3339

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
-from answers.report_costs import Bill, Line, Prices, bill_of
-from answers.report_days import Recorded, seconds_of, states_of
-from answers.report_rows import Dear, Row, Wait, dearest_of, preemptor_of, waits_of
+from answers.reports.costs import Bill, Line, Prices, bill_of
+from answers.reports.days import Recorded, seconds_of, states_of
+from answers.reports.rows import Dear, Row, Wait, dearest_of, preemptor_of, waits_of
 from api.instead import StateOfDecision
 from api.plans import PreemptionPlan
 from api.reports import PreemptionReport

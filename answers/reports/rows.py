@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET
 
-from answers.report_costs import Bill, seconds_of
+from answers.reports.costs import Bill, seconds_of
 from api.instead import Costs, Instead, sum_of
 from api.plans import PreemptionPlan
 from api.reports import ReportRow
