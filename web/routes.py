@@ -64,6 +64,11 @@ class Routes:
         self._place, self._count = place, users
         self._limits = Limits(settings, _refused_body)
 
+    @classmethod
+    def described(cls) -> tuple[Route, ...]:
+        """All of them, for a description. Their handlers cannot be called."""
+        return cls.__new__(cls).table()
+
     def table(self) -> tuple[Route, ...]:
         """All of them."""
         namespace = ("namespace",)

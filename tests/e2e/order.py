@@ -53,6 +53,7 @@ SHARING: Final = {
         "reading",
         "doctor",
         "questions",
+        "page",
         "page_commands",
     ),
     "api_plane": (

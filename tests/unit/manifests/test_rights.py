@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from types import SimpleNamespace
+from typing import Final, cast
 
 import yaml
 
 from controllers.gangs.permits import NEEDED
 from hack.controlplane.client import Json
 from hack.controlplane.manifests import MANIFESTS
+from kube.client import ApiClient
+from runtime.mirror.views import Views
+from web.sources.live import Cluster
 
 NAMESPACE: Final = "reprieve-system"
 ACCOUNTS: Final = {"reprieve", "reprieve-webhooks", "reprieve-scheduler", "reprieve-page"}
@@ -185,3 +189,23 @@ def test_the_page_only_lists_and_watches_and_gets_one_lease() -> None:
             "verbs": ["get"],
         }
     ]
+
+
+def test_the_role_of_the_page_is_what_it_mirrors() -> None:
+    """No missing right, and no idle one."""
+    client = cast(ApiClient, SimpleNamespace(cluster=""))
+    views = Views(client, optional=True)
+    Cluster(client, views=views)
+    mirrored = {
+        ("" if path.startswith("/api/") else path.split("/")[2], path.rpartition("/")[2])
+        for view in views
+        for path in (view.resource.path, *view.resource.older)
+    }
+    granted = {
+        (group, resource)
+        for each in objects("ClusterRole", below="components/page")
+        for rule in each["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+    }
+    assert granted == mirrored

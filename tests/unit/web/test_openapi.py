@@ -1,0 +1,73 @@
+"""The description of the API is that of what is answered."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from answers.waiting import Row as FoundRow
+from answers.waiting import Waiting as FoundWaiting
+from api.waits import Place, PodCount, Wait
+from hack.page_api import page
+from web.openapi import document
+from web.routes import Routes
+from web.wire import Answer, Waiting
+
+ROOT = Path(__file__).parents[3]
+WAIT = Wait(
+    "Pod",
+    "a/b",
+    True,
+    "Waits",
+    "It waits.",
+    numbers={"members": 1, "queue": "q"},
+    places=(Place("zone", "Infeasible", "full"),),
+    pod_sets=(PodCount("main", 1, 2),),
+    decision={"outcome": "None"},
+)
+
+
+def test_an_answer_has_the_fields_of_the_command() -> None:
+    """None more, and none less: unknown fields are an error, and all are needed."""
+    strict = msgspec.defstruct(
+        "Strict",
+        [(each.name, each.type) for each in msgspec.structs.fields(Answer)],
+        rename="camel",
+        forbid_unknown_fields=True,
+    )
+    plain = {**WAIT.plain(), "depends": [WAIT.plain()]}
+    assert msgspec.to_builtins(msgspec.convert(plain, strict)) == plain
+
+
+def test_the_list_has_the_fields_of_answers() -> None:
+    row = FoundRow("podgroup", "a", "b", 1, "Waits", "It waits.", "", None, 2, 2, 0, "", "")
+    plain = {
+        "version": "v",
+        "moment": "",
+        "trouble": "",
+        **FoundWaiting([row], [], [row], ["list nodes"]).plain(),
+    }
+    assert msgspec.to_builtins(msgspec.convert(plain, Waiting)) == plain
+
+
+def test_every_reference_leads_somewhere_and_every_address_needs_a_login_but_one() -> None:
+    text = document(Routes.described()).decode()
+    described = json.loads(text)
+    assert described["openapi"] == "3.1.0"
+    names = {f"#/components/schemas/{each}" for each in described["components"]["schemas"]}
+    assert {part.split('"')[0] for part in text.split('"$ref":"')[1:]} <= names
+    open_ = [
+        (method, path)
+        for path, methods in described["paths"].items()
+        for method, operation in methods.items()
+        if "security" not in operation
+    ]
+    assert open_ == [("post", "/api/v1/session")]
+
+
+@pytest.mark.parametrize("path", ["docs/page-api.md"])
+def test_the_page_about_the_api_is_made_from_it(path: str) -> None:
+    assert (ROOT / path).read_text() == page(), "make docs"
