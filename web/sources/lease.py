@@ -20,7 +20,7 @@ from kube.discovery import object_path
 from kube.errors import ApiError
 from nodes.groups.forms import ALL_PREEMPTING, PREEMPTING, Sources
 
-__all__ = ["LeaseReader"]
+__all__ = ["USUAL", "LeaseReader"]
 
 log = structlog.get_logger(__name__)
 
@@ -34,14 +34,17 @@ USUAL: Final[ByOwner] = "Victims"
 class LeaseReader:
     """What the Lease said last."""
 
-    def __init__(self, client: ApiClient, changed: Callable[[], None]) -> None:
-        """`changed` is called when it says something else than before."""
+    def __init__(
+        self, client: ApiClient, changed: Callable[[], None], by_owner: ByOwner | None = None
+    ) -> None:
+        """`changed` is called when it says something else than before. `by_owner`: counts whatever it says."""
         self._client, self._changed = client, changed
         self._path = object_path(LEASE[0], "leases", NAMESPACE, PROCESS)
         self._read = asyncio.Event()
         self.said: Mapping[str, str] = {}
         """Its annotations."""
-        self.native, self.by_owner = NativeSaid(), USUAL
+        self._given = by_owner
+        self.native, self.by_owner = NativeSaid(), by_owner or USUAL
         self.refused: Mapping[tuple[str, str], str] = {}
         """The right that is missing to read it."""
         self.trouble = ""
@@ -87,11 +90,11 @@ class LeaseReader:
         if annotations == self.said:
             return
         self.said = annotations
-        self.native, self.by_owner = NativeSaid(), USUAL
+        self.native, self.by_owner = NativeSaid(), self._given or USUAL
         if lease is not None:
             try:
                 self.native = native_said(lease)
-                self.by_owner = by_owner_said(lease) or USUAL
+                self.by_owner = self._given or by_owner_said(lease) or USUAL
             except FieldError as error:
                 log.warning("the Lease says something that cannot be read", error=str(error))
         self._changed()

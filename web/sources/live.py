@@ -15,6 +15,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from answers.details import Details
+from answers.errors import UnreadError
 from answers.picture import Picture
 from answers.reading.details import CLUSTER, TURN, DetailedObjects
 from answers.reading.node_objects import NodeObjects
@@ -26,6 +27,7 @@ from api.clock import SYSTEM_CLOCK, Clock
 from api.core import Pod
 from api.dispatch import DispatchPlan
 from api.groups import PodGroup
+from api.owner_annotations import ByOwner
 from api.times import rfc3339
 from kube.client import ApiClient
 from kube.reflector import HasMetadata
@@ -47,7 +49,7 @@ from runtime.mirror.views import View, Views
 from runtime.mirror.watched_quota import WatchedQuota
 from runtime.mirror.watched_tables import FOREIGN_GROUPS, WatchedTables
 from web.sources.asked import ask_about
-from web.sources.lease import LeaseReader
+from web.sources.lease import USUAL, LeaseReader
 from web.sources.plans import KeptPlans, WholeSpecs
 from web.sources.pods import WaitingPods
 from web.sources.source import Ask, Seen
@@ -84,17 +86,24 @@ class Cluster:
 
     is_live = True
 
-    def __init__(self, client: ApiClient, clock: Clock = SYSTEM_CLOCK, views: Views | None = None) -> None:
-        """`client` asks with the rights of the page. `views`: those that are filled, by default of its own."""
+    def __init__(
+        self,
+        client: ApiClient,
+        clock: Clock = SYSTEM_CLOCK,
+        views: Views | None = None,
+        by_owner: ByOwner | None = None,
+    ) -> None:
+        """`client` asks with the rights of the page. `views`: those that are filled, by default of its own. `by_owner`:
+        `groups.byOwner`, by default as the leader says on its Lease."""
         self._clock = clock
         self._views = views or Views(client, clock=clock, optional=True)
-        self._tables = WatchedTables(self._views, is_complete=False)
+        self._tables = WatchedTables(self._views, by_owner=by_owner or USUAL, is_complete=False)
         self._quota = WatchedQuota(self._views, QuotaState(partial=True, deactivated_hold=False))
         self._pods, self._whole = WaitingPods(), WholeSpecs()
         self._plans = KeptPlans(self._whole)
         self._clusters, self._turns = Objects[MultiKueueCluster](), Objects[DispatchPlan]()
         self._follow()
-        self._reader = LeaseReader(client, self._lease_changed)
+        self._reader = LeaseReader(client, self._lease_changed, by_owner)
         self._process = secrets.token_hex(4)
         self._version, self._changes = 0, asyncio.Event()
         self._seen: Seen | None = None
@@ -166,6 +175,8 @@ class Cluster:
 
     def picture(self) -> Seen:
         """See `Source`."""
+        if not all(view.synced for view in self._views):
+            raise UnreadError("the cluster has not been listed yet")
         self._notice()
         if self._seen is None:
             picture = self._picture()

@@ -53,7 +53,7 @@ class Source(Protocol):
         """What the leader says of itself: the annotations of its Lease (`api.published`)."""
 
     def picture(self) -> Seen:
-        """The newest moment. The same object while nothing has changed."""
+        """The newest moment. The same object while nothing has changed. Raises UnreadError before there is one."""
 
     def now(self) -> int:
         """The moment of answers, in microseconds since 1970: the clock's, or that of files."""

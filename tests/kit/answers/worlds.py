@@ -259,7 +259,7 @@ class World:
         counted = [each for each in members if not each["spec"].get("schedulingGates")]
         reason = self._random.choice(("Gathering", "ConfirmationPending", "FreeingRoom", "Unschedulable"))
         condition = {
-            "type": "Scheduled",
+            "type": "reprieve.dev/Scheduled",
             "status": "False",
             "reason": reason,
             "message": f"it waits as {MARKS[space]} says",

@@ -1,0 +1,205 @@
+"""A cluster that is followed: what changes, what is missing, and what comes later."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from answers.names import ALL
+from answers.reading.published import LEASE
+from answers.waiting import waiting
+from answers.why import why
+from api.meta import ObjectMeta
+from kube.errors import ApiError
+from nodes.groups.forms import ALL_PREEMPTING, PREEMPTING
+from runtime.mirror.resources import GROUPS, PLANS, PODS
+from runtime.mirror.view import View
+from tests.kit.clock import ManualClock
+from tests.kit.followed import Followed, settled
+from web.sources.live import LOOK_SECONDS, STANDS_SECONDS
+
+Object = dict[str, Any]
+
+
+def pod(name: str, node: str = "", **status: Any) -> Object:
+    spec = {"priority": 5, "schedulerName": "default-scheduler", "containers": [{"name": "c"}]}
+    spec |= {"nodeName": node} if node else {}
+    labels = {"reprieve.dev/pod-group": "gang"}
+    meta = {"name": name, "namespace": "a", "uid": f"uid-{name}", "labels": labels, "resourceVersion": "7"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": meta,
+        "spec": spec,
+        "status": {"phase": "Pending", **status},
+    }
+
+
+def group(**status: Any) -> Object:
+    return {
+        "apiVersion": "reprieve.dev/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": "gang", "namespace": "a", "uid": "uid-gang"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, "priority": 5},
+        "status": status,
+    }
+
+
+def lease(**annotations: str) -> Object:
+    meta = {"name": "reprieve", "namespace": "reprieve-system", "annotations": annotations}
+    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": meta, "spec": {}}
+
+
+async def followed(*objects: Object, clock: ManualClock | None = None) -> Followed:
+    found = Followed(list(objects), clock or ManualClock())
+    await found.fill()
+    return found
+
+
+def view_of(cluster: Followed, path: str) -> View[Any]:
+    return next(view for view in cluster.views if view.resource.path == path)
+
+
+def states(cluster: Followed) -> list[tuple[str, str]]:
+    seen = cluster.source.picture()
+    listed = waiting(seen.picture, seen.details, ALL)
+    return [(row.name, row.state) for row in (*listed.groups, *listed.pods)]
+
+
+async def test_a_status_that_decides_nothing_is_shown() -> None:
+    cluster = await followed(group(), pod("one"), pod("two"))
+    version = cluster.source.version
+    assert states(cluster) == [("gang", "NotSearched")]
+    waits = asyncio.create_task(cluster.source.changed())
+    condition = {
+        "type": "reprieve.dev/Scheduled",
+        "status": "False",
+        "reason": "Queued",
+        "message": "it waits its turn",
+    }
+    cluster.put(group(members=2, boundMembers=0, conditions=[condition]))
+    await settled()
+    await asyncio.wait_for(waits, 5)
+    assert states(cluster) == [("gang", "Queued")]
+    assert cluster.source.version != version
+
+
+async def test_heartbeats_of_running_pods_make_no_new_picture() -> None:
+    cluster = await followed(group(), pod("one"), pod("runs", "n0"))
+    seen = cluster.source.picture()
+    running = pod("runs", "n0", phase="Running")
+    running["metadata"]["resourceVersion"] = "8"
+    cluster.put(running)
+    await settled()
+    assert cluster.source.picture() is seen
+    said = pod("one", conditions=[{"type": "PodScheduled", "status": "False", "message": "no room"}])
+    said["metadata"]["resourceVersion"] = "9"
+    cluster.put(said)
+    await settled()
+    assert cluster.source.picture() is not seen
+
+
+async def test_what_did_not_change_is_shared_with_the_picture_before() -> None:
+    cluster = await followed(group(), pod("one"))
+    before = cluster.source.picture().picture
+    cluster.put({
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "ResourceFlavor",
+        "metadata": {"name": "default"},
+    })  # fmt: skip
+    await settled()
+    after = cluster.source.picture().picture
+    assert after.nodes is before.nodes
+    assert after.quota is not before.quota
+
+
+async def test_nothing_waits_for_a_kind_that_is_not_served_and_it_may_come_later() -> None:
+    cluster = Followed([pod("one")], ManualClock())
+    absent = ApiError(404, "NotFound", "the server could not find the requested resource")
+    for view in cluster.views:
+        if view.resource.path == PODS.path:
+            continue
+        view._reflector.refusal = absent
+        view.refused(1)
+    cluster.put(pod("one"))
+    view_of(cluster, PODS.path).replaced({("a", "one")}, "1")
+    await cluster.source._reader.read()
+    await settled()
+    await asyncio.wait_for(cluster.source.wait_synced(), 5)
+    assert states(cluster) == [("gang", "NotFound")]
+    assert cluster.source.picture().refused == {}
+    view_of(cluster, GROUPS.path)._reflector.refusal = None
+    cluster.put(group())
+    await settled()
+    assert states(cluster) == [("gang", "Gathering")]
+
+
+async def test_rights_that_are_missing_are_named() -> None:
+    cluster = await followed(pod("one"))
+    view_of(cluster, PLANS.path)._reflector.refusal = ApiError(403, "Forbidden", "plans is forbidden")
+    seen = cluster.source.picture()
+    assert list(seen.refused.values()) == ["a right is missing: plans is forbidden"]
+    assert seen.picture.without_nodes == ""  # there is an answer without plans
+    view_of(cluster, "/api/v1/nodes")._reflector.refusal = ApiError(403, "Forbidden", "nodes is forbidden")
+    assert "nodes is forbidden" in cluster.source.picture().picture.without_nodes
+
+
+async def test_what_the_user_may_not_list_is_done_without() -> None:
+    cluster = await followed(group(), pod("one"), pod("two"))
+    cluster.refuse = {"replicasets", "jobs"}
+    picture, details = await cluster.source.about("a", cluster.ask)
+    assert set(picture.refused) == {("apps/v1", "ReplicaSet"), ("batch/v1", "Job")}
+    assert why(picture, details, "podgroup", "gang").numbers["members"] == 2
+
+
+async def test_what_the_lease_says_counts_from_the_next_picture_on() -> None:
+    cluster = await followed(pod("one"))
+    assert cluster.source.picture().picture.nodes.snapshot.preempting == PREEMPTING
+    cluster.objects.append(lease(**{"reprieve.dev/native-groups": "Steer"}))
+    await cluster.source._reader.read()
+    assert cluster.source.picture().picture.nodes.snapshot.preempting == ALL_PREEMPTING
+    assert cluster.source.picture().picture.native.mode == "Steer"
+    cluster.objects.pop()
+    await cluster.source._reader.read()
+    assert cluster.source.picture().picture.nodes.snapshot.preempting == PREEMPTING
+    assert cluster.source.lease == {}
+
+
+@pytest.mark.parametrize(
+    ("status", "refused", "trouble"),
+    [(403, {LEASE: "a right is missing: no"}, ""), (503, {}, "the API server does not answer")],
+)
+async def test_a_lease_that_cannot_be_read(status: int, refused: object, trouble: str) -> None:
+    cluster = await followed(pod("one"))
+
+    async def fails(method: str, path: str, **options: Any) -> bytes:
+        raise ApiError(status, "Fails", "no")
+
+    cluster.request = fails  # type: ignore[method-assign]
+    await cluster.source._reader.read()
+    assert (cluster.source._reader.refused, cluster.source._reader.trouble) == (refused, trouble)
+
+
+async def test_a_watch_that_stands_is_said() -> None:
+    clock = ManualClock()
+    cluster = await followed(pod("one"), clock=clock)
+    for view in cluster.views:
+        view._reflector._interrupted = None
+    cluster.source.picture()
+    assert cluster.source.trouble == ""
+    view_of(cluster, PODS.path)._reflector._interrupted = clock.monotonic()
+    clock.advance(STANDS_SECONDS + LOOK_SECONDS)
+    before = cluster.source.version
+    cluster.source.picture()
+    assert cluster.source.trouble == "the watch of pods stands since 2026-01-01T00:00:00Z"
+    assert cluster.source.version != before
+
+
+async def test_a_pod_that_is_gone_is_shown_no_longer() -> None:
+    cluster = await followed(group(), pod("one"))
+    assert cluster.source.picture().details("a").pods.keys() == {"one"}
+    view_of(cluster, PODS.path).delete(ObjectMeta(name="one", namespace="a", uid="uid-one"))
+    await settled()
+    assert cluster.source.picture().details("a").pods == {}
