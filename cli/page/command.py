@@ -88,7 +88,7 @@ def page(
             asyncio.run(
                 serving.serve(source, Everybody())
                 if source is not None
-                else serving.follow(sources.connection)
+                else serving.follow(sources.connection, by_owner)
             )
     except KeyboardInterrupt:
         context.exit(0)

@@ -12,6 +12,7 @@ from typing import Final
 
 from answers.errors import UnreadError
 from api.clock import SYSTEM_CLOCK
+from api.owner_annotations import ByOwner
 from cli.common.cluster import ClusterError, Connection, checked
 from cli.common.printable import say
 from cli.page.opening import Opening
@@ -47,8 +48,9 @@ class Serving:
     opens: bool
     """Whether a browser is opened."""
 
-    async def follow(self, connection: Connection) -> None:
+    async def follow(self, connection: Connection, by_owner: ByOwner | None) -> None:
         """Follow a cluster, and show what the user of the kubeconfig may list. Returns after SIGINT or SIGTERM.
+        `by_owner`: `groups.byOwner`, by default as the leader says.
 
         Raises ClusterError, also for the right to list pods, without which nothing can be said. Raises InputError for
         options that do not fit, and OSError for a port that is taken.
@@ -60,7 +62,7 @@ class Serving:
                 user=connection.user,
                 groups=connection.groups,
             ) as client:
-                await self.serve(Cluster(client), Owner(client))
+                await self.serve(Cluster(client, by_owner=by_owner), Owner(client))
         except ApiError as error:
             raise ClusterError(f"the cluster cannot be read: {error}") from error
 

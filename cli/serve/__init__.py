@@ -1,4 +1,4 @@
 """`reprieve serve`.
 
-Tests: command in test_serve.py; election in test_leaving.py.
+Tests: command in test_serve.py; election in test_leaving.py; page in tests/e2e/test_page.py.
 """

@@ -361,7 +361,11 @@ def test_only_one_shipped_file_says_enforce_and_who_decides_nothing_about_nodes_
         if isinstance(document, dict) and document.get("kind") == "Configuration"
         if (mode := (document.get("planning") or {}).get("mode")) is not None
     }
-    assert said == {"components/enforce/configuration.yaml": "Enforce", "webhooks/configuration.yaml": "Off"}
+    assert said == {
+        "components/enforce/configuration.yaml": "Enforce",
+        "components/page/configuration.yaml": "Off",
+        "webhooks/configuration.yaml": "Off",
+    }
     assert Configuration().planning.mode == "Observe"
 
 
