@@ -46,7 +46,7 @@ class Sessions:
         """A new session, and its secret of 128 random bits."""
         self._forget()
         own = [digest for digest, each in self._known.items() if each.login is login]
-        for digest in own[: len(own) + 1 - MOST_OF_LOGIN]:
+        for digest in own[: max(0, len(own) + 1 - MOST_OF_LOGIN)]:
             self._end(digest)
         if len(self._known) >= MOST:
             self._end(next(iter(self._known)))

@@ -57,6 +57,18 @@ def test_codes_and_sessions_have_128_random_bits() -> None:
     assert len(set(made)) == 16
 
 
+def test_many_sessions_of_a_login_push_out_its_oldest() -> None:
+    sessions, login, other = Sessions(SECONDS, ManualClock()), Everybody(), Everybody()
+    kept = sessions.begin(other)[0]
+    made = list[str]()
+    for number in range(MOST_OF_LOGIN + 3):
+        made.append(sessions.begin(login)[0])
+        works = [sessions.find(each) is not None for each in made]
+        lost = max(0, number + 1 - MOST_OF_LOGIN)
+        assert works == [False] * lost + [True] * (number + 1 - lost)
+    assert sessions.find(kept) is not None
+
+
 def test_text_that_is_no_secret_is_no_session() -> None:
     sessions = Sessions(SECONDS, ManualClock())
     for text in ("", PREFIX, "\udc80", "x" * 100_000):
