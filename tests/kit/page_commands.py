@@ -240,6 +240,7 @@ OFFLINE: Final = {
 
 KIND: Final = "there is no Docker where the tests run"
 PLANE: Final = "the tests start the same control plane in their own process; the options are read by a test"
+SERVES: Final = "it serves until it is asked to end; tests/unit/cli/page and tests/e2e/test_page.py run it"
 REASONS: Final = {
     "docker build -t reprieve:0.1.0 . && kind load docker-image reprieve:0.1.0 --name reprieve": KIND,
     "kind create cluster --name reprieve --config hack/kind/cluster.yaml --image kindest/node:v1.37.2": KIND,
@@ -257,6 +258,11 @@ REASONS: Final = {
     "make demo": "minutes of what the tests do on the same control plane; a test checks that the target is there",
     "make test": "it runs the tests",
     "pip install kubernetes-asyncio": "requirements/runtime.txt has it",
+    "reprieve page": SERVES,
+    "reprieve page --context staging --port 8080": SERVES,
+    "reprieve page -f examples/training-cluster.yaml": SERVES,
+    "kubectl -n reprieve-system port-forward deployment/reprieve-page 9445": "no kubelet runs the pod here",
+    "kubectl -n team-a create token viewer": "tests/e2e/test_page.py asks for such a token by the API",
 }
 """Commands that no test runs, and why."""
 

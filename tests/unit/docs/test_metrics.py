@@ -59,7 +59,7 @@ OF_QUEUES = {"cluster_queue", "cohort", "preempting_cluster_queue"}
 """Labels whose values are names that users choose."""
 BOUNDED = {
     "agrees", "answer", "by", "cause", "cluster", "code", "end", "evictor", "kind", "lease", "limit", "method", "name",
-    "outcome", "phase", "plane", "purpose", "reason", "replica_role", "result", "scope", "served", "state", "status",
+    "outcome", "phase", "plane", "purpose", "reason", "replica_role", "result", "route", "scope", "served", "state", "status",
     "underlying_cause",
     "verb", "what", "which", "why",
 }  # fmt: skip

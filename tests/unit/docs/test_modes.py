@@ -40,6 +40,8 @@ OTHERS: Final = {
     "metrics": "a list that is made from the code",
     "modes": "it explains the modes",
     "questions": "commands that read",
+    "page": "it says at the top in which mode the cluster is",
+    "page-api": "a list that is made from the code",
     "queue": "a command that reads",
     "quota": "the rules of quota",
     "tutorial-administrator": "a plane on the reader's machine, which acts",
