@@ -72,7 +72,7 @@ class Page:
         }
         for body in (role, binding):
             self.client.apply(body)
-            self.made.append((body["kind"], whole, where.get("namespace")))
+            self.made.append((str(body["kind"]), whole, where.get("namespace")))
         return token_of(self.client, self.namespace, name)
 
     def ask(self, path: str, secret: str = "", body: Json | None = None) -> tuple[int, Any]:

@@ -59,8 +59,8 @@ OF_QUEUES = {"cluster_queue", "cohort", "preempting_cluster_queue"}
 """Labels whose values are names that users choose."""
 BOUNDED = {
     "agrees", "answer", "by", "cause", "cluster", "code", "end", "evictor", "kind", "lease", "limit", "method", "name",
-    "outcome", "phase", "plane", "purpose", "reason", "replica_role", "result", "route", "scope", "served", "state", "status",
-    "underlying_cause",
+    "outcome", "phase", "plane", "purpose", "reason", "replica_role", "result", "route", "scope", "served", "state",
+    "status", "underlying_cause",
     "verb", "what", "which", "why",
 }  # fmt: skip
 """Labels whose values the code chooses, or whoever may write the status of a Workload (`reason`, `underlying_cause`).
