@@ -3,11 +3,13 @@ ARG PYTHON=3.11
 
 FROM python:${PYTHON} AS build
 WORKDIR /src
-RUN python -m venv /build && python -m venv /opt/reprieve
+RUN python -m venv /build && python -m venv /web && python -m venv /opt/reprieve
 COPY requirements requirements
 RUN /build/bin/pip install --no-cache-dir --require-hashes -r requirements/dev.txt \
+ && /web/bin/pip install --no-cache-dir --require-hashes -r requirements/web.txt \
  && /opt/reprieve/bin/pip install --no-cache-dir --require-hashes -r requirements/runtime.txt
 COPY . .
+RUN /web/bin/python hack/page.py
 # The kernels are compiled with the locked setuptools and Cython, not with whatever an isolated build would fetch.
 RUN /build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels . \
  && /opt/reprieve/bin/pip install --no-cache-dir --no-deps --no-index /wheels/*.whl \

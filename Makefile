@@ -8,11 +8,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 COMPILED = native/*/*.c native/*/*.so native/*/*.html schema/*.c schema/*.so schema/*.html
 KERNELS := $(wildcard native/*.pxd native/*/*.pyx native/*/*.pxd schema/*.pyx)
+PAGE = $(shell find web/app -name node_modules -prune -o -type f -print)
 
 # The tests start Python more than a hundred times, so what is imported is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build demo test lint types style modules test-unit property test-e2e matrix bench test-multicluster bench-quality fuzz fidelity fidelity-steer alerts stress load crds docs lock binaries clean
+.PHONY: help build web demo test lint types style modules test-unit test-web property test-e2e matrix bench test-multicluster bench-quality fuzz fidelity fidelity-steer alerts stress load crds docs lock binaries clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,13 +33,24 @@ $(VENV)/.built: $(VENV)/.installed pyproject.toml $(KERNELS)
 
 build: $(VENV)/.built ## Make .venv with the command .venv/bin/reprieve, the kernels compiled
 
+# Only targets that need the page or a browser install this, so `build` stays quick.
+$(VENV)/.web: $(VENV)/.installed requirements/web.txt requirements/browser.txt web/app/package-lock.json
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/web.txt -r requirements/browser.txt
+	@$(BIN)/python -m hack.page install
+	@touch $@
+
+web/static/manifest.json: $(VENV)/.web hack/page.py $(PAGE)
+	$(BIN)/python -m hack.page
+
+web: web/static/manifest.json ## Build the page of `reprieve page` into web/static
+
 demo: build ## Plan for an example cluster, then preempt on a real control plane (REPRIEVE_DEMO=offline: only the first)
 	@$(BIN)/python -m hack.demo
 
 binaries: build ## Build etcd, kube-apiserver, kube-scheduler, kube-controller-manager, kubectl and KWOK into the cache (VERSIONS="1.35 1.36": the servers of these)
 	@$(BIN)/python -m hack.controlplane.binaries $(VERSIONS)
 
-lint: build ## Formatting, types, Cython, the direction of imports, and checks of our own
+lint: build $(VENV)/.web ## Formatting, types, Cython, TypeScript, the direction of imports, and checks of our own
 	@$(MAKE) --no-print-directory --jobs=2 types style
 
 types: # mypy takes as long as all other checks together
@@ -50,6 +62,7 @@ style:
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint native schema
 	PYTHONPATH=. $(BIN)/lint-imports
 	$(BIN)/python -m hack.lint
+	$(BIN)/python -m hack.page check
 
 modules: # pytest compiles each module of tests once. Otherwise each of its processes does. What is wrong is said later.
 	@$(BIN)/pytest --collect-only --quiet >/dev/null || true
@@ -61,6 +74,9 @@ PARALLEL = --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder
 
 test-unit: build ## Everything that needs no control plane
 	$(BIN)/pytest $(PARALLEL) -m "not e2e"
+
+test-web: build web ## All tests of the page in a Chromium (REPRIEVE_BROWSER=FILE), and those of its sources
+	REPRIEVE_ALL_SCENARIOS=1 $(BIN)/pytest tests/web
 
 EXAMPLES ?= 1
 
@@ -76,7 +92,7 @@ MATRIX_MINUTES ?= 60
 matrix: build ## Live tests on each version of Kubernetes and set of feature gates, for an hour at most (VERSIONS="1.35 next": only on these; MATRIX_MINUTES=60)
 	@$(BIN)/python -m hack.matrix $(addprefix --option=,$(PARALLEL)) --minutes $(MATRIX_MINUTES) $(VERSIONS)
 
-test: build binaries ## All checks and all tests
+test: build web binaries ## All checks and all tests
 	@$(MAKE) --no-print-directory --jobs=2 types style modules
 	$(BIN)/pytest $(PARALLEL)
 
@@ -165,6 +181,8 @@ docs: build ## Write docs/metrics.md from the metrics in the code, and docs/page
 lock: $(VENV)/.installed ## Lock the newest versions that the ranges allow
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml requirements/dev.in -o requirements/dev.txt
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/web.in -o requirements/web.txt
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --constraints requirements/dev.txt requirements/browser.in -o requirements/browser.txt
 
 clean: ## Remove what was built here (the cache of control-plane binaries stays)
-	rm -rf $(VENV) build *.egg-info $(COMPILED)
+	rm -rf $(VENV) build *.egg-info $(COMPILED) web/static web/app/node_modules

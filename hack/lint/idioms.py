@@ -67,6 +67,9 @@ _NO_PROSE: Final = (
     "tests/unit/hack/lint/test_idioms.py",
 )
 
+_OTHERS: Final = "node_modules"
+"""A folder of packages of others."""
+
 _CODE: Final = (".py", ".pyi", ".pyx", ".pxd")
 _TOKEN: Final = re.compile(
     r"""(?P<comment>\#[^\n]*)
@@ -130,7 +133,7 @@ def _files(root: Path) -> Iterator[Path]:
     for top in sorted(root.iterdir()):
         if not top.name.startswith(".") and top.name != "build":
             found = sorted(top.rglob("*")) if top.is_dir() else [top]
-            yield from (path for path in found if path.suffix in (*_CODE, ".md"))
+            yield from (path for path in found if path.suffix in (*_CODE, ".md") and _OTHERS not in path.parts)
 
 
 def _found(file: str, passages: Iterator[_Passage]) -> Iterator[Place]:

@@ -1,0 +1,110 @@
+/** The addresses of the views: what stands behind the `#`. */
+
+import type { Kind } from "./api.ts";
+
+export type Route =
+  | { readonly view: "waiting"; readonly filters: Filters }
+  | { readonly view: "answer"; readonly kind: Kind; readonly namespace: string; readonly name: string }
+  | { readonly view: "unknown"; readonly address: string };
+
+/** What the list of Waiting is narrowed to. Empty: everything. */
+export interface Filters {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly state: string;
+  readonly text: string;
+}
+
+export const NO_FILTERS: Filters = { kind: "", namespace: "", state: "", text: "" };
+
+const KINDS = new Map<string, Kind>([
+  ["gang", "podgroup"],
+  ["pod", "pod"],
+  ["job", "job"],
+  ["workload", "workload"],
+]);
+const LINKS = new Map([...KINDS].map(([link, kind]) => [kind, link]));
+const CODE = "#code=";
+
+/** The view that an address means. */
+export function readRoute(hash: string): Route {
+  const [path = "", query = ""] = halves(hash.replace(/^#?\/?/, ""), "?");
+  if (path === "" || path === "waiting") return { view: "waiting", filters: readFilters(query) };
+  const [link = "", namespace, name, ...more] = path.split("/");
+  const kind = KINDS.get(link);
+  if (kind === undefined || !namespace || !name || more.length > 0) return { view: "unknown", address: hash };
+  try {
+    return { view: "answer", kind, namespace: decodeURIComponent(namespace), name: decodeURIComponent(name) };
+  } catch {
+    return { view: "unknown", address: hash };
+  }
+}
+
+function readFilters(query: string): Filters {
+  const found = new URLSearchParams(query);
+  return {
+    kind: found.get("kind") ?? "",
+    namespace: found.get("namespace") ?? "",
+    state: found.get("state") ?? "",
+    text: found.get("text") ?? "",
+  };
+}
+
+/** The address of the list, narrowed. */
+export function waitingAddress(filters: Filters = NO_FILTERS): string {
+  const query = new URLSearchParams();
+  const { kind, namespace, state, text } = filters;
+  for (const [name, value] of Object.entries({ kind, namespace, state, text }))
+    if (value !== "") query.set(name, value);
+  const said = query.toString();
+  return said === "" ? "#/waiting" : `#/waiting?${said}`;
+}
+
+/** The address of the answer for an object. */
+export function answerAddress(kind: Kind, namespace: string, name: string): string {
+  return `#/${LINKS.get(kind)}/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+}
+
+/** The kind of an object in small letters, as the command and the addresses have it. */
+export function kindOf(kind: string): Kind {
+  const small = kind.toLowerCase();
+  return small === "podgroup" || small === "pod" || small === "job" ? small : "workload";
+}
+
+/** NAMESPACE/NAME in two parts. A name of a group of another kind may have slashes of its own. */
+export function halves(text: string, at: string): [string, string] {
+  const place = text.indexOf(at);
+  return place < 0 ? [text, ""] : [text.slice(0, place), text.slice(place + at.length)];
+}
+
+/** The namespaces that the address names before the `#`: those that somebody sees who may not list in all of them. */
+export function namespacesOf(search: string): string[] {
+  const named = new URLSearchParams(search).get("namespace") ?? "";
+  return named
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "");
+}
+
+/** The part of the address before the `#` that names these namespaces. */
+export function namespaceQuery(namespaces: readonly string[]): string {
+  return namespaces.length === 0 ? "" : `?namespace=${namespaces.map(encodeURIComponent).join(",")}`;
+}
+
+interface Where {
+  readonly hash: string;
+  readonly pathname: string;
+  readonly search: string;
+}
+
+interface Past {
+  replaceState(data: unknown, unused: string, url: string): void;
+}
+
+/** The code of the address, which is taken out of address and history at once; empty if it has none. */
+export function takeCode(where: Where, past: Past): string {
+  if (!where.hash.startsWith(CODE)) return "";
+  const code = where.hash.slice(CODE.length);
+  past.replaceState(null, "", `${where.pathname}${where.search}#/waiting`);
+  return code;
+}

@@ -1,0 +1,170 @@
+/** What the server answers, as `web/` describes it in `api/v1/openapi.json`. */
+
+export type Kind = "podgroup" | "pod" | "job" | "workload";
+
+/** In which mode reprieve is, and what stops or limits its evictions. */
+export interface Mode {
+  readonly mode: "Observe" | "Enforce" | "Off" | "";
+  readonly sentence: string;
+  readonly enforcedNamespaceSelector?: unknown;
+  readonly pauses: readonly string[];
+  readonly limits: readonly string[];
+}
+
+export interface Namespaces {
+  readonly all: boolean;
+  readonly named: readonly string[];
+  readonly asked: readonly string[];
+}
+
+/** Of `GET session`. */
+export interface About {
+  readonly user: string;
+  readonly groups: readonly string[];
+  readonly expires: string;
+  /** The context or the files. */
+  readonly cluster: string;
+  readonly live: boolean;
+  readonly mode: Mode;
+  readonly namespaces: Namespaces;
+  readonly missing: readonly string[];
+  /** The options of `reprieve why` that read the same cluster. */
+  readonly command: string;
+}
+
+/** Something that waits. */
+export interface Row {
+  readonly kind: Kind;
+  readonly namespace: string;
+  readonly name: string;
+  readonly place: number | null;
+  readonly state: string;
+  readonly sentence: string;
+  readonly since: string;
+  readonly priority: number | null;
+  readonly minCount: number | null;
+  readonly members: number | null;
+  readonly bound: number | null;
+  readonly plan: string;
+  readonly queue: string;
+}
+
+/** Of `GET waiting`. */
+export interface Waiting {
+  readonly version: string;
+  /** The time that all ages are counted to. */
+  readonly moment: string;
+  readonly trouble: string;
+  readonly groups: readonly Row[];
+  readonly pods: readonly Row[];
+  readonly workloads: readonly Row[];
+  readonly missing: readonly string[];
+}
+
+export interface Place {
+  readonly name: string;
+  readonly outcome: string;
+  readonly reason: string;
+}
+
+export interface PodSet {
+  readonly name: string;
+  readonly count: number;
+  readonly askedCount: number;
+}
+
+export interface Term {
+  readonly name: string;
+  readonly value: number;
+}
+
+/** The cost of a domain. Domains are compared field by field, in this order. */
+export interface Score {
+  readonly podDisruptionBudgetViolations: number;
+  readonly highestVictimPriority: number | null;
+  readonly prioritySum: number;
+  readonly units: number;
+  readonly pods: number;
+  readonly earliestStart: string | null;
+  readonly terms: readonly Term[];
+}
+
+export interface DomainResult {
+  readonly value: string | null;
+  readonly outcome: string;
+  readonly reason: string;
+  readonly score: Score | null;
+}
+
+export interface OtherDomains {
+  readonly outcome: string;
+  readonly reason: string;
+  readonly count: number;
+}
+
+export interface Turn {
+  readonly plan: string;
+  readonly spec: {
+    readonly number: number;
+    readonly cluster: string;
+    readonly reason: string;
+    readonly began: string;
+    readonly until: string;
+  };
+  readonly status: { readonly phase: string; readonly reason: string; readonly ended?: string } | null;
+}
+
+/** The spec of a PreemptionPlan, or the turns of the clusters that a Workload was offered to. */
+export interface Decision {
+  readonly outcome?: string;
+  readonly reason?: string;
+  readonly domain?: { readonly topologyKey: string | null; readonly value: string | null } | null;
+  readonly domains?: readonly DomainResult[];
+  readonly otherDomains?: readonly OtherDomains[];
+  readonly turns?: readonly Turn[];
+}
+
+/** Of `GET why/KIND/NS/NAME`: what `reprieve why -o json` prints. */
+export interface Answer {
+  readonly kind: "Pod" | "PodGroup" | "Job" | "Workload";
+  /** NAMESPACE/NAME. */
+  readonly name: string;
+  readonly waits: boolean;
+  readonly state: string;
+  readonly sentence: string;
+  readonly source: "Status" | "Plan" | "Engine";
+  readonly since: string;
+  readonly numbers: Readonly<Record<string, number | string>>;
+  readonly missing: readonly string[];
+  readonly places: readonly Place[];
+  readonly waitsFor: readonly string[];
+  readonly wouldHelp: readonly string[];
+  readonly stays: readonly string[];
+  readonly notes: readonly string[];
+  readonly triedAgain: string;
+  readonly podSets: readonly PodSet[];
+  readonly notModelled: readonly string[];
+  readonly plan: string;
+  readonly decision: Decision | null;
+  readonly depends: readonly Answer[];
+}
+
+export interface Found {
+  readonly kind: Kind;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Of `GET search`. */
+export interface Search {
+  readonly found: readonly Found[];
+  readonly more: boolean;
+}
+
+/** Of every answer that is an error. */
+export interface Problem {
+  readonly reason: string;
+  readonly message: string;
+  /** The right that is missing; empty if none is. */
+  readonly right: string;
+}

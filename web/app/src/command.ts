@@ -1,0 +1,29 @@
+/** The command that gives the same answer, for a shell. */
+
+import type { Kind } from "./api.ts";
+
+const PLAIN = /^[\w@%+=:,./-]+$/;
+const CONTROL = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+/** `reprieve why KIND NAMESPACE/NAME` with the options that read the same cluster. */
+export function whyCommand(kind: Kind, namespace: string, name: string, options: string): string {
+  const object = quoted(`${namespace}/${name}`);
+  // A name that begins with a hyphen would be an option.
+  const words = ["reprieve why", kind, options, namespace.startsWith("-") ? "--" : "", object];
+  return words.filter((word) => word !== "").join(" ");
+}
+
+/** The text as one word of a POSIX shell; with control characters, of bash or zsh. */
+export function quoted(text: string): string {
+  if (PLAIN.test(text)) return text;
+  if (!CONTROL.test(text)) return `'${text.replaceAll("'", "'\\''")}'`;
+  let word = "";
+  for (const byte of new TextEncoder().encode(text)) word += inBash(byte);
+  return `$'${word}'`;
+}
+
+function inBash(byte: number): string {
+  if (byte === 0x27 || byte === 0x5c) return `\\${String.fromCharCode(byte)}`;
+  if (byte >= 0x20 && byte < 0x7f) return String.fromCharCode(byte);
+  return `\\x${byte.toString(16).padStart(2, "0")}`;
+}

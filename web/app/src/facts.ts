@@ -1,0 +1,53 @@
+/** The numbers of an answer in the words of the command (`cli/why/render.py`). */
+
+import type { Answer } from "./api.ts";
+
+const WORDS = new Map([
+  ["minCount", "minCount"],
+  ["members", "members exist"],
+  ["requiredMembers", "members must run"],
+  ["boundMembers", "members have a node"],
+  ["gatedPods", "pods have gates of others"],
+  ["podsWithOurGate", "pods have our gate"],
+  ["terminatingPods", "pods terminate"],
+  ["endedPods", "pods have ended"],
+  ["evictedBy", "who evicts"],
+  ["evictorReason", "why that one"],
+  ["handedOver", "handed over"],
+  ["nextAttempt", "next attempt"],
+  ["longestBackoffSeconds", "longest backoff, in seconds"],
+  ["nominatedNode", "nominated node"],
+  ["localQueue", "LocalQueue"],
+  ["clusterQueue", "ClusterQueue"],
+  ["position", "place in the ClusterQueue"],
+  ["waitingInClusterQueue", "Workloads that wait there"],
+  ["podsAtOnce", "pods at once"],
+  ["podsWithoutNode", "pods without a node"],
+  ["highestVictimPriority", "highest priority of a victim"],
+  ["victimPrioritySum", "sum of the victims' priorities"],
+  ["victimWorkloads", "Workloads that would be preempted"],
+  ["victimPods", "pods that would be evicted"],
+  ["lostPodSeconds", "pod-seconds of work that would be lost"],
+]);
+/** Numbers that are shown if they are 0, too. */
+const ALWAYS = new Set([
+  "minCount",
+  "members",
+  "requiredMembers",
+  "boundMembers",
+  "priority",
+  "highestVictimPriority",
+  "victimPrioritySum",
+]);
+
+export interface Fact {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** The numbers that say something, in the order of the answer. */
+export function factsOf(answer: Answer): Fact[] {
+  return Object.entries(answer.numbers)
+    .filter(([name, value]) => Boolean(value) || ALWAYS.has(name))
+    .map(([name, value]) => ({ name: WORDS.get(name) ?? name, value: String(value) }));
+}

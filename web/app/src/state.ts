@@ -1,0 +1,175 @@
+/** What all views share: the session, where one is, and whether what is shown is new. */
+
+import { effect, signal } from "@preact/signals";
+import { namespacesOf, type Route, readRoute, takeCode } from "./address.ts";
+import type { About } from "./api.ts";
+import { ask, Refusal, type Request, send, within } from "./client.ts";
+import { follow } from "./follow.ts";
+import { type Channel, Handing } from "./handing.ts";
+
+export type Link =
+  | { readonly state: "connecting" }
+  | { readonly state: "open" }
+  | { readonly state: "lost"; readonly since: string; readonly retrying: string };
+
+export type Entry =
+  | { readonly state: "looking" }
+  | { readonly state: "out"; readonly why: string }
+  | { readonly state: "in"; readonly session: string };
+
+/** Whether somebody is logged in. */
+export const entry = signal<Entry>({ state: "looking" });
+/** Who is logged in, and what is looked at; null until the server has said so. */
+export const about = signal<About | null>(null);
+export const route = signal<Route>(readRoute(""));
+export const link = signal<Link>({ state: "connecting" });
+/** Updates of this page are paused. */
+export const isPaused = signal(false);
+/** Something was changed while updates were paused. */
+export const isBehind = signal(false);
+/** Grows when what is shown may be old. */
+export const changes = signal(0);
+/** What was done last, for people who cannot see it. */
+export const said = signal("");
+
+/** The namespaces that the address names. All that one may see if it names none. */
+export const asked = namespacesOf(window.location.search);
+
+/** How long it is shown what was done. */
+const SHOWN_MS = 8000;
+
+let silence: ReturnType<typeof setTimeout> | undefined;
+let handing: Handing;
+let following = new AbortController();
+
+/** Take the code out of the address before anything else is done, then find out who is here. */
+export function begin(): void {
+  const code = takeCode(window.location, window.history);
+  const name = `reprieve ${new URL(".", document.baseURI).pathname}`;
+  handing = new Handing(window.sessionStorage, new BroadcastChannel(name) as Channel);
+  window.addEventListener("hashchange", () => moved());
+  window.addEventListener("offline", () => lost(0));
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) changes.value++;
+  });
+  route.value = readRoute(window.location.hash);
+  void enter(code);
+}
+
+function moved(): void {
+  const code = takeCode(window.location, window.history);
+  route.value = readRoute(window.location.hash);
+  if (code !== "") void enter(code);
+}
+
+async function enter(code: string): Promise<void> {
+  if (code !== "") await logIn({ code });
+  else {
+    const session = await handing.find();
+    if (session === "") leave("");
+    else await open(session);
+  }
+}
+
+/** Log in with a code or a token. The refusal is said by the view. */
+export async function logIn(secret: { readonly code: string } | { readonly token: string }): Promise<void> {
+  try {
+    const answer = await ask<{ session: string }>("session", { method: "POST", body: secret });
+    await open(answer.session);
+  } catch (cause) {
+    if (!(cause instanceof Refusal)) throw cause;
+    leave(cause.message);
+  }
+}
+
+/** End the session here and on the server. */
+export async function logOut(): Promise<void> {
+  const session = sessionNow();
+  leave("You have logged out.");
+  if (session !== "") await send("session", { method: "DELETE", session }).catch(() => undefined);
+}
+
+async function open(session: string): Promise<void> {
+  try {
+    about.value = await ask<About>(within("session", asked), { session });
+  } catch (cause) {
+    if (!(cause instanceof Refusal)) throw cause;
+    if (cause.status === 401) handing.drop();
+    return leave(cause.message);
+  }
+  handing.keep(session);
+  entry.value = { state: "in", session };
+  following.abort();
+  following = new AbortController();
+  void follow(within("events?topics=waiting", asked), session, FOLLOWER, following.signal);
+}
+
+/** Go back to the login, at the same address. */
+export function leave(why: string): void {
+  following.abort();
+  handing.drop();
+  about.value = null;
+  entry.value = { state: "out", why };
+}
+
+function sessionNow(): string {
+  return entry.value.state === "in" ? entry.value.session : "";
+}
+
+/** The answer of the server for whoever is logged in. Raises Refusal. A session that has ended leads to the login. */
+export async function answer<T>(path: string, request: Request = {}): Promise<T> {
+  try {
+    return await ask<T>(within(path, asked), { ...request, session: sessionNow() });
+  } catch (cause) {
+    if (cause instanceof Refusal && cause.status === 401) leave(cause.message);
+    throw cause;
+  }
+}
+
+const FOLLOWER = {
+  changed: () => {
+    if (isPaused.value) isBehind.value = true;
+    else if (!document.hidden) changes.value++;
+  },
+  open: () => {
+    if (link.value.state === "lost") FOLLOWER.changed();
+    link.value = { state: "open" };
+  },
+  lost,
+  ended: () => leave("The session has ended."),
+};
+
+function lost(milliseconds: number): void {
+  const now = Date.now();
+  const since = link.value.state === "lost" ? link.value.since : new Date(now).toISOString();
+  link.value = { state: "lost", since, retrying: new Date(now + milliseconds).toISOString() };
+}
+
+/** The mode, pauses and limits as they are now. */
+async function lookAgain(): Promise<void> {
+  const found = await answer<About>("session").catch(() => null);
+  if (found !== null && entry.value.state === "in") about.value = found;
+}
+
+effect(() => {
+  if (changes.value > 0) void lookAgain();
+});
+
+/** Stop updates of this page, or go on with them. */
+export function pauseUpdates(): void {
+  isPaused.value = !isPaused.value;
+  say(isPaused.value ? "Updates of this page are paused. Evictions are not." : "Updates of this page go on.");
+  if (!isPaused.value && isBehind.value) {
+    isBehind.value = false;
+    changes.value++;
+  }
+}
+
+/** Say something that one sees elsewhere, or that is done. */
+export function say(text: string): void {
+  said.value = text;
+  clearTimeout(silence);
+  silence = setTimeout(() => {
+    said.value = "";
+  }, SHOWN_MS);
+}
