@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  answerAddress,
+  halves,
+  kindOf,
+  NO_FILTERS,
+  namespaceQuery,
+  namespacesOf,
+  readRoute,
+  takeCode,
+  waitingAddress,
+} from "../src/address.ts";
+
+const HOSTILE = [
+  "a/b",
+  "a?b=c",
+  "a#b",
+  "%",
+  "%2f",
+  "<script>",
+  "javascript:alert(1)",
+  "\u202e",
+  "__proto__",
+  "é 字",
+  "a&b",
+];
+
+test("no address, and the one of Waiting, mean everything that waits", () => {
+  for (const hash of ["", "#", "#/", "#/waiting"]) {
+    assert.deepEqual(readRoute(hash), { view: "waiting", filters: NO_FILTERS });
+  }
+});
+
+test("the address of an answer leads back to its object, whatever its name is", () => {
+  for (const name of HOSTILE) {
+    for (const kind of ["podgroup", "pod", "job", "workload"] as const) {
+      const address = answerAddress(kind, name, `${name}2`);
+      assert.deepEqual(readRoute(address), { view: "answer", kind, namespace: name, name: `${name}2` });
+      assert.ok(address.startsWith("#/"));
+    }
+  }
+});
+
+test("a gang has the address that people expect", () => {
+  assert.equal(answerAddress("podgroup", "research", "train"), "#/gang/research/train");
+});
+
+test("filters are in the address, and come back from it", () => {
+  for (const text of HOSTILE) {
+    const filters = { kind: "groups", namespace: text, state: "Preempts", text };
+    assert.deepEqual(readRoute(waitingAddress(filters)), { view: "waiting", filters });
+  }
+  assert.equal(waitingAddress(), "#/waiting");
+});
+
+test("an address that means nothing is said to be unknown", () => {
+  for (const hash of ["#/plans", "#/gang/a", "#/gang/a/b/c", "#/gang//b", "#/gang/%zz/b", "#/__proto__/a/b"]) {
+    assert.deepEqual(readRoute(hash), { view: "unknown", address: hash });
+  }
+});
+
+test("namespaces before the # are read and written", () => {
+  assert.deepEqual(namespacesOf("?namespace=a,%20b,,c"), ["a", "b", "c"]);
+  assert.deepEqual(namespacesOf(""), []);
+  assert.equal(namespaceQuery(["a", "b&c"]), "?namespace=a,b%26c");
+  assert.equal(namespaceQuery([]), "");
+});
+
+test("only the first slash parts a namespace from a name", () => {
+  assert.deepEqual(halves("a/b/c", "/"), ["a", "b/c"]);
+  assert.deepEqual(halves("a", "/"), ["a", ""]);
+});
+
+test("kinds are as in addresses and commands", () => {
+  assert.deepEqual(["Pod", "PodGroup", "Job", "Workload"].map(kindOf), ["pod", "podgroup", "job", "workload"]);
+});
+
+test("a code is taken out of the address and out of the history", () => {
+  const written: string[] = [];
+  const past = { replaceState: (_data: unknown, _unused: string, url: string) => void written.push(url) };
+  const where = { hash: "#code=s3cret", pathname: "/prefix/", search: "?namespace=a" };
+  assert.equal(takeCode(where, past), "s3cret");
+  assert.deepEqual(written, ["/prefix/?namespace=a#/waiting"]);
+  assert.equal(takeCode({ ...where, hash: "#/waiting" }, past), "");
+  assert.equal(written.length, 1);
+});
