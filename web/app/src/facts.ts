@@ -2,7 +2,7 @@
 
 import type { Answer } from "./api.ts";
 
-const WORDS = new Map([
+export const WORDS = new Map([
   ["minCount", "minCount"],
   ["members", "members exist"],
   ["requiredMembers", "members must run"],
@@ -30,7 +30,7 @@ const WORDS = new Map([
   ["lostPodSeconds", "pod-seconds of work that would be lost"],
 ]);
 /** Numbers that are shown if they are 0, too. */
-const ALWAYS = new Set([
+export const ALWAYS = new Set([
   "minCount",
   "members",
   "requiredMembers",

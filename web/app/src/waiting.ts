@@ -80,6 +80,11 @@ function membersOf(bound: number, members: number, minCount: number | null): str
   return `${bound} of ${members} members have a node${needed}`;
 }
 
+/** A number of rows. */
+export function grouped(count: number): string {
+  return count.toLocaleString("en-US");
+}
+
 const NAMES = new Map<Kind, string>([
   ["podgroup", "PodGroup"],
   ["pod", "Pod"],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NO_FILTERS } from "../src/address.ts";
 import type { Row, Waiting } from "../src/api.ts";
-import { counts, detailsOf, itemsOf, sectionsOf } from "../src/waiting.ts";
+import { counts, detailsOf, grouped, itemsOf, sectionsOf } from "../src/waiting.ts";
 
 function row(part: Partial<Row>): Row {
   return {
@@ -68,4 +68,8 @@ test("a row says what is known of it", () => {
   assert.deepEqual(detailsOf(row({})), []);
   const known = row({ priority: 0, bound: 0, members: 2, minCount: 4, queue: "gpus" });
   assert.deepEqual(detailsOf(known), ["priority 0", "0 of 2 members have a node, minCount 4", "queue gpus"]);
+});
+
+test("large numbers are easy to read", () => {
+  assert.equal(grouped(10000), "10,000");
 });

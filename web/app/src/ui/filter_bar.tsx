@@ -4,7 +4,7 @@ import { type Filters, waitingAddress } from "../address.ts";
 import type { Waiting } from "../api.ts";
 import { printable } from "../printable.ts";
 import { route } from "../state.ts";
-import { counts } from "../waiting.ts";
+import { counts, grouped } from "../waiting.ts";
 
 type Options = readonly (readonly [string, string])[];
 
@@ -51,7 +51,7 @@ export function FilterBar({ waiting, filters }: { readonly waiting: Waiting; rea
 
 /** All, what is chosen, and what occurs, with how often it does. */
 function optionsOf(all: string, chosen: string, found: ReadonlyMap<string, number>): Options {
-  const occurring = [...found].map(([name, count]) => [name, `${printable(name)} (${count})`] as const);
+  const occurring = [...found].map(([name, count]) => [name, `${printable(name)} (${grouped(count)})`] as const);
   const gone = chosen === "" || found.has(chosen) ? [] : [[chosen, `${printable(chosen)} (0)`] as const];
   return [["", all], ...gone, ...occurring];
 }

@@ -5,7 +5,7 @@ import { type Filters, NO_FILTERS, waitingAddress } from "../address.ts";
 import type { Waiting } from "../api.ts";
 import { save } from "../files.ts";
 import { about, answer } from "../state.ts";
-import { itemsOf, type Section, sectionsOf } from "../waiting.ts";
+import { grouped, itemsOf, type Section, sectionsOf } from "../waiting.ts";
 import { FilterBar } from "./filter_bar.tsx";
 import { NamespaceForm } from "./namespaces.tsx";
 import { Missing, Notice } from "./notices.tsx";
@@ -80,7 +80,7 @@ function Old({ trouble }: { readonly trouble: string }) {
 function Summary({ waiting, filters }: { readonly waiting: Waiting; readonly filters: Filters }) {
   const sections = sectionsOf(waiting, filters);
   const isNarrowed = sections.some((section) => section.rows.length < section.of);
-  const parts = sections.map((section) => `${section.rows.length} ${nameOf(section)}`);
+  const parts = sections.map((section) => `${grouped(section.rows.length)} ${nameOf(section)}`);
   return (
     <>
       {parts.join(" · ")}

@@ -4,7 +4,7 @@ import { useRef, useState } from "preact/hooks";
 import { answerAddress } from "../address.ts";
 import type { Row } from "../api.ts";
 import { age } from "../times.ts";
-import { detailsOf, type Item, kindName, type Section } from "../waiting.ts";
+import { detailsOf, grouped, type Item, kindName, type Section } from "../waiting.ts";
 import { ObjectName, Said, State, Time } from "./text.tsx";
 import { type Rows, useRows } from "./virtual.ts";
 
@@ -69,7 +69,8 @@ function SectionLine({ section }: { readonly section: Section }) {
 }
 
 function countOf(section: Section): string {
-  return section.rows.length === section.of ? String(section.of) : `${section.rows.length} of ${section.of}`;
+  const all = grouped(section.of);
+  return section.rows.length === section.of ? all : `${grouped(section.rows.length)} of ${all}`;
 }
 
 function RowLine({ row, moment }: { readonly row: Row; readonly moment: string }) {

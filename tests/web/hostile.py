@@ -1,0 +1,153 @@
+"""A world whose every text is hostile: names, namespaces, messages, schedulers, queues, nodes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+__all__ = ["IN_LISTS", "TEXTS", "hostile_file"]
+
+TEXTS: Final = (
+    "<img src=x onerror=alert(1)>",
+    "javascript:alert(1)",
+    "\u202egnp.exe",
+    "nul\x00l",
+    "\x1b[2J\x1b[31m",
+    "x" * 253,
+    "__proto__",
+    "constructor",
+    '=HYPERLINK("http:example")',
+    "a\nb\tc",
+    "\"'` onfocus=alert(1) autofocus",
+    "{{7*7}} ${7*7} %s",
+    "&lt;b&gt;&#60;",
+    "zero\u200bwidth\u00a0space",
+)
+"""No slash is in them, so they can be in addresses."""
+SLASHES: Final = "</script><script>alert(1)</script>"
+IN_LISTS: Final = (*TEXTS, SLASHES)
+"""What the list of Waiting has to show as it is."""
+
+
+def hostile_file(folder: Path) -> Path:
+    """A file with a pod and a gang for each text, and with Workloads and Jobs."""
+    path = folder / "<b>hostile</b>.json"
+    items = [each for number, text in enumerate(IN_LISTS) for each in _objects(number, text)]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*_queues(), *items]}))
+    return path
+
+
+def _objects(number: int, text: str) -> list[dict[str, Any]]:
+    other = TEXTS[(number + 1) % len(TEXTS)]
+    namespace = TEXTS[number % len(TEXTS)]
+    requests = {"cpu": "1", other: "1"}
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": text, "labels": {"rack": text, "kubernetes.io/hostname": text}},
+            "status": {"allocatable": {"cpu": "8", "pods": "110"}},
+        },
+        {
+            "apiVersion": "reprieve.dev/v1alpha1",
+            "kind": "PodGroup",
+            "metadata": {"name": text, "namespace": namespace, "uid": f"group-{number}"},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": 4}}, "priority": number},
+        },
+        _pod(f"{text}-member", namespace, other, {"reprieve.dev/pod-group": text}, requests, f"job-{number}"),
+        _pod(text, namespace, other, {}, {"cpu": "2"}, ""),
+        {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {"name": text, "namespace": namespace, "uid": f"job-{number}"},
+            "spec": {
+                "parallelism": 4,
+                "template": {
+                    "metadata": {"labels": {"reprieve.dev/pod-group": text}},
+                    "spec": {"containers": []},
+                },
+            },
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": f"event-{number}", "namespace": namespace},
+            "involvedObject": {"kind": "Job", "name": text, "namespace": namespace, "uid": f"job-{number}"},
+            "reason": "FailedCreate",
+            "message": f"{text} {other} {SLASHES}",
+        },
+        {
+            "apiVersion": "kueue.x-k8s.io/v1beta2",
+            "kind": "Workload",
+            "metadata": {"name": text, "namespace": namespace, "uid": f"workload-{number}"},
+            "spec": {
+                "queueName": text,
+                "podSets": [
+                    {
+                        "name": "main",
+                        "count": 2,
+                        "template": {
+                            "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "100"}}}]}
+                        },
+                    }
+                ],
+            },
+        },
+        {
+            "apiVersion": "kueue.x-k8s.io/v1beta2",
+            "kind": "LocalQueue",
+            "metadata": {"name": text, "namespace": namespace},
+            "spec": {"clusterQueue": SLASHES},
+        },
+    ]
+
+
+def _pod(
+    name: str, namespace: str, scheduler: str, labels: dict[str, str], requests: dict[str, str], owner: str
+) -> dict[str, Any]:
+    owners = [{"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": owner, "controller": True}]
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": f"{name} {scheduler} {SLASHES}",
+        "lastTransitionTime": "2026-02-01T00:00:00Z",
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": labels,
+            "uid": f"pod-{name}-{namespace}",
+            **({"ownerReferences": owners} if owner else {}),
+        },
+        "spec": {
+            "schedulerName": scheduler,
+            "priority": 7,
+            "containers": [{"name": "c", "resources": {"requests": requests}}],
+        },
+        "status": {"phase": "Pending", "conditions": [condition]},
+    }
+
+
+def _queues() -> list[dict[str, Any]]:
+    return [
+        {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": SLASHES}},
+        {
+            "apiVersion": "kueue.x-k8s.io/v1beta2",
+            "kind": "ClusterQueue",
+            "metadata": {"name": SLASHES},
+            "spec": {
+                "namespaceSelector": {},
+                "resourceGroups": [
+                    {
+                        "coveredResources": ["cpu"],
+                        "flavors": [{"name": SLASHES, "resources": [{"name": "cpu", "nominalQuota": "1"}]}],
+                    }
+                ],
+            },
+        },
+    ]

@@ -1,0 +1,68 @@
+"""`reprieve page -f`, as a person starts it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+__all__ = ["NOW", "Served", "serving"]
+
+ROOT: Final = Path(__file__).parents[2]
+NOW: Final = "2026-03-01T12:00:00Z"
+ADDRESS: Final = re.compile(r"http://127\.0\.0\.1:\d+/#code=\S+")
+
+
+@dataclass(slots=True)
+class Served:
+    """A server of the page."""
+
+    process: subprocess.Popen[str]
+    files: Sequence[Path | str]
+    address: str
+    """With a code that has not been used yet."""
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port, with the slash of the index."""
+        parts = urlsplit(self.address)
+        return f"{parts.scheme}://{parts.netloc}/"
+
+    def another_address(self) -> str:
+        """What it prints after the key Enter."""
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        self.address = _printed(self.process)
+        return self.address
+
+
+@contextmanager
+def serving(*files: Path | str) -> Iterator[Served]:
+    """Serves these files, which stand still, until the end of the context."""
+    arguments = [option for file in files for option in ("-f", str(file))]
+    program = Path(sys.executable).with_name("reprieve")
+    command = [str(program), "page", "--no-open", "--now", NOW, *arguments]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        try:
+            yield Served(process, files, _printed(process))
+        finally:
+            process.terminate()
+
+
+def _printed(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    for line in process.stdout:
+        if found := ADDRESS.search(line):
+            return found.group()
+    raise AssertionError(f"the page ended with status {process.wait()} and printed no address")
