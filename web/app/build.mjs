@@ -26,6 +26,8 @@ function options(licenses) {
     minify: true,
     format: "esm",
     charset: "utf8",
+    // The same, wherever packages are linked to.
+    preserveSymlinks: true,
     legalComments: "none",
     target: TARGET,
     define: { LICENSES: JSON.stringify(licenses) },
@@ -38,6 +40,7 @@ function options(licenses) {
 /** The licenses of the packages that are in the bundle. */
 async function licensesOf(inputs) {
   const folders = new Set(Object.keys(inputs).flatMap((path) => PACKAGE.exec(path) ?? []));
+  if (folders.size === 0) throw new Error("no package is bundled, so the licenses cannot be found");
   const parts = await Promise.all([...folders].sort().map(licenseOf));
   return parts.join("\n");
 }
