@@ -10,7 +10,7 @@ import pytest
 
 from tests.web.browsers import Tab, TabOpener, launched, options, tab_of
 from tests.web.hostile import hostile_file
-from tests.web.serving import Served, serving
+from tests.web.serving import Served, examples_file, serving
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
@@ -39,11 +39,9 @@ async def open_tab(browser: Browser) -> AsyncIterator[TabOpener]:
 
 
 @pytest.fixture(scope="module")
-def examples(browser: Browser) -> Iterator[Served]:
-    """The page of the examples that docs/why.md has."""
-    with serving(
-        "examples/training-cluster.yaml", "examples/why/members.yaml", "examples/why/queue.yaml"
-    ) as served:
+def examples(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The page of examples that README.md and docs/why.md speak of."""
+    with serving(examples_file(tmp_path_factory.mktemp("examples"))) as served:
         yield served
 
 

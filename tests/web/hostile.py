@@ -32,7 +32,7 @@ IN_LISTS: Final = (*TEXTS, SLASHES)
 
 def hostile_file(folder: Path) -> Path:
     """A file with a pod and a gang for each text, and with Workloads and Jobs."""
-    path = folder / "<b>hostile</b>.json"
+    path = folder / "<b>hostile<img src=x>.json"
     items = [each for number, text in enumerate(IN_LISTS) for each in _objects(number, text)]
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*_queues(), *items]}))
     return path

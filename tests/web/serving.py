@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -10,14 +11,33 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
-__all__ = ["NOW", "Served", "serving"]
+from api.yaml import documents
+
+__all__ = ["NOW", "Served", "examples_file", "serving"]
 
 ROOT: Final = Path(__file__).parents[2]
 NOW: Final = "2026-03-01T12:00:00Z"
 ADDRESS: Final = re.compile(r"http://127\.0\.0\.1:\d+/#code=\S+")
+
+
+EXAMPLES: Final = ("training-cluster.yaml", "why/members.yaml", "why/queue.yaml")
+
+
+def examples_file(folder: Path) -> Path:
+    """A file with the objects of several examples. Of those that are in two examples, it has the first."""
+    found: dict[tuple[str, str, str], Any] = {}
+    for name in EXAMPLES:
+        read: list[Any] = list(documents((ROOT / "examples" / name).read_text()))
+        for document in filter(None, read):
+            for each in document["items"] if document["kind"] == "List" else [document]:
+                meta = each["metadata"]
+                found.setdefault((each["kind"], meta.get("namespace", ""), meta["name"]), each)
+    path = folder / "examples.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(found.values())}))
+    return path
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ import { Said, Time } from "./text.tsx";
 export function Notices() {
   const mode = about.value?.mode;
   return (
-    <div class="notices">
+    <section class="notices" aria-label="State of the cluster and of this page">
       {mode !== undefined && <ModeLine mode={mode} />}
       {mode?.pauses.map((each, at) => (
         <Notice key={at} kind="warn" title="Evictions are paused.">
@@ -23,7 +23,7 @@ export function Notices() {
           </Notice>
         )}
       </div>
-    </div>
+    </section>
   );
 }
 
