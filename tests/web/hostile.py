@@ -82,7 +82,7 @@ def _objects(number: int, text: str) -> list[dict[str, Any]]:
             "kind": "Workload",
             "metadata": {"name": text, "namespace": namespace, "uid": f"workload-{number}"},
             "spec": {
-                "queueName": text,
+                "queueName": "queue",
                 "podSets": [
                     {
                         "name": "main",
@@ -93,12 +93,6 @@ def _objects(number: int, text: str) -> list[dict[str, Any]]:
                     }
                 ],
             },
-        },
-        {
-            "apiVersion": "kueue.x-k8s.io/v1beta2",
-            "kind": "LocalQueue",
-            "metadata": {"name": text, "namespace": namespace},
-            "spec": {"clusterQueue": SLASHES},
         },
     ]
 
@@ -134,18 +128,29 @@ def _pod(
 
 
 def _queues() -> list[dict[str, Any]]:
+    """Their names, unlike others, are checked where they are read."""
+    queues = [
+        {
+            "apiVersion": "kueue.x-k8s.io/v1beta2",
+            "kind": "LocalQueue",
+            "metadata": {"name": "queue", "namespace": namespace},
+            "spec": {"clusterQueue": "queue"},
+        }
+        for namespace in TEXTS
+    ]
     return [
-        {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": SLASHES}},
+        *queues,
+        {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "flavor"}},
         {
             "apiVersion": "kueue.x-k8s.io/v1beta2",
             "kind": "ClusterQueue",
-            "metadata": {"name": SLASHES},
+            "metadata": {"name": "queue"},
             "spec": {
                 "namespaceSelector": {},
                 "resourceGroups": [
                     {
                         "coveredResources": ["cpu"],
-                        "flavors": [{"name": SLASHES, "resources": [{"name": "cpu", "nominalQuota": "1"}]}],
+                        "flavors": [{"name": "flavor", "resources": [{"name": "cpu", "nominalQuota": "1"}]}],
                     }
                 ],
             },

@@ -64,11 +64,7 @@ function moved(): void {
 
 async function enter(code: string): Promise<void> {
   if (code !== "") await logIn({ code });
-  else {
-    const session = await handing.find();
-    if (session === "") leave("");
-    else await open(session);
-  }
+  else await open(await handing.find());
 }
 
 /** Log in with a code or a token. The refusal is said by the view. */
@@ -89,15 +85,18 @@ export async function logOut(): Promise<void> {
   if (session !== "") await send("session", { method: "DELETE", session }).catch(() => undefined);
 }
 
+/** `session`: empty if there is none. A proxy before the server may have logged the reader in all the same. */
 async function open(session: string): Promise<void> {
   try {
     about.value = await ask<About>(within("session", asked), { session });
   } catch (cause) {
     if (!(cause instanceof Refusal)) throw cause;
-    if (cause.status === 401) handing.drop();
-    return leave(cause.message);
+    if (cause.status === 401) return leave(session === "" ? "" : cause.message);
+    // The session may still be good. A reload tries it again.
+    entry.value = { state: "out", why: cause.message };
+    return;
   }
-  handing.keep(session);
+  if (session !== "") handing.keep(session);
   entry.value = { state: "in", session };
   following.abort();
   following = new AbortController();
