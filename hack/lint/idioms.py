@@ -67,9 +67,11 @@ _NO_PROSE: Final = (
     "tests/unit/hack/lint/test_idioms.py",
 )
 
-_OTHERS: Final = "node_modules"
-"""A folder of packages of others."""
+_OTHERS: Final = frozenset({"node_modules", "static"})
+"""Folders of packages of others, and of what is built from them."""
 
+_LINES: Final = (".md", ".ts", ".tsx", ".css", ".mjs")
+"""Read line by line, as they are."""
 _CODE: Final = (".py", ".pyi", ".pyx", ".pxd")
 _TOKEN: Final = re.compile(
     r"""(?P<comment>\#[^\n]*)
@@ -125,7 +127,7 @@ def places(root: Path) -> Iterator[Place]:
         file = path.relative_to(root).as_posix()
         if file.startswith(_NO_PROSE):
             continue
-        passages = _passages_of_page if path.suffix == ".md" else _passages_of_code
+        passages = _passages_of_page if path.suffix in _LINES else _passages_of_code
         yield from _found(file, passages(path.read_text()))
 
 
@@ -133,7 +135,7 @@ def _files(root: Path) -> Iterator[Path]:
     for top in sorted(root.iterdir()):
         if not top.name.startswith(".") and top.name != "build":
             found = sorted(top.rglob("*")) if top.is_dir() else [top]
-            yield from (path for path in found if path.suffix in (*_CODE, ".md") and _OTHERS not in path.parts)
+            yield from (path for path in found if path.suffix in (*_CODE, *_LINES) and not _OTHERS & {*path.parts})
 
 
 def _found(file: str, passages: Iterator[_Passage]) -> Iterator[Place]:

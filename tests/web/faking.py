@@ -52,7 +52,7 @@ class Faked:
 
     async def serve(self, page: Page) -> None:
         """Answer the requests of this page for data."""
-        await page.route("**/api/v1/**", self._answer)
+        await page.route("**/api/v1/**", lambda route: self._answer(route))
 
     async def _answer(self, route: Route) -> None:
         request = route.request

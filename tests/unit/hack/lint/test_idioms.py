@@ -59,11 +59,13 @@ def test_an_idiom_is_found_in_all_that_a_person_reads(tmp_path: Path, idiom: str
     plant(tmp_path, "nodes/comment.pyx", f"cdef int x  # {sentence}\n")
     plant(tmp_path, "nodes/message.py", f'x = {{1: f"a {{y}}: {sentence}"}}\n')
     plant(tmp_path, "docs/page.md", f"# Title\n\n- A sentence.\n- {sentence}\n")
+    plant(tmp_path, "web/app/view.tsx", f"const x = 1;\nreturn <p>{sentence}</p>;\n")
     where = [
         ("docs/page.md", 4),
         ("nodes/comment.pyx", 1),
         ("nodes/docstring.py", 3),
         ("nodes/message.py", 1),
+        ("web/app/view.tsx", 2),
     ]
     assert [each[:2] for each in found(tmp_path) if each[2] == idiom] == where
 
@@ -105,7 +107,7 @@ def test_what_a_command_prints_is_checked_in_the_code(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "file", ["CHANGELOG.md", "tests/data/a.md", ".venv/a.py", "build/a.py", "docs/metrics.md"]
+    "file", ["CHANGELOG.md", "tests/data/a.md", ".venv/a.py", "build/a.py", "docs/metrics.md", "web/app/node_modules/a/a.md"]
 )
 def test_some_files_are_nobodys_prose(tmp_path: Path, file: str) -> None:
     assert list(places(plant(tmp_path, file, "# Nobody goes.\n"))) == []
