@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserContext, Page, Request
+    from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
 __all__ = ["PATIENCE_MS", "Tab", "TabOpener", "Theme", "launched", "options", "tab_of", "why_not"]
 
@@ -70,6 +71,7 @@ class Tab:
         assert self.faults == []
 
 
+REFUSED: Final = re.compile(r"Failed to load resource: the server responded with a status of (401|404) ")
 TabOpener = Callable[..., Awaitable[Tab]]
 """`open_tab(origin, theme="dark", width=320)`."""
 REPORTS: Final = """
@@ -84,7 +86,7 @@ async def tab_of(context: BrowserContext, origin: str) -> Tab:
     await context.add_init_script(REPORTS)
     tab = Tab(await context.new_page())
     tab.page.set_default_timeout(PATIENCE_MS)
-    tab.page.on("console", lambda message: tab.faults.append(f"console: {message.type}: {message.text}"))
+    tab.page.on("console", lambda message: _heard(tab, message))
     tab.page.on("pageerror", lambda error: tab.faults.append(f"error: {error}"))
     tab.page.on("dialog", lambda dialog: tab.faults.append(f"dialog: {dialog.message}"))
 
@@ -94,6 +96,12 @@ async def tab_of(context: BrowserContext, origin: str) -> Tab:
 
     tab.page.on("request", asked)
     return tab
+
+
+def _heard(tab: Tab, message: ConsoleMessage) -> None:
+    """A browser writes a line of its own for each answer that is an error. The page shows those."""
+    if not REFUSED.match(message.text):
+        tab.faults.append(f"console: {message.type}: {message.text}")
 
 
 def options(theme: Theme = "light", width: int = 1440, **others: Any) -> dict[str, Any]:

@@ -27,6 +27,13 @@ export class Loader<T> {
     if (!this.isBusy && this.timer === undefined) void this.once();
   }
 
+  /** Do not ask soon. Returns whether it would have asked. */
+  hold(): boolean {
+    const was = this.isWanted;
+    this.isWanted = false;
+    return was;
+  }
+
   stop(): void {
     this.stopping.abort();
     clearTimeout(this.timer);

@@ -38,6 +38,11 @@ export const asked = namespacesOf(window.location.search);
 /** How long it is shown what was done. */
 const SHOWN_MS = 8000;
 
+/** A stream that comes back within that time was not lost: proxies end streams that are old. */
+const SOON_MS = 3000;
+
+let losing: { readonly since: string; readonly timer: ReturnType<typeof setTimeout> } | null = null;
+let retrying = "";
 let silence: ReturnType<typeof setTimeout> | undefined;
 let handing: Handing;
 let following = new AbortController();
@@ -106,6 +111,9 @@ async function open(session: string): Promise<void> {
 /** Go back to the login, at the same address. */
 export function leave(why: string): void {
   following.abort();
+  clearTimeout(losing?.timer);
+  losing = null;
+  link.value = { state: "connecting" };
   handing.drop();
   about.value = null;
   entry.value = { state: "out", why };
@@ -131,23 +139,35 @@ const FOLLOWER = {
     else if (!document.hidden) changes.value++;
   },
   open: () => {
-    if (link.value.state === "lost") FOLLOWER.changed();
-    link.value = { state: "open" };
+    if (losing !== null) FOLLOWER.changed();
+    found();
   },
   lost,
   ended: () => leave("The session has ended."),
 };
 
+/** The stream is lost, and is asked for again after that time. It is said if it does not come back soon. */
 function lost(milliseconds: number): void {
   const now = Date.now();
-  const since = link.value.state === "lost" ? link.value.since : new Date(now).toISOString();
-  link.value = { state: "lost", since, retrying: new Date(now + milliseconds).toISOString() };
+  losing ??= { since: new Date(now).toISOString(), timer: setTimeout(sayLost, SOON_MS) };
+  retrying = new Date(now + milliseconds).toISOString();
+  if (link.value.state === "lost" || !navigator.onLine) sayLost();
+}
+
+function sayLost(): void {
+  if (losing !== null) link.value = { state: "lost", since: losing.since, retrying };
+}
+
+function found(): void {
+  clearTimeout(losing?.timer);
+  losing = null;
+  link.value = { state: "open" };
 }
 
 /** The mode, pauses and limits as they are now. */
 async function lookAgain(): Promise<void> {
-  const found = await answer<About>("session").catch(() => null);
-  if (found !== null && entry.value.state === "in") about.value = found;
+  const said = await answer<About>("session").catch(() => null);
+  if (said !== null && entry.value.state === "in") about.value = said;
 }
 
 effect(() => {

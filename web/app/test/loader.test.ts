@@ -82,3 +82,21 @@ test("one that has been stopped says nothing any longer", async () => {
   await settle();
   assert.equal(loader.answer.value, null);
 });
+
+test("one that is held does not ask soon, and asks again when it is refreshed", async (context) => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  context.after(() => mock.timers.reset());
+  let asked = 0;
+  const loader = new Loader(async () => ++asked, 1000);
+  loader.refresh();
+  await settle();
+  assert.equal(loader.hold(), false);
+  loader.refresh();
+  assert.equal(loader.hold(), true);
+  mock.timers.tick(5000);
+  await settle();
+  assert.equal(asked, 1);
+  loader.refresh();
+  await settle();
+  assert.equal(asked, 2);
+});
