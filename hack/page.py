@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -24,6 +23,7 @@ APP: Final = ROOT / "web" / "app"
 STATIC: Final = ROOT / "web" / "static"
 """What is built."""
 LOCK: Final = "package-lock.json"
+BIOME: Final = "node_modules/@biomejs/biome/bin/biome"
 INSTALLED: Final = Path("node_modules", ".reprieve-lock")
 """The lock whose packages are there."""
 
@@ -64,7 +64,7 @@ def check(app: Path = APP) -> int:
     checks = (
         ("node_modules/typescript/bin/tsc", "--project", "."),
         ("node_modules/typescript/bin/tsc", "--project", "test"),
-        ("node_modules/@biomejs/biome/bin/biome", "check", "--error-on-warnings", "."),
+        (BIOME, "check", "--error-on-warnings", "."),
     )
     return max(subprocess.run([str(node()), *each], cwd=app, check=False).returncode for each in checks)
 
@@ -95,9 +95,9 @@ def main() -> int:
             return check()
         if chosen == "test":
             return unit_tests()
-        if chosen == "clean":
-            shutil.rmtree(STATIC, ignore_errors=True)
-            shutil.rmtree(APP / "node_modules", ignore_errors=True)
+        if chosen == "format":
+            install()
+            _run(APP, BIOME, "check", "--write", ".")
         elif chosen == "install":
             install()
         else:
