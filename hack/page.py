@@ -87,7 +87,7 @@ def main() -> int:
     """Returns the exit status."""
     parser = argparse.ArgumentParser(description="Build the page, or check its sources.")
     parser.add_argument(
-        "what", nargs="?", default="build", choices=("build", "check", "install", "test", "clean")
+        "what", nargs="?", default="build", choices=("build", "check", "format", "install", "test")
     )
     chosen = parser.parse_args().what
     try:

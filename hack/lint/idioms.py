@@ -135,7 +135,9 @@ def _files(root: Path) -> Iterator[Path]:
     for top in sorted(root.iterdir()):
         if not top.name.startswith(".") and top.name != "build":
             found = sorted(top.rglob("*")) if top.is_dir() else [top]
-            yield from (path for path in found if path.suffix in (*_CODE, *_LINES) and not _OTHERS & {*path.parts})
+            yield from (
+                path for path in found if path.suffix in (*_CODE, *_LINES) and not _OTHERS & {*path.parts}
+            )
 
 
 def _found(file: str, passages: Iterator[_Passage]) -> Iterator[Place]:

@@ -34,7 +34,7 @@ export function Word({ text }: { readonly text: string }) {
   );
 }
 
-/** Where an object stands. Who waits and who does not is told by a sign as well as by colour. */
+/** Where an object stands. A sign says who waits, and not the colour alone. */
 export function State({ state, waits }: { readonly state: string; readonly waits: boolean }) {
   return (
     <span class={waits ? "state waits" : "state done"}>
