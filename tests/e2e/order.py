@@ -54,6 +54,7 @@ SHARING: Final = {
         "doctor",
         "questions",
         "page",
+        "page_sources",
         "page_commands",
     ),
     "api_plane": (

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
+import yaml
 
+from answers.names import ALL
+from answers.waiting import waiting
 from hack.controlplane import objects
 from hack.controlplane.client import Json
+from hack.controlplane.manifests import MANIFESTS, apply_cluster_objects
 from hack.controlplane.plane import ControlPlane, Options
 from tests.e2e.questions import WAITS, Asking
 from tests.e2e.support import Sandbox, wait_for
+from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.connected import connected
+from tests.kit.waiting import beside, until
+from web.sources.live import Cluster
 
 BARE: Final = (
     "nodes,pods,namespaces,poddisruptionbudgets,priorityclasses,jobs,replicasets,statefulsets,events"
@@ -238,3 +247,30 @@ def test_a_cluster_that_has_never_heard_of_us(bare: ControlPlane, tmp_path: Path
     assert (fate["kind"], fate["names"], fate["then"]["state"]) == ("Pod", ["default/web"], "Fits")
     for question in ("why podgroup default/x", "why workload default/x", "why job default/x"):
         assert asking.ask(question).returncode == 2
+
+
+async def test_the_page_follows_a_cluster_that_hears_of_us_later(bare: ControlPlane) -> None:
+    """Nothing waits for kinds that are not served. When they are, they appear."""
+    async with connected(bare.kubeconfig) as client:
+        source = Cluster(client)
+        async with beside(source.run()):
+            await asyncio.wait_for(source.wait_synced(), PATIENCE_SECONDS)
+            assert source.picture().refused == {}
+            await asyncio.to_thread(apply_cluster_objects, bare.client, our_kinds())
+            await asyncio.to_thread(bare.client.create, objects.pod_group("late", "default", min_count=2))
+            await until(lambda: _groups(source) == {"late"})
+        assert source.trouble == ""
+
+
+def our_kinds() -> list[Json]:
+    """The CRDs of reprieve."""
+    return [
+        body
+        for path in sorted((MANIFESTS / "crds").glob("*.yaml"))
+        for body in yaml.safe_load_all(path.read_text())
+    ]
+
+
+def _groups(source: Cluster) -> set[str]:
+    seen = source.picture()
+    return {row.name for row in waiting(seen.picture, seen.details, ALL).groups}
