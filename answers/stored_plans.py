@@ -12,7 +12,7 @@ import msgspec
 from api.plans import PreemptionPlan
 from api.stored_plans import current_plan, is_observed
 
-__all__ = ["NO_PLANS", "StoredPlan", "StoredPlans", "brief", "stored"]
+__all__ = ["NO_PLANS", "StoredPlan", "StoredPlans", "stored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class StoredPlan:
     """All of it, with the names that its namespace may not read, if they are known."""
 
 
-def brief(plan: PreemptionPlan) -> PreemptionPlan:
+def _brief(plan: PreemptionPlan) -> PreemptionPlan:
     """The plan without its long lists."""
     spec = msgspec.structs.replace(
         plan.spec,
@@ -44,7 +44,7 @@ def brief(plan: PreemptionPlan) -> PreemptionPlan:
 
 def stored(plan: PreemptionPlan, whole: Callable[[PreemptionPlan], PreemptionPlan]) -> StoredPlan:
     """The plan, whose placements are not compressed if it is observed. `whole` gets the brief one."""
-    short = brief(plan)
+    short = _brief(plan)
     placed = (each.uid for each in plan.spec.placements) if is_observed(plan) else ()
     return StoredPlan(short, frozenset((plan.spec.preemptor.uid, *placed)), partial(whole, short))
 

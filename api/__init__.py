@@ -10,7 +10,8 @@ tests/unit/nodes/groups/test_owner_objects.py; groups in test_priority.py; holds
 tests/unit/controllers/gangs/undoing/test_holding.py; integration in
 tests/unit/controllers/jobs/batch/test_workload_of.py; jobs in
 tests/unit/controllers/gangs/lifecycle/test_job_limits.py; lease in tests/property/test_lease.py; limits in
-tests/unit/quota/search/test_adjusted.py; may_name in tests/property/test_withholding.py; meta in test_selectors.py; names in test_syntax.py; owner_annotations in
+tests/unit/quota/search/test_adjusted.py; may_name in
+tests/property/test_withholding.py; meta in test_selectors.py; names in test_syntax.py; owner_annotations in
 tests/unit/nodes/state/groups/test_owner_groups.py; plan_names in tests/unit/nodes/search/test_decision.py; pauses in
 tests/unit/runtime/mirror/test_pauses.py; plan_results and plans in test_compression.py;
 pod_owners in tests/unit/nodes/groups/test_made_pods.py; podsets in

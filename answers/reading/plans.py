@@ -14,7 +14,7 @@ from api.plan_names import whole_plan_name
 from api.plans import ClusterPreemptionPlan, PreemptionPlan, PreemptionPlanSpec
 from api.reports import PreemptionReport
 
-__all__ = ["Evicted", "Plans", "Reported", "with_whole_names"]
+__all__ = ["Evicted", "Plans", "Reported"]
 
 EVENT: Final = ("v1", "Event")
 POD: Final = ("v1", "Pod")
@@ -46,7 +46,7 @@ class Plans(Reader):
     def plans(self) -> Sequence[PreemptionPlan]:
         """With the names that their namespaces may not read, if they were read. Call it after the last object was
         read."""
-        return with_whole_names(self._plans, self._whole)
+        return _with_whole_names(self._plans, self._whole)
 
 
 class Reported(Plans):
@@ -121,7 +121,7 @@ class Evicted(Plans):
         return marks_of(self._pods, self._events)
 
 
-def with_whole_names(
+def _with_whole_names(
     plans: Sequence[PreemptionPlan], whole: Mapping[str, PreemptionPlanSpec]
 ) -> Sequence[PreemptionPlan]:
     """The plans, with the names that their namespaces may not read. `whole`: by the name of ClusterPreemptionPlans."""

@@ -26,7 +26,7 @@ from nodes.groups.keys import is_foreign, is_native_name, short_name
 from nodes.search.preemptors.preemptor import DecisionError, not_tried
 from nodes.state.snapshot import Snapshot
 
-__all__ = ["GATHERS", "NOT_SEARCHED", "OPEN_IT", "why_group_waits"]
+__all__ = ["GATHERS", "OPEN_IT", "why_group_waits"]
 
 GATHERS: Final = ("Gathering", "SchedulingGated")
 """States in which members are missing."""

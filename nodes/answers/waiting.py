@@ -25,7 +25,7 @@ from nodes.search.preemptors.preemptor import DecisionError, Preemptor, group_pr
 from nodes.state.columns.flags import GATED, NEVER, TERMINATING
 from nodes.state.snapshot import Snapshot
 
-__all__ = ["Asked", "Searches", "gangs_that_wait", "lacks_members", "waiting"]
+__all__ = ["Asked", "Searches", "gangs_that_wait", "waiting"]
 
 Key = tuple[object, ...]
 
@@ -48,7 +48,7 @@ def waiting(snapshot: Snapshot, progress: Progress = silent) -> Iterator[Asked]:
     groups, alone = _that_wait(snapshot)
     searches, counts = Searches(snapshot), GroupCounts(snapshot)
     for group in going_through(groups, "looking at gangs", progress):
-        if lacks_members(counts, group):
+        if _lacks_members(counts, group):
             yield searches.gang(group)
     for pods in going_through(searches.alike(alone), "looking at kinds of pods", progress):
         yield searches.pods(pods)
@@ -57,7 +57,7 @@ def waiting(snapshot: Snapshot, progress: Progress = silent) -> Iterator[Asked]:
 def gangs_that_wait(snapshot: Snapshot, counts: GroupCounts | None = None) -> list[int]:
     """Rows of the gangs that have a member without a node, and fewer members with one than they must have."""
     counts = counts or GroupCounts(snapshot)
-    return [group for group in _that_wait(snapshot)[0] if lacks_members(counts, group)]
+    return [group for group in _that_wait(snapshot)[0] if _lacks_members(counts, group)]
 
 
 def _that_wait(snapshot: Snapshot) -> tuple[list[int], list[int]]:
@@ -78,7 +78,7 @@ def _is_gang(snapshot: Snapshot, group: int) -> bool:
     return known is not None and known.spec.scheduling_policy.gang is not None
 
 
-def lacks_members(counts: GroupCounts, group: int) -> bool:
+def _lacks_members(counts: GroupCounts, group: int) -> bool:
     """Whether fewer members of the gang in this row have a node than must have one."""
     known, found = counts.snapshot.groups[group], counts.of(group)
     succeeded = counts.snapshot.group_succeeded[group]
