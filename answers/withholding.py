@@ -186,7 +186,9 @@ def _stripped(answer: Wait) -> Wait:
         decision = {**decision, "victims": victims}
         budgets = decision.get("stoppedByPodDisruptionBudgets")
         if budgets is not None:
-            decision["stoppedByPodDisruptionBudgets"] = [each for each in budgets if each["name"]]
+            decision["stoppedByPodDisruptionBudgets"] = [
+                each for each in budgets if each["allowed"] != NOT_SAID
+            ]
     return replace(answer, decision=decision, depends=tuple(map(_stripped, answer.depends)))
 
 
