@@ -27,13 +27,14 @@ NOT_SAID: Final = (
     "No process says on a Lease what it does here: reprieve is not installed, or nothing was read of it."
 )
 LACKS: Final = (
-    "reprieve lacks rights to enforce ({}). Until it has them, it writes down what it would do, and touches no pod."
+    "reprieve lacks rights to enforce ({}). Until it has them, it writes down what it would do, "
+    "and touches no pod."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """What a reader may be told of it."""
+    """What a reader may know of it."""
 
     mode: str
     """Off, Observe or Enforce; empty if nobody says it."""

@@ -1,8 +1,8 @@
-"""What the reader of an answer may list, and so be told.
+"""What the reader of an answer may list, and so may know.
 
-The command asks with the reader's own rights, so whatever it has read may be told. The page reads with its own rights
-and answers many readers. So names of namespaces that the reader may not list are taken out of decisions before words
-are made of them.
+The command asks with the reader's own rights, so the reader may know whatever it has read. The page reads with its
+own rights and answers many readers. So names of namespaces that the reader may not list are taken out of decisions
+before words are made of them.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class _About(NamedTuple):
 
 
 def why(picture: Picture, details: Details, kind: WhyKind, name: str, names: Names = ALL) -> Wait:
-    """The answer for an object of the namespace of `details`. `names`: what its reader may be told.
+    """The answer for an object of the namespace of `details`. `names`: what its reader may know.
 
     Raises InputError if no object or several groups have this name. Raises UnreadError if objects of its kind could
     not be read.

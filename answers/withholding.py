@@ -1,4 +1,4 @@
-"""Takes out of a picture, and out of decisions, what a reader may not be told."""
+"""Takes out of a picture, and out of decisions, what a reader may not know."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from answers.details import Details
 from answers.names import ALL, EVERYWHERE, Listed, Names, right
 from answers.picture import JOB, POD_GROUP, WORKLOAD, Picture
 from api.may_name import OTHER_NAMESPACE
-from api.plans import DomainResult, Excluded, PreemptionPlanSpec, StoppingBudget, Victim, VictimPod
+from api.plan_results import DomainResult, Excluded, StoppingBudget
+from api.plans import PreemptionPlanSpec, Victim, VictimPod
 from api.waits import Wait
 from api.withholding import withhold
 from nodes.search.unmodelled import BUDGET
@@ -28,7 +29,7 @@ KINDS: Final[Mapping[str, Listed]] = {
     "Workload": "workloads",
     "PodDisruptionBudget": "poddisruptionbudgets",
 }
-"""What somebody has to list in a namespace who is told names of this kind there."""
+"""What a reader must be allowed to list in a namespace, to learn names of this kind there."""
 REFUSABLE: Final[Mapping[Listed, tuple[str, str]]] = {
     "podgroups": POD_GROUP,
     "jobs": JOB,
@@ -41,7 +42,7 @@ OTHERS: Final = "What is of other namespaces is not named here. The right that w
 
 
 class Reader:
-    """What one reader may be told in one answer, and which rights would have shown more."""
+    """What one reader may know from one answer, and which rights would have shown more."""
 
     def __init__(self, names: Names) -> None:
         self._names, self._missing = names, dict[str, None]()

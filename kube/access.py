@@ -1,4 +1,4 @@
-"""Which rights the API server grants to whoever asks (SelfSubjectAccessReview)."""
+"""Which rights the API server grants to the caller (SelfSubjectAccessReview)."""
 
 from __future__ import annotations
 

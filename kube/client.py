@@ -98,8 +98,8 @@ class ApiClient:
         clock: Clock = SYSTEM_CLOCK,
         identified: str = "",
     ) -> None:
-        """`identified`: what says in each request of the session who asks, whatever token it has. Empty if nothing
-        does."""
+        """`identified`: what identifies the caller in each request of the session, whatever token the request has.
+        Empty if nothing does."""
         self._clock = clock
         self.cluster = cluster
         """The cluster's name in metrics and logs. Empty if there is only one cluster."""
@@ -163,8 +163,8 @@ class ApiClient:
     def with_token(self, token: str) -> ApiClient:
         """A client that asks with somebody's token in place of our credentials, over the same session.
 
-        Raises ApiError: with status 401 for what is no token, with status 0 if the session itself says who asks. The
-        API server would take a client certificate, and not look at the token.
+        Raises ApiError: with status 401 for what is no token, with status 0 if the session itself identifies the
+        caller. The API server would take a client certificate, and not look at the token.
         """
         if self._identified:
             message = f"the session has {self._identified}, which would be asked in place of a token"
@@ -359,7 +359,7 @@ async def _beginning(response: aiohttp.ClientResponse, most: int) -> tuple[bytes
 
 
 def _identified(configuration: Any, user: str | None) -> str:
-    """What says who asks, in each request of the library's session. Empty if only the credentials do."""
+    """What identifies the caller in each request of the library's session. Empty if only the credentials do."""
     if configuration.cert_file:
         return "a client certificate"
     return "a user to impersonate" if user else ""

@@ -62,7 +62,7 @@ def page_app(settings: PageConfiguration, routes: Routes, statics: Mapping[str, 
     app.on_response_prepare.append(_put_headers)
     table = routes.table()
     for route in table:
-        app.router.add_route(route.method, PREFIX + route.path, route.handler)
+        app.router.add_route(route.method, PREFIX + route.pattern, route.handler)
     app.router.add_get(PREFIX + DESCRIPTION, _fixed(Static(document(table), JSON)))
     app.router.add_get("/", _fixed(statics[INDEX]))
 

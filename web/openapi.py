@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -14,7 +13,6 @@ from web.wire import Fault
 __all__ = ["document"]
 
 REFERENCES: Final = "#/components/schemas/{name}"
-VARIABLE: Final = re.compile(r"{(\w+)}")
 MEANS: Final = {
     "namespace": "Namespaces that are looked at, with commas between, for who may not list in all of them. At most 20.",
     "q": "A part of a namespace or a name.",
@@ -46,7 +44,7 @@ def document(table: Sequence[Route]) -> bytes:
             "info": {
                 "title": "reprieve page",
                 "version": "v1",
-                "description": "Why gangs wait. Read-only, with the rights of whoever asks.",
+                "description": "Why gangs wait. Read-only, with the rights of the caller.",
             },
             "paths": paths,
             "components": {
@@ -75,7 +73,7 @@ def _operation(route: Route) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "summary": route.summary,
         "parameters": [
-            *(_parameter(name, "path", needed=True) for name in VARIABLE.findall(route.path)),
+            *(_parameter(name, "path", needed=True) for name in route.variables),
             *(_parameter(name, "query", needed=name in NEEDED) for name in route.query),
         ],
         "responses": {str(int(route.status)): answer, **faults},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
@@ -25,6 +26,8 @@ __all__ = ["PREFIX", "Route", "Routes"]
 
 PREFIX: Final = "/api/v1"
 JSON: Final = "application/json"
+VARIABLE: Final = re.compile(r"{(\w+)}")
+"""A part of a path that the caller chooses."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -45,6 +48,17 @@ class Route(NamedTuple):
     media_type: str = JSON
     is_open: bool = False
     """Whether it needs no login."""
+
+    @property
+    def pattern(self) -> str:
+        """The path for aiohttp, whose `{name}` alone matches no name with braces."""
+        return VARIABLE.sub(r"{\1:[^/]+}", self.path)
+
+    @property
+    def variables(self) -> list[str]:
+        """The names of those parts of the path."""
+        found: list[str] = VARIABLE.findall(self.path)
+        return found
 
 
 class Routes:

@@ -57,7 +57,7 @@ class Mode(Wire):
 
 
 class Namespaces(Wire):
-    """Of which namespaces the reader sees anything."""
+    """The namespaces where the reader sees anything."""
 
     all: bool
     named: list[str]

@@ -40,7 +40,7 @@ async def run_page(configuration: Configuration, page: PageConfiguration) -> boo
 
 
 def _check_tokens(client: ApiClient) -> None:
-    """Users' tokens are sent over the session of this client. Raises FieldError if it says itself who asks."""
+    """Users' tokens are sent over the session of this client. Raises FieldError if it names a user itself."""
     try:
         client.with_token("token")
     except ApiError as error:

@@ -91,8 +91,8 @@ def why_group_waits(
     """The answer for the group of this key (`nodes.groups.keys`). `pods`: all of the group, also those that ended.
 
     `plans`: stored ones of its namespace. A group that does not exist waits, if pods name it. `unread`: why the search
-    cannot be asked; empty if it can. `readable`: what the reader may be told of a decision. `counts`: of the snapshot,
-    for who asks about many groups. `searches`: False for who needs no more than what can be said without the search.
+    cannot be asked; empty if it can. `readable`: what the reader may know of a decision. `counts`: of the snapshot, for
+    a caller with many groups. `searches`: False for a caller that needs only what can be said without the search.
     """
     counts = counts or GroupCounts(snapshot)
     row = counts.row(key)

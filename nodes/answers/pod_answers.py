@@ -44,7 +44,7 @@ def answer_for_pod(
     """The answer for the pod. `depends`: those of its group and of its Workload, as far as there are any.
 
     `plans`: stored ones of its namespace. `unread`: why the search cannot be asked; empty if it can. `readable`,
-    `may_name`: what the reader may be told. `searches`: False for who needs no more than the state and the sentence, as
+    `may_name`: what the reader may know. `searches`: False for a caller that needs only the state and the sentence, as
     far as they can be said without the search.
     """
     base, name = why_pod_waits(pod), f"{pod.metadata.namespace}/{pod.metadata.name}"

@@ -1,4 +1,4 @@
-"""What a reader of an answer about quota may be told of others."""
+"""What a reader of an answer about quota may know of others."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Told:
         return f"ClusterQueue {name}" if name == own.name or self.knows_queues() else "another ClusterQueue"
 
     def workloads(self, count: int) -> str:
-        """So many Workloads."""
+        """This number of Workloads, or only the word if the reader may not know the number."""
         return counted(count, "Workload") if self.counts_all() else "Workloads"
 
 

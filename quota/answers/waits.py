@@ -67,13 +67,13 @@ class Around:
     unread: str = ""
     """Why the decision cannot be asked for; empty if it can."""
     told: Told = EVERYTHING
-    """What the reader may be told."""
+    """What the reader may know."""
     known: QuotaSnapshot | None = None
-    """A snapshot of `quota`, for who asks about many Workloads; None: one is taken for each."""
+    """A snapshot of `quota`, for a caller with many Workloads; None: one is taken for each."""
     places: Places | None = None
     """The places of all that wait; None: they are looked up for each."""
     searches: bool = True
-    """False for who needs no more than what can be said without a decision."""
+    """False for a caller that needs only what can be said without a decision."""
 
     def snapshot(self) -> QuotaSnapshot:
         """What is asked about. Raises QuotaError if the usage is too much to be counted."""
@@ -364,7 +364,7 @@ def _status(workload: Workload) -> str:
 
 
 def _said(error: QuotaError, workload: Workload, around: Around) -> str:
-    """What is wrong. That another Workload is, not everybody may be told."""
+    """What is wrong. Another Workload is named only to a reader who may know its name."""
     kind, _, name = error.subject.partition(" ")
     mine = kind != "Workload" or name == key_of(workload)
     if mine or around.told.may_name("Workload", name.partition("/")[0]):

@@ -69,7 +69,7 @@ class Phase(NamedTuple):
         return self.plan == "Ready"
 
     def failpoints(self, lasts: str) -> str:
-        """The phase lasts so long."""
+        """What makes the phase last this long. Empty if it has no failpoint."""
         return f"{self.failpoint}={lasts}" if self.failpoint else ""
 
     def is_reached(self, sandbox: Sandbox) -> bool:
@@ -140,7 +140,7 @@ class Switch:
         if phase.is_ready:
             self.free_the_room(unit)
         wait_for(lambda: phase.is_reached(sandbox), what=sandbox.report)
-        if phase.marked:  # the unit of which the scheduler takes a part now would be finished
+        if phase.marked:  # if the scheduler evicted a part of the unit now, reprieve would evict the rest
             self.scheduler.pause()
         self.members = [*heroes, *late]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -45,7 +46,7 @@ def without_failed(objects: list[Object]) -> list[Object]:
     return [each for each in objects if (each.get("status") or {}).get("phase") != "Failed"]
 
 
-def rooms(plans: tuple[PlanRoom, ...]) -> list[PlanRoom]:
+def rooms(plans: Sequence[PlanRoom]) -> list[PlanRoom]:
     return sorted(plans, key=lambda each: (each.kind, each.namespace, each.name, each.uid))
 
 

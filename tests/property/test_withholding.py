@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Set
 from dataclasses import dataclass, field
 from functools import cache
 from typing import get_args
@@ -40,7 +40,7 @@ EVERYTHING: tuple[Listed, ...] = get_args(Listed)
 class Tenant:
     """A reader of some namespaces, who may list some kinds everywhere besides."""
 
-    namespaces: Collection[str]
+    namespaces: Set[str]
     everywhere: frozenset[Listed] = frozenset()
     without: frozenset[Listed] = field(default=frozenset())
     """Kinds that the reader may not list even there."""
@@ -159,7 +159,7 @@ def test_what_is_left_out_names_the_right_that_would_show_more(seed: int, space:
 @example(239500800)  # a stored plan has withheld names, and no whole one is there
 def test_who_may_list_everything_is_told_everything(seed: int) -> None:
     made = world(seed)
-    everything = Tenant(NAMESPACES, frozenset(EVERYTHING))
+    everything = Tenant(frozenset(NAMESPACES), frozenset(EVERYTHING))
     objects = read(made)
     picture, details = objects.picture(), cache(objects.details)
     for kind, namespace, name in made.questions():

@@ -1,4 +1,4 @@
-"""Who asks, and what they may list.
+"""The readers of the page, and what they may list.
 
 Tests: codes and digests in test_sessions.py; door in tests/unit/web/test_application.py; kept, logins and rights in
 test_authority.py.

@@ -1,4 +1,5 @@
-"""Who asks: by a session, or by a token of the API server. No header names a user: anybody could write it."""
+"""Finds the reader of a request, by a session or by a token of the API server. No header names a user: anybody could
+write it."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ AGAIN: Final = "the session is over, or of another process: log in again"
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who asks."""
+    """The reader of a request."""
 
     login: Login
     user: User

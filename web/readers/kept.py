@@ -22,7 +22,7 @@ LONGER: Final = 2
 
 class Kept(Generic[K, V]):
     """Answers by key. An answer counts from the moment of its question, for `seconds`, and twice as long while the API
-    server gives no other one. Whoever asks the same at the same time waits for one question."""
+    server gives no other one. Callers with the same key at the same time wait for one question."""
 
     def __init__(self, seconds: float, most: int, clock: Clock) -> None:
         """`most`: answers that are kept. The oldest ones give way."""
@@ -41,7 +41,7 @@ class Kept(Generic[K, V]):
         return known[0]
 
     async def get(self, key: K, ask: Callable[[], Awaitable[V]], *, ahead: float = 0.0) -> V:
-        """The answer. `ask` is called if none counts any longer. `ahead`: or if it will not in so many seconds.
+        """The answer. `ask` is called if no kept answer counts, or if it will not count any longer in `ahead` seconds.
 
         Raises the ApiError of `ask`. If the same question may get an answer later, only when no old answer counts.
         """
@@ -70,7 +70,7 @@ class Kept(Generic[K, V]):
         return self._clock.monotonic() - asked < LONGER * self._seconds
 
     async def _ask(self, key: K, ask: Callable[[], Awaitable[V]]) -> V:
-        """Ask, or wait for whoever asks the same. If one of them is cancelled, the others still get the answer."""
+        """Ask, or wait for a question with the same key. If a caller is cancelled, the others still get the answer."""
         task = self._asking.get(key)
         if task is None:
             task = asyncio.create_task(self._answer(key, ask), name="asking the API server")

@@ -11,17 +11,13 @@ from msgspec import UNSET
 
 from api.instead import Instead, InsteadVictims
 from api.plan_names import whole_plan_name
+from api.plan_results import DomainResult, Excluded, Outcome, PlanCost, Score, StoppingBudget
 from api.plans import (
     Domain,
-    DomainResult,
-    Excluded,
     Placement,
-    PlanCost,
     PreemptionPlanSpec,
     PreemptionPlanStatus,
     Preemptor,
-    Score,
-    StoppingBudget,
     Victim,
     VictimPod,
     VictimQuota,
@@ -291,7 +287,7 @@ class World:
         meta, observed = preemptor["metadata"], self._is(0.3)
         chosen = self._random.sample(self._pods, self._random.randint(0, min(3, len(self._pods))))
         phase = "Observed" if observed else self._random.choice(PHASES)
-        outcome = "Unschedulable" if phase == "Unschedulable" else "Preempts"
+        outcome: Outcome = "Unschedulable" if phase == "Unschedulable" else "Preempts"
         spec = PreemptionPlanSpec(
             preemptor=Preemptor(
                 preemptor["kind"],

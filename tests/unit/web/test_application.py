@@ -103,6 +103,7 @@ async def test_headers_that_name_a_user_are_nothing() -> None:
         ("session?namespace=a%2Fb", "GET", 400, "BadRequest"),
         ("session?namespace=" + ",".join(f"n{each}" for each in range(21)), "GET", 400, "BadRequest"),
         ("waiting", "GET", 503, "Unavailable"),
+        ("why/pod/a/%7B%7Bb%7D%7D", "GET", 503, "Unavailable"),
     ],
 )
 async def test_faults_are_told_as_json(path: str, method: str, status: int, reason: str) -> None:

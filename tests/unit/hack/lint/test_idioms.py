@@ -107,7 +107,15 @@ def test_what_a_command_prints_is_checked_in_the_code(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "file", ["CHANGELOG.md", "tests/data/a.md", ".venv/a.py", "build/a.py", "docs/metrics.md", "web/app/node_modules/a/a.md"]
+    "file",
+    [
+        "CHANGELOG.md",
+        "tests/data/a.md",
+        ".venv/a.py",
+        "build/a.py",
+        "docs/metrics.md",
+        "web/app/node_modules/a/a.md",
+    ],
 )
 def test_some_files_are_nobodys_prose(tmp_path: Path, file: str) -> None:
     assert list(places(plant(tmp_path, file, "# Nobody goes.\n"))) == []

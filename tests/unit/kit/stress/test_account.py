@@ -178,7 +178,7 @@ def test_a_gang_that_preempts_at_once_is_the_preemptor(forge: AccountForge) -> N
 
 
 def test_a_plan_that_need_not_be_the_one_that_counts_may_say_nothing(forge: AccountForge) -> None:
-    """The group was no gang yet when it was made. Whoever saw that late takes the first plan for one of another case."""
+    """The group was no gang yet when it was made. If that is seen late, the first plan seems to be of another case."""
     soon = group("soon", 100, minimum=1)
     forge.tell({**soon, "spec": {**soon["spec"], "schedulingPolicy": {"basic": {}}}}, "ADDED")
     forge.tell(soon)

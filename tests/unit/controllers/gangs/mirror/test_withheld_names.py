@@ -35,7 +35,7 @@ def spec_of(victims: list[Victim]) -> PreemptionPlanSpec:
 
 
 def ours(_: str, namespace: str) -> bool:
-    """What the readers of the plan's namespace may be told."""
+    """What the readers of the plan's namespace may know."""
     return namespace in ("", OURS)
 
 

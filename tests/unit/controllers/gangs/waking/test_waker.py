@@ -138,7 +138,12 @@ async def test_a_wake_that_was_refused_is_tried_again_on_a_quiet_cluster() -> No
 @pytest.mark.parametrize("enforced", [True, False])
 async def test_a_pod_that_is_bound_before_it_is_woken_does_not_say_that_it_is_held(enforced: bool) -> None:
     """The scheduler had another reason to try it again. Pods of observed namespaces are left alone."""
-    waits = {"type": "reprieve.dev/Held", "status": "True", "reason": "Gathering", "message": "1 of 2 members"}
+    waits = {
+        "type": "reprieve.dev/Held",
+        "status": "True",
+        "reason": "Gathering",
+        "message": "1 of 2 members",
+    }
     async with staged(space("default", enforced=enforced), configuration=canary()) as stage:
         await stage.settle()
         stage.add(node("n0"), gang(minimum=1), member("m0", node="n0", conditions=[waits]))
