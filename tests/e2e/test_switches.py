@@ -37,6 +37,7 @@ from tests.kit.stress.rest import CHECKS
 pytestmark = SELDOM
 
 SELECTED: Final = {"canary": "yes"}
+SMALL: Final = {"size": "small"}
 STAYS: Final = "example.com/stays"
 """A finalizer: the pod terminates until the test lets it go."""
 IGNORED: Final = {
@@ -128,13 +129,13 @@ class Switch:
         """
         sandbox = self.sandbox
         sandbox.nodes(3, cpu="2")
-        sandbox.node("small", cpu="1")
+        sandbox.node("small", cpu="1500m", labels=SMALL)
         stays = [STAYS] if phase.is_ready else []
         unit = sandbox.gang("low", 3, priority=1, cpu="2", mode="all", finalizers=stays)
         sandbox.wait_bound(*unit)
         self.enforce(phase.failpoints(lasts))
         sandbox.group("late", min_count=3, priority=50)
-        late = [sandbox.pod(f"late-{number}", priority=50, cpu="500m", group="late") for number in range(2)]
+        late = [self.late(number) for number in range(2)]
         wait_for(lambda: all(condition(sandbox.get_pod(name) or {}, "reprieve.dev/Held") for name in late))
         heroes = sandbox.gang("hero", 2, priority=100, cpu="2")
         if phase.is_ready:
@@ -143,6 +144,11 @@ class Switch:
         if phase.marked:  # if the scheduler evicted a part of the unit now, reprieve would evict the rest
             self.scheduler.pause()
         self.members = [*heroes, *late]
+
+    def late(self, number: int) -> str:
+        """A member of `late`, on a node where it is in nobody's way: the scheduler would preempt it for `hero`."""
+        selected = {"nodeSelector": SMALL}
+        return self.sandbox.pod(f"late-{number}", priority=50, cpu="500m", group="late", **selected)
 
     def free_the_room(self, unit: list[str]) -> None:
         """The victims are gone, and the scheduler stands still before: nobody is bound in their room."""
@@ -274,8 +280,7 @@ def test_there_and_back_by_label(switch: Switch, phase: Phase) -> None:
     switch.label(None)
     switch.label()
     switch.scheduler.resume()
-    switch.sandbox.pod("late-2", priority=50, cpu="500m", group="late")
-    switch.members.append("late-2")
+    switch.members.append(switch.late(2))
     switch.check()
 
 
