@@ -117,8 +117,8 @@ CASES: Final[Mapping[str, tuple[Callable[[], str], str, str]]] = {
     ),
 }
 """By command: what it reads, the names that become longer, and its arguments."""
-LINES: Final = ("pause", "resume", "ungate", "unprotect", "release", "serve")
-"""Commands without tables: each object is a line, if they name any."""
+LINES: Final = ("page", "pause", "resume", "ungate", "unprotect", "release", "serve")
+"""Commands without tables: each object is a line, if they name any. `page` prints an address."""
 
 
 def shown(arguments: list[str], width: int) -> str:
