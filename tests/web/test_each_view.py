@@ -57,6 +57,7 @@ async def test_each_view_keeps_the_rules(
     await page.get_by_role("dialog").wait_for()
     faults["help"] = await judge(page)
     await page.keyboard.press("Escape")
+    await page.locator("dialog").wait_for(state="detached")
     await page.keyboard.press("/")
     await page.keyboard.type("train")
     await page.get_by_role("option").first.wait_for()

@@ -68,7 +68,7 @@ async def test_the_help_opens_and_closes(open_tab: TabOpener, examples: Served) 
     await keys.press("?")
     await page.get_by_role("dialog", name="Keys").wait_for()
     await keys.press("Escape")
-    await page.get_by_role("dialog").wait_for(state="detached")
+    await page.locator("dialog").wait_for(state="detached")
     await keys.press("/")
     await keys.type("?")
     assert await page.get_by_role("dialog").count() == 0, "letters of a search are no keys of the page"
