@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ from api.meta import controller_reference
 from nodes.answers.creators import Creator, Event, ReplicaSet, creator_of_job, creator_of_set
 from nodes.groups.registry import GroupKey
 
-__all__ = ["Details"]
+__all__ = ["Details", "groups_by_namespace"]
 
 K = TypeVar("K")
 
@@ -72,3 +72,14 @@ def _owner_of(pod: Pod) -> str:
     """The UID of its controller; empty without one."""
     owner = controller_reference(pod.metadata)
     return owner.uid if owner is not None else ""
+
+
+def groups_by_namespace(
+    keys: Iterable[GroupKey | None], groups: Iterable[PodGroup | None]
+) -> dict[str, dict[GroupKey, PodGroup]]:
+    """The groups that exist, by namespace and key. A row may be free."""
+    found: dict[str, dict[GroupKey, PodGroup]] = {}
+    for key, group in zip(keys, groups, strict=True):
+        if key is not None and group is not None:
+            found.setdefault(key[0], {})[key] = group
+    return found

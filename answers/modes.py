@@ -77,7 +77,7 @@ def _paused(namespace: str, reason: str) -> str:
 
 
 def _selector(text: str) -> Any:
-    """None without one, and for a text that is none."""
+    """The selector in the text; None if the text is empty or no JSON."""
     try:
         return msgspec.json.decode(text or "null")
     except msgspec.DecodeError:

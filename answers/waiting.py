@@ -71,7 +71,7 @@ class Row:
     bound: int | None
     """Of a group: how many of these have a node."""
     plan: str
-    """NAMESPACE/NAME of the stored plan that the row is about; empty if there is none."""
+    """NAMESPACE/NAME of the stored plan that the row is about; empty without such a plan."""
     queue: str = ""
     """The LocalQueue of a Workload."""
 

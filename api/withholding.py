@@ -7,11 +7,16 @@ from msgspec.structs import replace
 from api.may_name import MayName
 from api.plans import PreemptionPlanSpec, Victim, VictimPod
 
-__all__ = ["withhold"]
+__all__ = ["readable", "withhold"]
+
+
+def readable(spec: PreemptionPlanSpec) -> PreemptionPlanSpec:
+    """The decision as the readers of the preemptor's namespace may know it: see `withhold`."""
+    return withhold(spec, lambda _, namespace: namespace == spec.preemptor.namespace)
 
 
 def withhold(spec: PreemptionPlanSpec, may_name: MayName) -> PreemptionPlanSpec:
-    """The decision without the names that its reader may not know. It is the same object if there are none.
+    """The decision without the names that its reader may not know. If there are no such names, it is the same object.
 
     A victim or a budget that may not be named has neither namespace nor name. What tells it from others stays: its UID,
     its priority and its nodes, which a process needs that resumes the plan.

@@ -53,7 +53,7 @@ def install(app: Path = APP) -> None:
 
 
 def build(app: Path = APP, folder: Path = STATIC) -> None:
-    """Write the files of the page into the folder, in place of those that are there. Raises CalledProcessError."""
+    """Write the files of the page into the folder. Files that are there go first. Raises CalledProcessError."""
     install(app)
     _run(app, "build.mjs", str(folder))
 

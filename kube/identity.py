@@ -40,7 +40,7 @@ class _Review(msgspec.Struct):
 
 
 async def who(client: ApiClient, *, seconds: float = REQUEST_SECONDS) -> User:
-    """As whom the API server takes the requests of this client. Raises ApiError."""
+    """The user that the API server sees in the requests of this client. Raises ApiError."""
     body = await client.request("POST", PATH, body=msgspec.json.encode(REVIEW), seconds=seconds)
     try:
         found = msgspec.json.decode(body, type=_Review).status.user_info

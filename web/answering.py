@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -33,6 +33,8 @@ from web.versions import version_for
 from web.wire import Found, FoundObject
 
 __all__ = ["NOT_YET", "Answering"]
+
+T = TypeVar("T")
 
 NOT_YET: Final = "the cluster has not been read yet"
 TRIES: Final = 3
@@ -75,28 +77,23 @@ class Answering:
         self, reader: Reader, namespaces: Collection[str], kind: WhyKind, namespace: str, name: str
     ) -> bytes:
         """What `reprieve why -o json` says. Raises Refused: for a missing right before anybody looks for the object."""
-        asked = {*namespaces, namespace}
-        granted = await self.granted(reader, asked)
-        for _ in range(TRIES):
+
+        async def made(granted: Granted) -> dict[str, Any]:
             if right := granted.lacking(kind, namespace):
                 raise forbidden(right)
             self._check_ready()
-            answer = await self._why(reader, granted, kind, namespace, name)
-            before, granted = granted, await self.granted(reader, asked)
-            if granted == before:
-                return msgspec.json.encode(answer)
-        raise unavailable("rights change all the time")
+            return await self._why(reader, granted, kind, namespace, name)
+
+        return msgspec.json.encode(await self._with_rights(reader, {*namespaces, namespace}, made))
 
     async def waiting(self, reader: Reader, namespaces: tuple[str, ...]) -> dict[str, Any]:
         """All that waits, of these namespaces if any are named. Raises Refused."""
-        granted = await self.granted(reader, namespaces)
-        self._check_ready()
-        for _ in range(TRIES):
-            answer = await self._waiting(granted, namespaces)
-            before, granted = granted, await self.granted(reader, namespaces)
-            if granted == before:
-                return answer
-        raise unavailable("rights change all the time")
+
+        async def made(granted: Granted) -> dict[str, Any]:
+            self._check_ready()
+            return await self._waiting(granted, namespaces)
+
+        return await self._with_rights(reader, namespaces, made)
 
     async def search(self, reader: Reader, namespaces: tuple[str, ...], text: str) -> Found:
         """What waits, with the text in its name or its namespace. Raises Refused."""
@@ -105,6 +102,18 @@ class Answering:
         named = [row for row in rows if text in f"{row['namespace']}/{row['name']}".lower()]
         found = [FoundObject(row["kind"], row["namespace"], row["name"]) for row in named[:MOST_FOUND]]
         return Found(found, len(named) > MOST_FOUND)
+
+    async def _with_rights(
+        self, reader: Reader, namespaces: Collection[str], make: Callable[[Granted], Awaitable[T]]
+    ) -> T:
+        """What `make` returns, once the rights are the same after it as before. Raises Refused."""
+        granted = await self.granted(reader, namespaces)
+        for _ in range(TRIES):
+            answer = await make(granted)
+            before, granted = granted, await self.granted(reader, namespaces)
+            if granted == before:
+                return answer
+        raise unavailable("rights change all the time")
 
     def _check_ready(self) -> None:
         if not self.is_ready:

@@ -48,7 +48,7 @@ def check(
     named = headers.getall("Host", list[str]())
     host = _host(named[0]) if len(named) == 1 else ""
     if not host:
-        return misdirected("the request does not say in one header Host to whom it goes")
+        return misdirected("the request must have one header Host, with the name of this server")
     if not is_loopback(host) and host not in hosts:
         return misdirected("the name in the header Host is neither a loopback address nor in page.hosts")
     if not is_data and method in SAFE:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from answers.details import Details
+from answers.details import Details, groups_by_namespace
 from answers.picture import JOB, Picture
 from answers.reading.documents import Kind
 from answers.reading.planes import Planes
@@ -158,11 +158,8 @@ class DetailedObjects(Planes):
 
     def _groups_of(self, namespace: str) -> Mapping[GroupKey, PodGroup]:
         if self._groups is None:
-            self._groups = {}
             known = self.nodes.tables.groups
-            for key, group in zip(known.keys.keys, known.objects, strict=True):
-                if key is not None and group is not None:
-                    self._groups.setdefault(key[0], {})[key] = group
+            self._groups = groups_by_namespace(known.keys.keys, known.objects)
         return self._groups.get(namespace, {})
 
     def _with_names(self, plan: PreemptionPlan, brief: PreemptionPlan) -> PreemptionPlan:

@@ -14,6 +14,7 @@ from api.meta import ObjectMeta, Struct, controller_reference
 from api.preempted import Reference
 from api.words import counted
 from nodes.groups.registry import groups_of
+from nodes.state.pods.pods import ENDED
 
 __all__ = [
     "Creator",
@@ -33,7 +34,6 @@ OVER: Final = ("Complete", "Failed")
 """Conditions of a Job that has ended."""
 READ: Final = ("Job", "ReplicaSet", "StatefulSet")
 """Kinds of controllers that are looked at."""
-ENDED: Final = ("Succeeded", "Failed")
 NAMED: Final = 5
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from api.core import Pod
 from api.groups import SCHEDULING_GATE, PodGroup
 from nodes.answers.group_counts import GroupCounts
 from nodes.search.preemptors.gangs import minimum_of
+from nodes.state.pods.pods import ENDED
 
 __all__ = ["Members", "count_members"]
-
-ENDED: Final = ("Succeeded", "Failed")
 
 
 @dataclass(frozen=True, slots=True)

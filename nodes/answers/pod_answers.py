@@ -121,7 +121,7 @@ def _name(snapshot: Snapshot, row: int, may_name: MayName) -> str:
 
 
 def _by_plan(pod: Pod, known: Wait, plans: Sequence[PreemptionPlan], readable: Readable) -> Wait | None:
-    """With the plan for the pod alone that is carried out; None if there is none."""
+    """With the plan for the pod alone that is carried out; None without such a plan."""
     plan = current_plan(plans, "Pod", pod.metadata.uid, active=True)
     if plan is None:
         return None

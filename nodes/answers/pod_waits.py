@@ -7,12 +7,12 @@ from typing import Final, Literal
 
 from api.core import Pod
 from api.groups import SCHEDULING_GATE
+from nodes.state.pods.pods import ENDED
 
 __all__ = ["PodState", "PodWait", "why_pod_waits"]
 
 PodState = Literal["Ended", "Terminating", "Bound", "Gated", "Rejected", "Unanswered"]
 
-ENDED: Final = frozenset({"Succeeded", "Failed"})
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 """The API server writes it where a pod names none."""
 

@@ -19,7 +19,7 @@ from api.plans import (
     PreemptionPlanSpec,
     PreemptionPlanStatus,
 )
-from api.withholding import withhold
+from api.withholding import readable
 from kube.errors import ApiError
 from runtime.plans.plan_writer import PlanWriter
 from runtime.plans.whole_plans import WholePlans
@@ -62,11 +62,10 @@ class PlanObjects:
         One that is only proposed has no whole object: nobody is evicted for it.
         """
         key = (spec.preemptor.namespace, plan_name(spec))
-        readable = withhold(spec, lambda _, namespace: namespace == spec.preemptor.namespace)
-        labels = labels_of(spec)
-        stored = compress(readable, above_pods=COMPRESS_ABOVE_PODS)
+        brief, labels = readable(spec), labels_of(spec)
+        stored = compress(brief, above_pods=COMPRESS_ABOVE_PODS)
         try:
-            if readable is not spec and spec.outcome != "Proposes":
+            if brief is not spec and spec.outcome != "Proposes":
                 await self.whole.write(key, compress(spec, above_pods=COMPRESS_ABOVE_PODS), labels)
             plan = await self._create(key, stored, labels, finalizer)
             self._apply(plan)

@@ -224,13 +224,8 @@ def test_room_that_a_pod_took_while_nobody_answered_is_made_again(reprieve_with:
     scheduler.resume()
     assert sandbox.wait_bound(*members)[members[0]] == node
     assert sandbox.history.evictions() == {"low-0": 1, "thief": 1}
-    wait_for(lambda: "Bound" in phases(sandbox), what=sandbox.report)
+    sandbox.wait_plan("hero", "Bound")
     assert not any(plan["status"].get("takenNodes") for plan in sandbox.plans("hero"))
-
-
-def phases(sandbox: Sandbox) -> list[str | None]:
-    """Of all plans. Plans of one second have no order."""
-    return [plan.get("status", {}).get("phase") for plan in sandbox.plans("hero")]
 
 
 def bind(sandbox: Sandbox, pod: str, node: str) -> None:

@@ -20,20 +20,13 @@ from hack.controlplane.client import Client, Json
 from hack.controlplane.manifests import MANIFESTS
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.support import Sandbox, wait_for
+from tests.kit.bare_page import program
 from tests.kit.clock import PATIENCE_SECONDS
 
 RBAC: Final = "rbac.authorization.k8s.io/v1"
 OURS: Final = "reprieve-system"
 PORT: Final = re.compile(r'"port": (?P<port>\d+)')
-RUN: Final = """
-import sys
-from cli.serve import page
-from cli.main import main
-from web.statics import Static
-page.read_statics = lambda: {"index.html": Static(b"<title>reprieve</title>", "text/html")}
-main()
-"""
-"""The command with a front end that needs no build."""
+RUN: Final = program("cli.serve", "page")
 RECHECK_SECONDS: Final = 2
 LISTED: Final = [
     {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]},

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from api.compression import compress
 from api.plan_names import plan_name
 from api.plans import PreemptionPlanSpec
-from api.withholding import withhold
+from api.withholding import readable
 from controllers.quota.life.planned import covers, promise_of, read, spec_of, with_names
 from quota.cycle.cycle import cycle
 from quota.cycle.entries import Entry
@@ -28,11 +28,6 @@ def preempting(objects: list[Object], options: Options) -> tuple[QuotaSnapshot, 
     return world, [each for each in cycle(world, heads(objects), NOW, options) if each.outcome == "Preempt"]
 
 
-def in_its_namespace(spec: PreemptionPlanSpec) -> PreemptionPlanSpec:
-    """As the readers of the preemptor's namespace may know it."""
-    return withhold(spec, lambda _, namespace: namespace == spec.preemptor.namespace)
-
-
 @given(worlds(FLAVORS, memory=True), OPTIONS, st.integers(0, 5))
 def test_what_is_stored_is_enough_to_go_on_from(
     objects: list[Object], options: Options, above_pods: int
@@ -43,8 +38,7 @@ def test_what_is_stored_is_enough_to_go_on_from(
         assert decision is not None
         key = ("ns", plan_name(spec))
         plan = read(spec, key, NOW)
-        readable = in_its_namespace(spec)
-        stored = msgspec.json.encode(compress(readable, above_pods=above_pods))
+        stored = msgspec.json.encode(compress(readable(spec), above_pods=above_pods))
         again = read(msgspec.json.decode(stored, type=PreemptionPlanSpec), key, NOW)
         keys = {target.holder.workload.metadata.uid: target.holder.key for target in decision.targets}
         assert with_names(again, keys) == plan

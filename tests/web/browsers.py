@@ -45,7 +45,7 @@ def why_not() -> str:
 
 @asynccontextmanager
 async def launched() -> AsyncIterator[Browser]:
-    """A browser. Skips the test if there is none; where CI is set, the test fails."""
+    """A browser. Without one the test is skipped; where CI is set, it fails."""
     if reason := why_not():
         (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
     # A sandbox needs rights that root in a container does not have.

@@ -57,7 +57,7 @@ class Sessions:
         return secret, session
 
     def find(self, secret: str) -> Session | None:
-        """The session of this secret; None if there is none, or if it is over."""
+        """The session of this secret; None if it is not known, or over."""
         session = self._known.get(self._digests.of(secret))
         return session if session is not None and not self.is_over(session) else None
 

@@ -14,7 +14,7 @@ from functools import cache
 from http import HTTPStatus
 from typing import Any, Final
 
-from answers.details import Details
+from answers.details import Details, groups_by_namespace
 from answers.errors import UnreadError
 from answers.picture import Picture
 from answers.reading.details import CLUSTER, TURN, DetailedObjects
@@ -33,7 +33,6 @@ from kube.client import ApiClient
 from kube.reflector import HasMetadata
 from nodes.answers.picture import NodesPicture
 from nodes.groups.registry import GroupKey
-from nodes.state.snapshot import Snapshot
 from quota.answers.picture import QuotaPicture
 from quota.state.state import QuotaState
 from runtime.mirror.objects import Objects
@@ -321,13 +320,6 @@ class _Namespaces:
 
     def _of(self, namespace: str) -> Mapping[GroupKey, PodGroup]:
         if self._groups is None:
-            self._groups = _by_namespace(self._picture.nodes.snapshot)
+            snapshot = self._picture.nodes.snapshot
+            self._groups = groups_by_namespace(snapshot.group_keys, snapshot.groups)
         return self._groups.get(namespace, {})
-
-
-def _by_namespace(snapshot: Snapshot) -> dict[str, dict[GroupKey, PodGroup]]:
-    found = dict[str, dict[GroupKey, PodGroup]]()
-    for key, group in zip(snapshot.group_keys, snapshot.groups, strict=True):
-        if group is not None:
-            found.setdefault(key[0], {})[key] = group
-    return found

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from api.core import Pod
+from nodes.state.pods.pods import ENDED
 
 __all__ = ["WaitingPods"]
-
-ENDED: Final = ("Succeeded", "Failed")
 
 
 class WaitingPods:

@@ -24,7 +24,7 @@ from api.plans import (
     VictimPod,
     VictimQuota,
 )
-from api.withholding import withhold
+from api.withholding import readable
 from cli.main import reprieve
 
 HERO = Preemptor("PodGroup", "reprieve.dev/v1alpha1", "team-a", "hero", "uid-hero", 1000)
@@ -41,9 +41,8 @@ def stored(name: str, *victims: Victim, phase: str = "Bound", at: str = "00:00:0
     end = Condition(phase, "True", "WorkloadDeleted", "the preemptor is gone", f"2026-01-02T{at}", 1)
     status = PreemptionPlanStatus(phase=phase, conditions=[evicting, end])  # type: ignore[arg-type]
     meta = ObjectMeta(name=name, namespace="team-a", creation_timestamp=f"2026-01-02T{at}")
-    readable = withhold(whole, lambda _, namespace: namespace == whole.preemptor.namespace)
     return [
-        PreemptionPlan(metadata=meta, spec=readable, status=status),
+        PreemptionPlan(metadata=meta, spec=readable(whole), status=status),
         ClusterPreemptionPlan(
             metadata=ObjectMeta(name=whole_plan_name("team-a", name)), spec=compress(whole, above_pods=1)
         ),

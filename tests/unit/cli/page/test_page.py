@@ -27,21 +27,14 @@ from cli.page import command
 from cli.page.opening import Opening
 from cli.page.reading import place_of
 from cli.page.running import HELP
+from tests.kit.bare_page import program
 from tests.kit.pages import ROOT
 from web.statics import Static
 
 EXAMPLE: Final = "examples/training-cluster.yaml"
 NOW: Final = "2026-03-01T12:00:00Z"
 ADDRESS: Final = re.compile(r"(?P<base>http://127\.0\.0\.1:\d+)/#code=(?P<code>[\w-]{22})\n")
-RUN: Final = """
-import sys
-from cli.page import command
-from cli.main import main
-from web.statics import Static
-command.read_statics = lambda: {"index.html": Static(b"<title>reprieve</title>", "text/html")}
-main()
-"""
-"""The command with a front end that needs no build."""
+RUN: Final = program("cli.page", "command")
 
 
 @contextmanager
