@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]  # it has no types
 
@@ -30,6 +31,20 @@ SAID = "said"
 # How long an example takes says nothing about the code on a machine that is busy.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A command sets where its process logs to. Other tests run in this process, so no logger keeps that."""
+    configure = structlog.configure
+    monkeypatch.setattr(
+        structlog,
+        "configure",
+        lambda **changed: configure(**changed | {"cache_logger_on_first_use": False}),
+    )
+    yield
+    if structlog.is_configured():
+        structlog.reset_defaults()
 
 
 @pytest.fixture

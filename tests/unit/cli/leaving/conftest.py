@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import structlog
 from click.testing import CliRunner, Result
 
 from cli.main import reprieve
 from tests.kit.answering_all import answer_all
 from tests.kit.apiserver import Api
-
-
-@pytest.fixture(autouse=True)
-def _logs_as_before() -> Iterator[None]:
-    """The command sets where the process logs to. Other tests run in the same process."""
-    yield
-    structlog.reset_defaults()
 
 
 @pytest.fixture
