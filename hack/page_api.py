@@ -10,7 +10,8 @@ from typing import Any, Final
 import msgspec
 
 from web.openapi import document
-from web.routes import PREFIX, Routes
+from web.route import PREFIX
+from web.routes import described
 
 __all__ = ["main", "page"]
 
@@ -41,10 +42,8 @@ opened again.
 
 def page() -> str:
     """The whole file."""
-    described = msgspec.json.decode(document(Routes.described()))
-    return "\n".join(
-        [HEAD, *_addresses(described["paths"]), EVENTS, *_objects(described["components"]["schemas"])]
-    )
+    found = msgspec.json.decode(document(described()))
+    return "\n".join([HEAD, *_addresses(found["paths"]), EVENTS, *_objects(found["components"]["schemas"])])
 
 
 def _addresses(paths: Mapping[str, Any]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from api.times import rfc3339
 from web.readers.door import Reader
 from web.readers.rights import Granted
 from web.sources.source import Source
-from web.wire import Mode, Namespaces, SessionAnswer
+from web.wire.session import Mode, Namespaces, SessionAnswer
 
 __all__ = ["Place", "session_answer"]
 

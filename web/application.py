@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Final
 
@@ -18,21 +18,22 @@ from web.errors import Refused
 from web.guard import HEADERS, check
 from web.metrics import REQUESTS
 from web.openapi import document
-from web.routes import PREFIX, Routes
+from web.route import JSON, PREFIX, Route
 from web.statics import INDEX, Static
-from web.wire import Fault
+from web.wire.base import Fault
 
 __all__ = ["page_app"]
 
 log = structlog.get_logger(__name__)
 
-JSON: Final = "application/json"
 OTHER: Final = "other"
 DESCRIPTION: Final = "/openapi.json"
 STATIC: Final = "/static/{name}"
 
 
-def page_app(settings: PageConfiguration, routes: Routes, statics: Mapping[str, Static]) -> web.Application:
+def page_app(
+    settings: PageConfiguration, table: Sequence[Route], statics: Mapping[str, Static]
+) -> web.Application:
     """The application for one listener."""
 
     @web.middleware
@@ -60,7 +61,6 @@ def page_app(settings: PageConfiguration, routes: Routes, statics: Mapping[str, 
 
     app = web.Application(middlewares=[answered], client_max_size=settings.max_body_bytes)
     app.on_response_prepare.append(_put_headers)
-    table = routes.table()
     for route in table:
         app.router.add_route(route.method, PREFIX + route.pattern, route.handler)
     app.router.add_get(PREFIX + DESCRIPTION, _fixed(Static(document(table), JSON)))

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from web.routes import PREFIX, Route
-from web.wire import Fault
+from web.route import PREFIX, Route
+from web.wire.base import Fault
 
 __all__ = ["document"]
 

@@ -27,10 +27,14 @@ from web.limits import Rate
 from web.metrics import CERTIFICATE_METRICS
 from web.readers.authority import AHEAD
 from web.readers.door import Door, Reader
-from web.routes import Routes
+from web.routes import table_of
 from web.sources.source import Source
 from web.statics import Static
 from web.streams import Streams
+from web.views.events import EventsView
+from web.views.session import SessionView
+from web.views.waiting import WaitingView
+from web.views.why import WhyView
 
 __all__ = ["PageService"]
 
@@ -61,11 +65,18 @@ class PageService:
         streams = Streams(self._hub, door, AHEAD * settings.recheck_seconds)
         rate = Rate[User]("requests", REQUESTS_PER_SECOND, 1.0, clock)
 
-        def count(reader: Reader) -> None:
+        async def reading(request: web.Request) -> Reader:
+            reader = await door.reader(request.headers.getall("Authorization", ()))
             rate.take(reader.user)
+            return reader
 
-        routes = Routes(settings, door, self._answering, streams, place, count)
-        self.app: web.Application = page_app(settings, routes, statics)
+        views = (
+            SessionView(settings, door, reading, self._answering, place),
+            WaitingView(reading, self._answering, self._thread, clock),
+            WhyView(reading, self._answering),
+            EventsView(reading, streams),
+        )
+        self.app: web.Application = page_app(settings, table_of(views), statics)
         self.port = 0
         """The port, while it listens."""
         self._live = LiveContext() if settings.tls is not None else None

@@ -18,7 +18,7 @@ from web.readers.authority import Authority
 from web.readers.codes import Codes
 from web.readers.logins import Login, Logins
 from web.readers.sessions import PREFIX, Session, Sessions
-from web.wire import LogIn
+from web.wire.session import LogIn
 
 __all__ = ["Door", "Reader", "cluster_door", "laptop_door"]
 

@@ -13,8 +13,9 @@ from answers.waiting import Waiting as FoundWaiting
 from api.waits import Place, PodCount, Wait
 from hack.page_api import page
 from web.openapi import document
-from web.routes import Routes
-from web.wire import Answer, Waiting
+from web.routes import described
+from web.wire.waiting import Waiting
+from web.wire.why import Answer
 
 ROOT = Path(__file__).parents[3]
 WAIT = Wait(
@@ -54,14 +55,14 @@ def test_the_list_has_the_fields_of_answers() -> None:
 
 
 def test_every_reference_leads_somewhere_and_every_address_needs_a_login_but_one() -> None:
-    text = document(Routes.described()).decode()
-    described = json.loads(text)
-    assert described["openapi"] == "3.1.0"
-    names = {f"#/components/schemas/{each}" for each in described["components"]["schemas"]}
+    text = document(described()).decode()
+    shown = json.loads(text)
+    assert shown["openapi"] == "3.1.0"
+    names = {f"#/components/schemas/{each}" for each in shown["components"]["schemas"]}
     assert {part.split('"')[0] for part in text.split('"$ref":"')[1:]} <= names
     open_ = [
         (method, path)
-        for path, methods in described["paths"].items()
+        for path, methods in shown["paths"].items()
         for method, operation in methods.items()
         if "security" not in operation
     ]

@@ -1,0 +1,4 @@
+"""The JSON of the page's API, as structs. `web.openapi` describes it by them.
+
+Tests: base, session, waiting and why in tests/unit/web/test_openapi.py.
+"""
