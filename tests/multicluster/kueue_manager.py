@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, Final
 
 from api.kueue import RESOURCE_IN_USE
@@ -184,16 +185,24 @@ class KueueManager:
 
     def remove(self, workload: str, job: str = "") -> None:
         """The Job goes first, in the background. Then the finalizer of the copy is taken off by PUT, and the copy is
-        deleted."""
+        deleted. A copy that its Job owns may be gone before that."""
         if job:
             self.client.delete(BATCH, "Job", job, self.namespace)
+        try:
+            self._release(workload)
+        except ApiError as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+        self.client.delete(KUEUE, "Workload", workload, self.namespace)
+
+    def _release(self, workload: str) -> None:
+        """Take the finalizer off. Raises ApiError if there is no such copy."""
         for _ in self._attempts():
             body = self.get(workload)
             finalizers = body["metadata"].get("finalizers") or []
             body["metadata"]["finalizers"] = [each for each in finalizers if each != RESOURCE_IN_USE]
             if self._put(body):
                 break
-        self.client.delete(KUEUE, "Workload", workload, self.namespace)
 
     # ---- writes of what is there
 
