@@ -20,6 +20,7 @@ Listed = Literal[
     "clusterpreemptionplans",
     "dispatchplans",
     "workloads",
+    "localqueues",
     "clusterqueues",
     "poddisruptionbudgets",
 ]
@@ -50,6 +51,8 @@ ALL: Final[Names] = _All()
 
 def right(what: Listed, namespace: str = EVERYWHERE) -> str:
     """The right in words, such as `list pods in team-b`."""
+    if what == "clusterqueues":
+        return "list clusterqueues and cohorts"
     if what in NO_NAMESPACE:
         return f"list {what}"
     return f"list {what} in {namespace or 'all namespaces'}"

@@ -32,11 +32,12 @@ header `Authorization`, too.
 | event | data | |
 |---|---|---|
 | `waiting` | `version`, also its id | what waits has changed, or the reader's rights have: ask for `waiting` again |
+| `queues` | `version`, also its id | the same of `queues`, for a stream with this topic |
 | `reset` | | the server does not know the version in `Last-Event-ID`: it is old, or of another process |
 | `ended` | `reason` | the stream ends. `Unauthorized`: log in again. `Unavailable`: come back later |
 
-There is at most one `waiting` a second, and a comment after 15 quiet seconds. A stream that ends without `ended` may be
-opened again.
+There is at most one event a second for each topic, and a comment after 15 quiet seconds. A stream that ends without
+`ended` may be opened again.
 """
 
 

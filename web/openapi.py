@@ -16,7 +16,7 @@ REFERENCES: Final = "#/components/schemas/{name}"
 MEANS: Final = {
     "namespace": "Namespaces that are looked at, with commas between, for who may not list in all of them. At most 20.",
     "q": "A part of a namespace or a name.",
-    "topics": "What the stream is about, with commas between: waiting.",
+    "topics": "What the stream is about, with commas between: waiting, queues.",
     "kind": "pod, podgroup, job or workload.",
     "name": "The name of the object.",
 }

@@ -11,7 +11,7 @@ from answers.why import WhyKind
 from web.errors import bad_request
 from web.readers.rights import MOST_NAMESPACES
 
-__all__ = ["MOST_FOUND", "namespaces_of", "object_of", "search_of", "topics_of"]
+__all__ = ["MOST_FOUND", "name_of", "namespaces_of", "object_of", "search_of", "topics_of"]
 
 LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 """The name of a namespace."""
@@ -19,7 +19,7 @@ NAME: Final = re.compile(r"[^/]{1,512}", re.DOTALL)
 """A name of an object. Groups of other kinds are named by their kind, too, and files may have anything. None has a
 slash."""
 KINDS: Final = get_args(WhyKind)
-TOPICS: Final = ("waiting",)
+TOPICS: Final = ("waiting", "queues")
 MOST_QUERY: Final = 253
 MOST_FOUND: Final = 50
 
@@ -38,11 +38,17 @@ def object_of(kind: str, namespace: str, name: str, *, is_live: bool) -> tuple[W
     """What an answer is about. `is_live`: an API server is asked about the namespace. Raises Refused."""
     if kind not in KINDS:
         raise bad_request(f"the kind must be one of {', '.join(KINDS)}")
-    if is_live:
-        _label(namespace, "the namespace")
-    if NAME.fullmatch(namespace) is None or NAME.fullmatch(name) is None:
-        raise bad_request("this is no name of an object")
+    name_of(namespace, name, is_live=is_live)
     return cast(WhyKind, kind), namespace, name
+
+
+def name_of(namespace: str, name: str, *, is_live: bool) -> str:
+    """NAMESPACE/NAME of an object, or its NAME if it has no namespace. `is_live`: see `object_of`. Raises Refused."""
+    if namespace and is_live:
+        _label(namespace, "the namespace")
+    if any(NAME.fullmatch(each) is None for each in (namespace or name, name)):
+        raise bad_request("this is no name of an object")
+    return f"{namespace}/{name}" if namespace else name
 
 
 def search_of(query: MultiMapping[str]) -> str:

@@ -7,13 +7,14 @@ from typing import Final
 
 from web.route import Route, View
 from web.views.events import EventsView
+from web.views.queues import QueuesView
 from web.views.session import SessionView
 from web.views.waiting import WaitingView
 from web.views.why import WhyView
 
 __all__ = ["described", "table_of"]
 
-VIEWS: Final[tuple[type[View], ...]] = (SessionView, WaitingView, WhyView, EventsView)
+VIEWS: Final[tuple[type[View], ...]] = (SessionView, WaitingView, WhyView, QueuesView, EventsView)
 
 
 def table_of(views: Iterable[View]) -> tuple[Route, ...]:

@@ -32,6 +32,7 @@ from web.sources.source import Source
 from web.statics import Static
 from web.streams import Streams
 from web.views.events import EventsView
+from web.views.queues import QueuesView
 from web.views.session import SessionView
 from web.views.waiting import WaitingView
 from web.views.why import WhyView
@@ -74,6 +75,7 @@ class PageService:
             SessionView(settings, door, reading, self._answering, place),
             WaitingView(reading, self._answering, self._thread, clock),
             WhyView(reading, self._answering),
+            QueuesView(reading, self._answering, self._thread, clock),
             EventsView(reading, streams),
         )
         self.app: web.Application = page_app(settings, table_of(views), statics)

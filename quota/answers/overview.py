@@ -16,10 +16,11 @@ from quota.answers.verdicts import doubts, gets_quota
 from quota.cycle.admissible import inadmissible
 from quota.cycle.cycle import cycle
 from quota.cycle.entries import Entry, Outcome
-from quota.cycle.queues import backs_off, is_queued, precedence
+from quota.cycle.queues import Precedence, backs_off, is_queued, precedence
 from quota.search.decision import Options
+from quota.state.amounts import QuotaError
 from quota.state.snapshot import Queue, QuotaSnapshot
-from quota.state.workloads import local_queue_key
+from quota.state.workloads import key_of, local_queue_key
 
 __all__ = [
     "Asked",
@@ -152,8 +153,8 @@ def queue_overview(
         path=snapshot.path(queue.node),
         accounts=tuple(_accounts(snapshot, queue.node, {})),
         waiting=tuple(
-            tried_alone(queue, workload, asked, namespaces or {})
-            for workload in sorted(_waiting(snapshot, workloads)[queue.name], key=precedence)
+            _tried(queue, workload, asked, namespaces or {})
+            for workload in sorted(_waiting(snapshot, workloads)[queue.name], key=_place)
         ),
         takes=tuple(could_take_back(snapshot, queue, now, options, priority)),
         loses=tuple(taken),
@@ -172,6 +173,24 @@ def tried_alone(queue: Queue, workload: Workload, asked: Asked, namespaces: Name
         return TriedAlone(entry)
     unsure = unsure if gets_quota(entry.decision) else ()
     return TriedAlone(entry, (*unsure, *doubts(workload, entry.decision, snapshot)))
+
+
+def _tried(queue: Queue, workload: Workload, asked: Asked, namespaces: Namespaces) -> TriedAlone:
+    """As `tried_alone`, also for a Workload that nobody can decide about: it prevents no answer about the others."""
+    try:
+        return tried_alone(queue, workload, asked, namespaces)
+    except QuotaError as error:
+        mine = error.subject == f"Workload {key_of(workload)}"
+        says = ": ".join(filter(None, (error.field, error.problem))) if mine else "it cannot be decided about"
+        return TriedAlone(inadmissible(queue, workload, asked.now, says, "Misconfigured"))
+
+
+def _place(workload: Workload) -> tuple[bool, Precedence | str]:
+    """Sort key: the order of the queue, then those that have no place because a time cannot be read."""
+    try:
+        return False, precedence(workload)
+    except QuotaError:
+        return True, key_of(workload)
 
 
 def _waiting(snapshot: QuotaSnapshot, workloads: Iterable[Workload]) -> Mapping[str, list[Workload]]:

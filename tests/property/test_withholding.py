@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Set
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,10 +16,11 @@ from hypothesis import strategies as st
 
 import answers.waiting
 import answers.why
-from answers import withholding
+from answers import queue_data, withholding
 from answers.errors import InputError, UnreadError
 from answers.names import EVERYWHERE, Listed
 from answers.picture import Picture
+from answers.queue import all_queues, check_counted, one_queue
 from answers.reading.details import DetailedObjects
 from answers.reading.quota_objects import read_time
 from answers.waiting import waiting
@@ -135,6 +137,71 @@ def test_a_part_that_is_left_out_is_found(name: str) -> None:
             if any(mark in text for mark in marks_of(set(NAMESPACES) - own)):
                 return
     raise AssertionError(f"without {name}, nothing is seen")
+
+
+# ---- queues
+
+
+def queues_said(made: World, tenant: Tenant) -> str:
+    """All that the reader may ask for about queues, as it is sent."""
+    picture = read(made).picture()
+    try:
+        check_counted(picture)
+    except UnreadError as error:
+        return str(error)
+    asked = [each for each in picture.quota.local_queues if each.partition("/")[0] in tenant.namespaces]
+    found = []
+    if tenant.lists("clusterqueues"):
+        asked += picture.quota.cluster_queues
+        found.append(all_queues(picture).plain(tenant))
+    found += [one_queue(picture, each).plain(tenant) for each in asked]
+    return json.dumps(found)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(st.integers(0, 2**32), READERS)
+def test_queues_have_no_mark_of_a_forbidden_namespace(seed: int, tenant: Tenant) -> None:
+    text = queues_said(world(seed), tenant)
+    assert [each for each in marks_of(set(NAMESPACES) - tenant.namespaces) if each in text] == []
+
+
+def seen_of_others(seed: int) -> list[str]:
+    """Marks of other namespaces that a reader of ClusterQueues sees besides in the names of these."""
+    text = queues_said(world(seed), Tenant({"alfa"}, frozenset({"clusterqueues"})))
+    text = re.sub(r"queue-q\w+", "queue", text)
+    return [each for each in marks_of(set(NAMESPACES) - {"alfa"}) if each in text]
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(st.integers(0, 2**32))
+def test_who_may_list_clusterqueues_learns_of_no_workload_elsewhere(seed: int) -> None:
+    assert seen_of_others(seed) == []
+
+
+QUEUE_MUTATIONS: dict[str, tuple[object, str, object]] = {
+    "any name": (queue_data, "_may_name", lambda *_: True),
+    "victims": (queue_data, "_victim", lambda _, target, reader: {"workload": target.holder.key}),
+}
+
+
+@pytest.mark.parametrize("name", QUEUE_MUTATIONS)
+def test_a_part_that_is_left_out_of_queues_is_found(name: str) -> None:
+    with patch.object(*QUEUE_MUTATIONS[name]):
+        assert any(map(seen_of_others, range(60)))
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.integers(0, 2**32))
+def test_who_may_list_everything_sees_queues_as_the_command_says_them(seed: int) -> None:
+    everything = Tenant(frozenset(NAMESPACES), frozenset(EVERYTHING))
+    picture = read(world(seed)).picture()
+    try:
+        check_counted(picture)
+    except UnreadError:
+        return
+    assert all_queues(picture).plain(everything) == all_queues(picture).plain()
+    for name in (*picture.quota.local_queues, *picture.quota.cluster_queues):
+        assert one_queue(picture, name).plain(everything) == one_queue(picture, name).plain()
 
 
 @settings(max_examples=examples(60), deadline=None)

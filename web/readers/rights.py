@@ -23,6 +23,7 @@ NAMESPACED: Final[Mapping[Listed, Access]] = {
     "podgroups": Access(REPRIEVE, "podgroups", "list"),
     "jobs": Access("batch", "jobs", "list"),
     "workloads": Access(KUEUE, "workloads", "list"),
+    "localqueues": Access(KUEUE, "localqueues", "list"),
     "preemptionplans": Access(REPRIEVE, "preemptionplans", "list"),
     "dispatchplans": Access(REPRIEVE, "dispatchplans", "list"),
     "poddisruptionbudgets": Access("policy", "poddisruptionbudgets", "list"),

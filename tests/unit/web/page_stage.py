@@ -24,6 +24,7 @@ from web.configuration import PageConfiguration
 from web.readers.door import Door, cluster_door, laptop_door
 from web.readers.logins import Everybody
 from web.service import PageService
+from web.sources.files import Files
 from web.sources.source import Ask, Seen
 from web.statics import Static
 
@@ -117,7 +118,7 @@ class Page:
 
     service: PageService
     door: Door
-    source: StandingSource
+    source: StandingSource | Files
     session: aiohttp.ClientSession
     code: str = ""
     """A code that works, for a page of files."""
@@ -172,7 +173,7 @@ async def api_server(api: Api) -> AsyncIterator[ApiClient]:
 
 @asynccontextmanager
 async def _listening(
-    door: Door, source: StandingSource, settings: PageConfiguration, clock: Clock, code: str
+    door: Door, source: StandingSource | Files, settings: PageConfiguration, clock: Clock, code: str
 ) -> AsyncIterator[Page]:
     service = PageService(settings, source, door, Place("files", "-f x.yaml"), STATICS, clock)
     async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session, service.listening():
@@ -187,19 +188,27 @@ async def _listening(
 
 @asynccontextmanager
 async def files_page(
-    *, clock: Clock = SYSTEM_CLOCK, settings: PageConfiguration | None = None
+    *,
+    clock: Clock = SYSTEM_CLOCK,
+    settings: PageConfiguration | None = None,
+    source: StandingSource | Files | None = None,
 ) -> AsyncIterator[Page]:
     """A page as on a laptop, of files."""
     door, codes = laptop_door(Everybody(), clock, recheck_seconds=SECONDS, session_seconds=3600)
     async with _listening(
-        door, StandingSource(), settings or PageConfiguration(port=0), clock, codes.new()
+        door, source or StandingSource(), settings or PageConfiguration(port=0), clock, codes.new()
     ) as page:
         yield page
 
 
 @asynccontextmanager
 async def cluster_page(
-    api: Api, *, clock: Clock = SYSTEM_CLOCK, settings: PageConfiguration | None = None, **more: Any
+    api: Api,
+    *,
+    clock: Clock = SYSTEM_CLOCK,
+    settings: PageConfiguration | None = None,
+    source: StandingSource | Files | None = None,
+    **more: Any,
 ) -> AsyncIterator[Page]:
     """A page as in a cluster."""
     settings = settings or PageConfiguration(port=0, **more)
@@ -207,5 +216,5 @@ async def cluster_page(
         door = cluster_door(
             client, clock, recheck_seconds=settings.recheck_seconds, session_seconds=settings.session_seconds
         )
-        async with _listening(door, StandingSource(is_live=True), settings, clock, "") as page:
+        async with _listening(door, source or StandingSource(is_live=True), settings, clock, "") as page:
             yield page
