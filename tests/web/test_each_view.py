@@ -27,6 +27,8 @@ VIEWS: Final = (
     ("#/pod/research/notebook", "default-scheduler says"),
     ("#/job/research/evaluate", "It depends on"),
     ("#/workload/research/tune", "NoCandidates"),
+    ("#/queues", "16 used of 16"),
+    ("#/queue/research", "Who waits"),
     ("#/gang/research/nothing", "There is no such object."),
     ("#/elsewhere", "There is no view at this address"),
 )

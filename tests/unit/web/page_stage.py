@@ -118,7 +118,7 @@ class Page:
 
     service: PageService
     door: Door
-    source: StandingSource | Files
+    source: StandingSource
     session: aiohttp.ClientSession
     code: str = ""
     """A code that works, for a page of files."""
@@ -173,9 +173,14 @@ async def api_server(api: Api) -> AsyncIterator[ApiClient]:
 
 @asynccontextmanager
 async def _listening(
-    door: Door, source: StandingSource | Files, settings: PageConfiguration, clock: Clock, code: str
+    door: Door,
+    source: StandingSource,
+    settings: PageConfiguration,
+    clock: Clock,
+    code: str,
+    files: Files | None,
 ) -> AsyncIterator[Page]:
-    service = PageService(settings, source, door, Place("files", "-f x.yaml"), STATICS, clock)
+    service = PageService(settings, files or source, door, Place("files", "-f x.yaml"), STATICS, clock)
     async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session, service.listening():
         tasks = [asyncio.create_task(each) for each in service.tasks().values()]
         try:
@@ -191,12 +196,12 @@ async def files_page(
     *,
     clock: Clock = SYSTEM_CLOCK,
     settings: PageConfiguration | None = None,
-    source: StandingSource | Files | None = None,
+    files: Files | None = None,
 ) -> AsyncIterator[Page]:
-    """A page as on a laptop, of files."""
+    """A page as on a laptop, of files: `files`, else none that can be shown."""
     door, codes = laptop_door(Everybody(), clock, recheck_seconds=SECONDS, session_seconds=3600)
     async with _listening(
-        door, source or StandingSource(), settings or PageConfiguration(port=0), clock, codes.new()
+        door, StandingSource(), settings or PageConfiguration(port=0), clock, codes.new(), files
     ) as page:
         yield page
 
@@ -207,14 +212,14 @@ async def cluster_page(
     *,
     clock: Clock = SYSTEM_CLOCK,
     settings: PageConfiguration | None = None,
-    source: StandingSource | Files | None = None,
+    files: Files | None = None,
     **more: Any,
 ) -> AsyncIterator[Page]:
-    """A page as in a cluster."""
+    """A page as in a cluster. `files`: what it shows, else nothing."""
     settings = settings or PageConfiguration(port=0, **more)
     async with api_server(api) as client:
         door = cluster_door(
             client, clock, recheck_seconds=settings.recheck_seconds, session_seconds=settings.session_seconds
         )
-        async with _listening(door, source or StandingSource(is_live=True), settings, clock, "") as page:
+        async with _listening(door, StandingSource(is_live=True), settings, clock, "", files) as page:
             yield page

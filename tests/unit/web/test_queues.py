@@ -52,7 +52,7 @@ async def test_the_page_says_of_an_example_what_the_command_prints(path: Path) -
         pytest.skip("no cluster")
     source = files_of(path)
     quota = source.picture().picture.quota
-    async with files_page(source=source) as page:
+    async with files_page(files=source) as page:
         secret = await page.log_in(code=page.code)
         status, answer, _ = await page.ask("queues", secret)
         assert (status, answer) == (200, whole)
@@ -73,7 +73,7 @@ async def test_the_page_says_of_an_example_what_the_command_prints(path: Path) -
     ],
 )
 async def test_what_is_not_there_is_said(path: str, status: int, reason: str) -> None:
-    async with files_page(source=files_of(TEAMS)) as page:
+    async with files_page(files=files_of(TEAMS)) as page:
         found, body, _ = await page.ask(path, await page.log_in(code=page.code))
     assert (found, body["reason"]) == (status, reason)
 
@@ -93,7 +93,7 @@ async def test_a_right_that_is_missing_comes_before_any_look(
 ) -> None:
     api = Api()
     api.add(TOKEN, "anna", *rights)
-    async with cluster_page(api, source=files_of(TEAMS)) as page:
+    async with cluster_page(api, files=files_of(TEAMS)) as page:
         status, body, _ = await page.ask(path, TOKEN)
     assert (status, body["right"]) == (403, lacks)
 
@@ -101,7 +101,7 @@ async def test_a_right_that_is_missing_comes_before_any_look(
 async def test_a_tenant_sees_the_tree_and_the_workloads_of_its_namespace() -> None:
     api = Api()
     api.add(TOKEN, "anna", "list clusterqueues", "list cohorts", "list workloads in team-a")
-    async with cluster_page(api, source=files_of(TEAMS)) as page:
+    async with cluster_page(api, files=files_of(TEAMS)) as page:
         _, tree, _ = await page.ask("queues?namespace=team-a", TOKEN)
         _, mine, _ = await page.ask("queues/a-standard?namespace=team-a", TOKEN)
         _, theirs, _ = await page.ask("queues/b-standard?namespace=team-a", TOKEN)
@@ -124,7 +124,7 @@ async def test_a_tenant_without_clusterqueues_sees_its_localqueue_alone() -> Non
     api.add(TOKEN, "anna", "list localqueues in team-a", "list workloads in team-a")
     source = files_of(TEAMS)
     name = next(each for each in source.picture().picture.quota.local_queues if each.startswith("team-a/"))
-    async with cluster_page(api, source=source) as page:
+    async with cluster_page(api, files=source) as page:
         status, answer, _ = await page.ask(f"queues/{name}", TOKEN)
     assert status == 200
     assert set(answer) == {"clusterQueue", "localQueue", "waiting", "missing"}

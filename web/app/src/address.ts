@@ -5,6 +5,8 @@ import type { Kind } from "./api.ts";
 export type Route =
   | { readonly view: "waiting"; readonly filters: Filters }
   | { readonly view: "answer"; readonly kind: Kind; readonly namespace: string; readonly name: string }
+  | { readonly view: "queues"; readonly pair: string }
+  | { readonly view: "queue"; readonly namespace: string; readonly name: string }
   | { readonly view: "unknown"; readonly address: string };
 
 /** What the list of Waiting is narrowed to. Empty: everything. */
@@ -30,6 +32,9 @@ const CODE = "#code=";
 export function readRoute(hash: string): Route {
   const [path = "", query = ""] = halves(hash.replace(/^#?\/?/, ""), "?");
   if (path === "" || path === "waiting") return { view: "waiting", filters: readFilters(query) };
+  if (path === "queues") return { view: "queues", pair: new URLSearchParams(query).get("pair") ?? "" };
+  const queue = readQueue(path);
+  if (queue !== null) return queue;
   const [link = "", namespace, name, ...more] = path.split("/");
   const kind = KINDS.get(link);
   if (kind === undefined || !namespace || !name || more.length > 0) return { view: "unknown", address: hash };
@@ -37,6 +42,18 @@ export function readRoute(hash: string): Route {
     return { view: "answer", kind, namespace: decodeURIComponent(namespace), name: decodeURIComponent(name) };
   } catch {
     return { view: "unknown", address: hash };
+  }
+}
+
+/** The view of a queue; null for an address of something else. */
+function readQueue(path: string): Route | null {
+  const [link, first = "", second, ...more] = path.split("/");
+  if (link !== "queue" || first === "" || second === "" || more.length > 0) return null;
+  try {
+    const [namespace, name] = second === undefined ? ["", first] : [first, second];
+    return { view: "queue", namespace: decodeURIComponent(namespace), name: decodeURIComponent(name) };
+  } catch {
+    return null;
   }
 }
 
@@ -63,6 +80,16 @@ export function waitingAddress(filters: Filters = NO_FILTERS): string {
 /** The address of the answer for an object. */
 export function answerAddress(kind: Kind, namespace: string, name: string): string {
   return `#/${LINKS.get(kind)}/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+}
+
+/** The address of all queues. `pair`: the flavor and resource that are shown; empty for all. */
+export function queuesAddress(pair = ""): string {
+  return pair === "" ? "#/queues" : `#/queues?${new URLSearchParams({ pair }).toString()}`;
+}
+
+/** The address of a ClusterQueue, or of a LocalQueue if there is a namespace. */
+export function queueAddress(namespace: string, name: string): string {
+  return `#/queue/${[namespace, name].filter(Boolean).map(encodeURIComponent).join("/")}`;
 }
 
 /** The kind of an object in small letters, as the command and the addresses have it. */

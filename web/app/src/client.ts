@@ -66,6 +66,11 @@ export function whyPath(kind: string, namespace: string, name: string): string {
   return `why/${kind}/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
 }
 
+/** The path of the answer about a queue. `namespace`: of a LocalQueue; empty for a ClusterQueue. */
+export function queuePath(namespace: string, name: string): string {
+  return ["queues", ...(namespace === "" ? [] : [namespace]), name].map(encodeURIComponent).join("/");
+}
+
 /** The path with the namespaces that are asked about; all that one may see if there are none. */
 export function within(path: string, namespaces: readonly string[]): string {
   if (namespaces.length === 0) return path;

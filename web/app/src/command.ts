@@ -13,6 +13,20 @@ export function whyCommand(kind: Kind, namespace: string, name: string, options:
   return words.filter((word) => word !== "").join(" ");
 }
 
+/** `reprieve queue`, of one queue if there is a name. It takes no option about owners. */
+export function queueCommand(namespace: string, name: string, options: string): string {
+  const whole = namespace === "" ? name : `${namespace}/${name}`;
+  const object = whole === "" ? "" : quoted(whole);
+  const words = ["reprieve queue", without(options, "groups-by-owner"), whole.startsWith("-") ? "--" : "", object];
+  return words.filter((word) => word !== "").join(" ");
+}
+
+/** The options without the one of this name. Options that say how to decide come last, those that say where to read before. */
+function without(options: string, name: string): string {
+  const last = /(?: ?--(?:now|groups-by-owner) [^ ']+)*$/.exec(options)?.index ?? options.length;
+  return options.slice(0, last) + options.slice(last).replace(new RegExp(` ?--${name} [^ ']+`), "");
+}
+
 /** The text as one word of a POSIX shell; with control characters, of bash or zsh. */
 export function quoted(text: string): string {
   if (PLAIN.test(text)) return text;

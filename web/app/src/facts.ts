@@ -1,5 +1,6 @@
 /** The numbers of an answer in the words of the command (`cli/why/render.py`). */
 
+import { halves, queueAddress } from "./address.ts";
 import type { Answer } from "./api.ts";
 
 export const WORDS = new Map([
@@ -43,11 +44,21 @@ export const ALWAYS = new Set([
 export interface Fact {
   readonly name: string;
   readonly value: string;
+  /** Of the view that says more; none if there is no such view. */
+  readonly address?: string;
 }
 
 /** The numbers that say something, in the order of the answer. */
 export function factsOf(answer: Answer): Fact[] {
   return Object.entries(answer.numbers)
     .filter(([name, value]) => Boolean(value) || ALWAYS.has(name))
-    .map(([name, value]) => ({ name: WORDS.get(name) ?? name, value: String(value) }));
+    .map(([name, value]) => ({ name: WORDS.get(name) ?? name, value: String(value), ...linkOf(answer, name) }));
+}
+
+/** Where a queue is shown. A LocalQueue is in the namespace of its Workload. */
+function linkOf(answer: Answer, name: string): { address: string } | undefined {
+  const queue = String(answer.numbers[name] ?? "");
+  if (name === "clusterQueue") return { address: queueAddress("", queue) };
+  if (name === "localQueue") return { address: queueAddress(halves(answer.name, "/")[0], queue) };
+  return undefined;
 }

@@ -15,10 +15,19 @@ export async function copy(text: string): Promise<void> {
 
 /** Store the value as a file of JSON. */
 export function save(name: string, value: unknown): void {
-  const address = URL.createObjectURL(new Blob([`${printableJson(value)}\n`], { type: "application/json" }));
+  store(`${fileName(name)}.json`, "application/json", `${printableJson(value)}\n`);
+}
+
+/** Store the text of a picture as a file of SVG. */
+export function saveSvg(name: string, picture: string): void {
+  store(`${fileName(name)}.svg`, "image/svg+xml", picture);
+}
+
+function store(name: string, type: string, text: string): void {
+  const address = URL.createObjectURL(new Blob([text], { type }));
   const anchor = document.createElement("a");
   anchor.href = address;
-  anchor.download = fileName(name);
+  anchor.download = name;
   anchor.click();
   URL.revokeObjectURL(address);
   say(`Stored: ${anchor.download}`);
@@ -26,5 +35,5 @@ export function save(name: string, value: unknown): void {
 
 /** A name that every file system takes. */
 function fileName(name: string): string {
-  return `${name.replace(/[^A-Za-z0-9.-]+/g, "-").slice(0, 120)}.json`;
+  return name.replace(/[^A-Za-z0-9.-]+/g, "-").slice(0, 120);
 }

@@ -7,6 +7,8 @@ import {
   NO_FILTERS,
   namespaceQuery,
   namespacesOf,
+  queueAddress,
+  queuesAddress,
   readRoute,
   takeCode,
   waitingAddress,
@@ -84,4 +86,17 @@ test("a code is taken out of the address and out of the history", () => {
   assert.deepEqual(written, ["/prefix/?namespace=a#/waiting"]);
   assert.equal(takeCode({ ...where, hash: "#/waiting" }, past), "");
   assert.equal(written.length, 1);
+});
+
+test("the address of a queue leads back to it, whatever its name is", () => {
+  for (const name of HOSTILE) {
+    assert.deepEqual(readRoute(queueAddress("", name)), { view: "queue", namespace: "", name });
+    assert.deepEqual(readRoute(queueAddress(name, "main")), { view: "queue", namespace: name, name: "main" });
+    assert.deepEqual(readRoute(queuesAddress(name)), { view: "queues", pair: name });
+  }
+  assert.equal(queueAddress("team-a", "main"), "#/queue/team-a/main");
+  assert.equal(queuesAddress(), "#/queues");
+  for (const hash of ["#/queue", "#/queue/", "#/queue//main", "#/queue/a/", "#/queue/a/b/c", "#/queue/%"]) {
+    assert.equal(readRoute(hash).view, "unknown", hash);
+  }
 });

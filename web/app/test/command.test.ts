@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { quoted, whyCommand } from "../src/command.ts";
+import { queueCommand, quoted, whyCommand } from "../src/command.ts";
 
 test("the command is the one that a person would type", () => {
   assert.equal(whyCommand("podgroup", "research", "train", ""), "reprieve why podgroup research/train");
@@ -33,4 +33,16 @@ test("a shell gets any name as one word, and runs nothing in it", () => {
     const printed = execFileSync("bash", ["-c", `printf %s ${quoted(name)}`], { encoding: "utf8" });
     assert.equal(printed, name);
   }
+});
+
+test("the command about queues takes no option about owners", () => {
+  assert.equal(queueCommand("", "", "--context staging"), "reprieve queue --context staging");
+  assert.equal(
+    queueCommand("", "main", "-f x.yaml --now 2026-03-01T12:00:00Z --groups-by-owner Always"),
+    "reprieve queue -f x.yaml --now 2026-03-01T12:00:00Z main",
+  );
+  assert.equal(queueCommand("team-a", "main", "--groups-by-owner Off"), "reprieve queue team-a/main");
+  assert.equal(queueCommand("", "-x", ""), "reprieve queue -- -x");
+  const file = "-f 'a --groups-by-owner b.yaml'";
+  assert.equal(queueCommand("", "", file), `reprieve queue ${file}`);
 });

@@ -4,7 +4,7 @@ import type { Answer } from "../src/api.ts";
 import { factsOf } from "../src/facts.ts";
 
 function answer(numbers: Record<string, number | string>): Answer {
-  return { numbers } as unknown as Answer;
+  return { name: "team-a/train", numbers } as unknown as Answer;
 }
 
 test("numbers have the words of the command, and zeros are left out but for some", () => {
@@ -12,7 +12,7 @@ test("numbers have the words of the command, and zeros are left out but for some
   assert.deepEqual(factsOf(answer(numbers)), [
     { name: "minCount", value: "4" },
     { name: "members exist", value: "0" },
-    { name: "LocalQueue", value: "gpus" },
+    { name: "LocalQueue", value: "gpus", address: "#/queue/team-a/gpus" },
     { name: "cluster", value: "west" },
   ]);
 });

@@ -146,14 +146,12 @@ function Facts({ answer }: { readonly answer: Answer }) {
   if (facts.length === 0 && answer.plan === "" && answer.podSets.length === 0) return null;
   return (
     <dl class="facts">
-      {facts.map(({ name, value }) => (
+      {facts.map(({ name, value, address }) => (
         <div key={name}>
           <dt>
             <Said text={name} />
           </dt>
-          <dd>
-            <Said text={value} />
-          </dd>
+          <dd>{address === undefined ? <Said text={value} /> : <QueueLink address={address} name={value} />}</dd>
         </div>
       ))}
       {answer.podSets.map((set) => (
@@ -168,6 +166,14 @@ function Facts({ answer }: { readonly answer: Answer }) {
         </div>
       )}
     </dl>
+  );
+}
+
+function QueueLink({ address, name }: { readonly address: string; readonly name: string }) {
+  return (
+    <a href={address}>
+      <Said text={name} />
+    </a>
   );
 }
 

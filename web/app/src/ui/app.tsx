@@ -8,6 +8,8 @@ import { Help, helpIsOpen } from "./help.tsx";
 import { useKeys } from "./keys.ts";
 import { Login } from "./login.tsx";
 import { Notices } from "./notices.tsx";
+import { QueueView } from "./queue.tsx";
+import { QueuesView } from "./queues.tsx";
 import { Said } from "./text.tsx";
 import { useTitle } from "./title.ts";
 import { TopBar } from "./top_bar.tsx";
@@ -54,6 +56,11 @@ function View({ route: shown }: { readonly route: Route }) {
   if (shown.view === "answer") {
     const { kind, namespace, name } = shown;
     return <Answering key={JSON.stringify([kind, namespace, name])} kind={kind} namespace={namespace} name={name} />;
+  }
+  if (shown.view === "queues") return <QueuesView pair={shown.pair} />;
+  if (shown.view === "queue") {
+    const { namespace, name } = shown;
+    return <QueueView key={JSON.stringify([namespace, name])} namespace={namespace} name={name} />;
   }
   return <Unknown address={shown.address} />;
 }

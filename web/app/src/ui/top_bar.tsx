@@ -1,6 +1,6 @@
 /** The bar above all views. */
 
-import { waitingAddress } from "../address.ts";
+import { queuesAddress, waitingAddress } from "../address.ts";
 import { about, isPaused, link, logOut, pauseUpdates, route } from "../state.ts";
 import { changeTheme, type Theme, theme } from "../theme.ts";
 import { helpIsOpen } from "./help.tsx";
@@ -20,6 +20,9 @@ export function TopBar() {
       <nav aria-label="Views">
         <a href={waitingAddress()} aria-current={route.value.view === "waiting" ? "page" : undefined}>
           Waiting
+        </a>
+        <a href={queuesAddress()} aria-current={route.value.view === "queues" ? "page" : undefined}>
+          Queues
         </a>
       </nav>
       <SearchBox />

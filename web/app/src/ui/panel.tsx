@@ -1,0 +1,35 @@
+/** What each panel gives away: the command that prints the same, its link, and files. */
+
+import { copy, save } from "../files.ts";
+
+interface Props {
+  readonly command: string;
+  /** Its link, as `#/…`. */
+  readonly address: string;
+  /** Of the file. */
+  readonly name: string;
+  readonly value: unknown;
+  readonly saveSvg?: () => void;
+}
+
+export function PanelActions({ command, address, name, value, saveSvg }: Props) {
+  const link = (): string => new URL(address, window.location.href).href;
+  return (
+    <p class="actions">
+      <button type="button" onClick={() => void copy(command)} title={command}>
+        Copy as command
+      </button>
+      <button type="button" onClick={() => void copy(link())}>
+        Copy link
+      </button>
+      <button type="button" onClick={() => save(name, value)}>
+        Save as JSON
+      </button>
+      {saveSvg !== undefined && (
+        <button type="button" onClick={saveSvg}>
+          Save as SVG
+        </button>
+      )}
+    </p>
+  );
+}
