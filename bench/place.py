@@ -9,10 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from api.groups import POD_GROUP_LABEL
 from hack.controlplane import objects
-from hack.controlplane.client import Client, Json
+from hack.controlplane.client import Client, Json, path_of
 from hack.controlplane.nodes import wait_for_nodes
 
 __all__ = ["PLACE", "REPRIEVE", "Place", "gangs_in_pieces"]
@@ -22,6 +23,8 @@ PLACE: Final = "reprieve.dev/load"
 FAKE: Final = {"kwok.x-k8s.io/node": "fake"}
 LIMIT_SECONDS: Final = 600.0
 PLAY_SECONDS: Final = 600.0
+PLAY_ALL: Final = 3600.0
+"""150,000 pods take KWOK a quarter of an hour."""
 
 
 class Place:
@@ -80,6 +83,18 @@ class Place:
         """Until all these pods run. Raises TimeoutError."""
         _wait(lambda: _all_run(self.pods(labels)), "not all pods run", every=1.0)
 
+    def wait_played(self) -> None:
+        """Until KWOK has played all pods that have a node: before that, its writes are most of the load.
+
+        Raises TimeoutError.
+        """
+        query = urlencode({"fieldSelector": "spec.nodeName!=,status.phase=Pending", "limit": 1})
+        path = f"{path_of('v1', 'Pod', self.namespace)}?{query}"
+        look = self.client.request
+        _wait(
+            lambda: not look("GET", path)["items"], "KWOK does not play all pods", every=1.0, limit=PLAY_ALL
+        )
+
     def in_pieces(self) -> list[str]:
         """Gangs with some bound members, but fewer than minCount."""
         return gangs_in_pieces(self.client.list(REPRIEVE, "PodGroup", self.namespace), self.pods())
@@ -131,8 +146,8 @@ def _all_run(pods: Iterable[Json]) -> bool:
     return all(pod["status"].get("phase") == "Running" for pod in pods)
 
 
-def _wait(look: Callable[[], bool], what: str, *, every: float = 0.1) -> None:
-    deadline = time.monotonic() + LIMIT_SECONDS
+def _wait(look: Callable[[], bool], what: str, *, every: float = 0.1, limit: float = LIMIT_SECONDS) -> None:
+    deadline = time.monotonic() + limit
     while not look():
         if time.monotonic() > deadline:
             raise TimeoutError(what)

@@ -179,11 +179,12 @@ class Waiting:
         self._cpu = 3600 // size.pods
 
     def fill(self) -> None:
-        """Create the nodes and the pods that run on them."""
+        """Create the nodes and the pods that run on them. Returns when they run."""
         self._place.add_nodes(self._nodes, cpu="4")
         self._client.create_all(
             self._filler(node, number) for node in self._nodes for number in range(self._size.pods)
         )
+        self._place.wait_played()
 
     def _filler(self, node: str, number: int) -> Json:
         return self._place.pod(f"{node}-{number}", priority=RUNNING, cpu=f"{self._cpu}m", node_name=node)
