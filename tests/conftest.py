@@ -33,9 +33,21 @@ settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCh
 settings.load_profile("busy")
 
 
+def log_plainly() -> None:
+    """Log to standard output, as structlog does by itself, but without its pictures of exceptions: each of them takes
+    seconds."""
+    *processors, _ = structlog.get_config()["processors"]
+    renderer = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+    structlog.configure(processors=[*processors, renderer])
+
+
+log_plainly()
+
+
 @pytest.fixture(autouse=True)
 def _logs_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A command sets where its process logs to. Other tests run in this process, so no logger keeps that."""
+    before = structlog.get_config()
     configure = structlog.configure
     monkeypatch.setattr(
         structlog,
@@ -43,8 +55,7 @@ def _logs_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         lambda **changed: configure(**changed | {"cache_logger_on_first_use": False}),
     )
     yield
-    if structlog.is_configured():
-        structlog.reset_defaults()
+    configure(**before)
 
 
 @pytest.fixture
