@@ -20,6 +20,7 @@ from tests.e2e.pages import ROOT, shell
 from tests.e2e.quota_sandbox import KUEUE, QUOTA
 from tests.e2e.support import POLL_SECONDS, wait_for
 from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.often import SELDOM
 
 PAGE: Final = (ROOT / "docs" / "leaving.md").read_text()
 WITHIN: Final[Json] = {"withinClusterQueue": "LowerPriority"}
@@ -98,6 +99,7 @@ def live(box: JobSandbox, deaths: Deaths) -> None:
     deaths.until(lambda: all(box.is_true(name, "Finished") for name in names), box.report)
 
 
+@SELDOM
 def test_jobs_live_on_while_reprieve_dies_at_each_write(plane: ControlPlane) -> None:
     deaths = Deaths(plane, [*DEATHS[:6], *EVICTION_DEATHS, *DEATHS[6:], END_DEATH])
     live(JobSandbox(plane, "job-crashes"), deaths)

@@ -108,6 +108,7 @@ def test_random_load_with_groups_of_the_schedulers_own_kind(planes: PlaneFactory
     assert result.violations == [], str(result)
 
 
+@SELDOM
 @pytest.mark.usefixtures("stopped")
 def test_a_quarter_of_a_minute_of_random_load(planes: PlaneFactory) -> None:
     """Gangs that are so by their owners among them."""

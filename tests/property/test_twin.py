@@ -14,7 +14,7 @@ from tests.kit.problems import crowds, plain_of, problems
 from tests.twins.nodes import victims as twin
 
 
-@settings(max_examples=examples(5000), deadline=None)
+@settings(max_examples=examples(2000), deadline=None)
 @given(problems(), st.sampled_from((0, 3, 10, 100, 10**6)), st.sampled_from((0, 50, 500, 3000)))
 def test_they_agree(problem: Problem, budget: int, effort: int) -> None:
     assert asdict(search(problem, budget, effort)) == asdict(twin.search(plain_of(problem), budget, effort))
