@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import msgspec
 
-from answers.errors import InputError
+from answers.errors import InputError, UnreadError
+from answers.names import Names
+from answers.picture import Picture
+from answers.withholding import Reader, stripped
 from api.foreign_owners import OwningJob
 from api.groups import API_VERSION
 from api.meta import Condition
@@ -20,11 +23,13 @@ from nodes.answers.failing_jobs import why_it_fails
 from nodes.answers.picture import NodesPicture
 from nodes.answers.verdicts import PLACED, plain, verdict
 from nodes.groups.keys import SEPARATOR, is_foreign, short_name
+from nodes.search.preemptors.preemptor import DecisionError
 from nodes.search.unmodelled import why_blocked
 from nodes.state.snapshot import Snapshot
 
-__all__ = ["PlanAnswer", "failing_jobs", "plan"]
+__all__ = ["PlanAnswer", "PlanKind", "failing_jobs", "plan", "plan_for"]
 
+PlanKind = Literal["podgroup", "pod"]
 BLOCKED: Final[Literal["Blocked"]] = "Blocked"
 
 
@@ -34,6 +39,8 @@ class PlanAnswer:
 
     spec: PreemptionPlanSpec
     snapshot: Snapshot
+    missing: tuple[str, ...] = ()
+    """The rights that would show more."""
 
     @property
     def placed(self) -> bool:
@@ -51,12 +58,28 @@ class PlanAnswer:
             "apiVersion": API_VERSION,
             "kind": "PreemptionPlan",
             "metadata": {"name": plan_name(spec), "namespace": spec.preemptor.namespace},
-            "spec": plain(spec),
+            "spec": stripped(plain(spec)),
         }
         if message := why_blocked(spec):
             condition = Condition(type=BLOCKED, status="True", reason=BLOCKED, message=message)
             plan["status"] = msgspec.to_builtins(PreemptionPlanStatus(phase=BLOCKED, conditions=[condition]))
-        return plan
+        return plan | ({"missing": list(self.missing)} if self.missing else {})
+
+
+def plan_for(picture: Picture, kind: PlanKind, namespace: str, name: str, names: Names) -> PlanAnswer:
+    """The plan as a reader may know it. `names`: what the reader may list; nodes and the object are among it.
+
+    Raises InputError if there is no such object, or if nothing can be decided about it, and UnreadError without nodes.
+    """
+    reader = Reader(names)
+    if picture.without_nodes:
+        raise UnreadError(picture.without_nodes)
+    try:
+        found = plan(reader.picture(picture).nodes, namespace, name, pod=kind == "pod")
+    except DecisionError as error:
+        raise InputError(str(error)) from None
+    spec = reader.decision(found.spec)
+    return replace(found, spec=spec, missing=tuple(reader.missing))
 
 
 def plan(nodes: NodesPicture, namespace: str, name: str, *, pod: bool = False) -> PlanAnswer:

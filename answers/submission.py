@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from api.foreign_owners import OwnerObject
 from api.groups import PodGroup
+from api.kueue import WorkloadPriorityClass
 from api.storage import PersistentVolumeClaim
 from nodes.groups.kinds.kind import Held, Kind
 from nodes.groups.made_pods import MadePods, Written
+from nodes.groups.train_jobs import RuntimeName, TrainingRuntime
 
-__all__ = ["Submission", "Submitted"]
+__all__ = ["Known", "Submission", "Submitted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +46,15 @@ class Submission:
     objects: Sequence[Submitted]
     claims: Sequence[PersistentVolumeClaim] = ()
     """Those that are submitted, and those that controllers make for their pods."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a cluster has that only submissions need."""
+
+    workload_classes: Mapping[str, WorkloadPriorityClass] = field(default_factory=dict)
+    """By name."""
+    runtimes: Mapping[RuntimeName, TrainingRuntime] = field(default_factory=dict)
+    """What TrainJobs are expanded by."""
+    unread_runtimes: Mapping[str, str] = field(default_factory=dict)
+    """Rights that are missing, by the kind of the runtime. They matter to TrainJobs only."""

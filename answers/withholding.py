@@ -21,7 +21,7 @@ from api.withholding import withhold
 from nodes.search.unmodelled import BUDGET
 from quota.answers.told import EVERYTHING, Told
 
-__all__ = ["Reader"]
+__all__ = ["Reader", "stripped"]
 
 KINDS: Final[Mapping[str, Listed]] = {
     "Pod": "pods",
@@ -180,17 +180,20 @@ def _anonymous(victim: Victim) -> Victim:
 
 
 def _stripped(answer: Wait) -> Wait:
-    """Without the priorities of victims that have no UID: the struct must have one."""
-    decision = answer.decision
-    if decision is not None and "victims" in decision:
-        victims = [each if each["uid"] else _known(each) for each in decision["victims"]]
-        decision = {**decision, "victims": victims}
-        budgets = decision.get("stoppedByPodDisruptionBudgets")
-        if budgets is not None:
-            decision["stoppedByPodDisruptionBudgets"] = [
-                each for each in budgets if each["allowed"] != NOT_SAID
-            ]
+    decision = stripped(answer.decision) if answer.decision is not None else None
     return replace(answer, decision=decision, depends=tuple(map(_stripped, answer.depends)))
+
+
+def stripped(decision: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A decision for programs that `Reader.decision` has made readable, without what is empty because of the reader: a
+    struct must have it."""
+    if "victims" not in decision:
+        return decision
+    victims = [each if each["uid"] else _known(each) for each in decision["victims"]]
+    budgets = decision.get("stoppedByPodDisruptionBudgets")
+    said = [each for each in budgets or () if each["allowed"] != NOT_SAID]
+    own = {} if budgets is None else {"stoppedByPodDisruptionBudgets": said}
+    return {**decision, "victims": victims, **own}
 
 
 def _known(victim: Mapping[str, Any]) -> dict[str, Any]:

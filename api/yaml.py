@@ -12,7 +12,7 @@ from typing import Final, Protocol, TypeAlias
 
 import yaml
 
-__all__ = ["STRING_TAG", "Dumper", "Json", "PlainDumper", "YamlError", "documents"]
+__all__ = ["MAX_ALIASED", "STRING_TAG", "Dumper", "Json", "PlainDumper", "YamlError", "documents"]
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
@@ -51,15 +51,18 @@ class YamlError(ValueError):
     """A text is not YAML, or it is YAML that is not a JSON document. The message names line and column."""
 
 
-def documents(text: str) -> Iterator[Json]:
-    """Every document of the text. An empty document is None. Raises YamlError when it reaches a fault."""
+def documents(text: str, *, most_aliased: int = MAX_ALIASED) -> Iterator[Json]:
+    """Every document of the text. An empty document is None. Raises YamlError when it reaches a fault.
+
+    `most_aliased`: how many nodes aliases may repeat in one document; 0 for a text that may have no aliases.
+    """
     try:
-        builder = _Builder()
+        builder = _Builder(most_aliased)
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
             builder.take(event)
             if isinstance(event, yaml.DocumentEndEvent):
                 yield builder.root
-                builder = _Builder()
+                builder = _Builder(most_aliased)
     except yaml.MarkedYAMLError as error:
         what = " ".join(part for part in (error.context, error.problem) if part)
         raise YamlError(_at(error.problem_mark or error.context_mark, what)) from None
@@ -96,8 +99,9 @@ class PlainDumper(yaml.SafeDumper):
 class _Builder:
     """Builds one document from events. It has a stack of its own, so that it can limit the depth."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_aliased: int) -> None:
         self.root: Json = None
+        self._most_aliased = most_aliased
         self._stack: list[_Open] = []
         self._anchors: dict[str, Json] = {}
         self._aliased = 0
@@ -129,9 +133,10 @@ class _Builder:
         if event.anchor not in self._anchors:
             raise YamlError(_at(event.start_mark, f"alias *{event.anchor} names nothing before it"))
         value = self._anchors[event.anchor]
-        self._aliased += _size(value, MAX_ALIASED)
-        if self._aliased > MAX_ALIASED:
-            raise YamlError(_at(event.start_mark, "aliases repeat too much"))
+        self._aliased += _size(value, self._most_aliased)
+        if self._aliased > self._most_aliased:
+            what = "aliases repeat too much" if self._most_aliased else "aliases are not accepted here"
+            raise YamlError(_at(event.start_mark, what))
         return value
 
 

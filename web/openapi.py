@@ -29,6 +29,11 @@ FAULTS: Final = {
     "429": "A limit is reached: Retry-After says when to ask again",
     "503": "It is not known what may be seen, or there is nothing yet",
 }
+BODY_FAULTS: Final = {
+    "408": "The body did not arrive in time",
+    "413": "The body is too large, or there is too much in it",
+    "415": "The body is of another type",
+}
 
 
 def document(table: Sequence[Route]) -> bytes:
@@ -62,13 +67,14 @@ def document(table: Sequence[Route]) -> bytes:
 
 
 def _operation(route: Route) -> dict[str, Any]:
+    has_body = route.body is not None or route.text_body != ""
     content = {route.media_type: {"schema": _reference(route.answer) if route.answer is not None else {}}}
     answer: dict[str, Any] = {"description": route.status.phrase}
     if route.answer is not None or route.media_type != "application/json":
         answer["content"] = content
     faults = {
         status: {"description": text, "content": {"application/json": {"schema": _reference(Fault)}}}
-        for status, text in FAULTS.items()
+        for status, text in (FAULTS | (BODY_FAULTS if has_body else {})).items()
     }
     operation: dict[str, Any] = {
         "summary": route.summary,
@@ -80,9 +86,12 @@ def _operation(route: Route) -> dict[str, Any]:
     }
     if not route.is_open:
         operation["security"] = [{"bearer": []}]
-    if route.body is not None:
-        body = {"application/json": {"schema": _reference(route.body)}}
-        operation["requestBody"] = {"required": True, "content": body}
+    if has_body:
+        schema = _reference(route.body) if route.body is not None else {"type": "string"}
+        operation["requestBody"] = {
+            "required": True,
+            "content": {route.text_body or "application/json": {"schema": schema}},
+        }
     return operation
 
 

@@ -7,11 +7,21 @@ from typing import Final, cast, get_args
 
 from multidict import MultiMapping
 
+from answers.plan import PlanKind
 from answers.why import WhyKind
 from web.errors import bad_request
 from web.readers.rights import MOST_NAMESPACES
 
-__all__ = ["MOST_FOUND", "name_of", "namespaces_of", "object_of", "search_of", "topics_of"]
+__all__ = [
+    "MOST_FOUND",
+    "check_namespace",
+    "name_of",
+    "namespaces_of",
+    "object_of",
+    "plan_object_of",
+    "search_of",
+    "topics_of",
+]
 
 LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 """The name of a namespace."""
@@ -19,6 +29,7 @@ NAME: Final = re.compile(r"[^/]{1,512}", re.DOTALL)
 """A name of an object. Groups of other kinds are named by their kind, too, and files may have anything. None has a
 slash."""
 KINDS: Final = get_args(WhyKind)
+PLAN_KINDS: Final = get_args(PlanKind)
 TOPICS: Final = ("waiting", "queues")
 MOST_QUERY: Final = 253
 MOST_FOUND: Final = 50
@@ -30,7 +41,7 @@ def namespaces_of(query: MultiMapping[str]) -> tuple[str, ...]:
     if len(set(found)) > MOST_NAMESPACES:
         raise bad_request(f"namespace: at most {MOST_NAMESPACES} can be named")
     for each in found:
-        _label(each, "namespace")
+        check_namespace(each, "namespace")
     return tuple(sorted(set(found)))
 
 
@@ -45,10 +56,18 @@ def object_of(kind: str, namespace: str, name: str, *, is_live: bool) -> tuple[W
 def name_of(namespace: str, name: str, *, is_live: bool) -> str:
     """NAMESPACE/NAME of an object, or its NAME if it has no namespace. `is_live`: see `object_of`. Raises Refused."""
     if namespace and is_live:
-        _label(namespace, "the namespace")
+        check_namespace(namespace, "the namespace")
     if any(NAME.fullmatch(each) is None for each in (namespace or name, name)):
         raise bad_request("this is no name of an object")
     return f"{namespace}/{name}" if namespace else name
+
+
+def plan_object_of(kind: str, namespace: str, name: str, *, is_live: bool) -> tuple[PlanKind, str, str]:
+    """What a plan is for. `is_live`: see `object_of`. Raises Refused."""
+    if kind not in PLAN_KINDS:
+        raise bad_request(f"the kind must be one of {', '.join(PLAN_KINDS)}")
+    name_of(namespace, name, is_live=is_live)
+    return cast(PlanKind, kind), namespace, name
 
 
 def search_of(query: MultiMapping[str]) -> str:
@@ -67,6 +86,7 @@ def topics_of(query: MultiMapping[str]) -> tuple[str, ...]:
     return topics
 
 
-def _label(text: str, what: str) -> None:
+def check_namespace(text: str, what: str) -> None:
+    """Raises Refused if it is no name of a namespace. `what`: for the message."""
     if LABEL.fullmatch(text) is None:
         raise bad_request(f"{what}: is no name of a namespace")

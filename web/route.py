@@ -39,6 +39,8 @@ class Route(NamedTuple):
     query: tuple[str, ...] = ()
     """The parameters of the address."""
     body: type[msgspec.Struct] | None = None
+    text_body: str = ""
+    """The media type of a body that is no JSON of ours; empty if there is none."""
     media_type: str = JSON
     is_open: bool = False
     """Whether it needs no login."""

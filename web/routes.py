@@ -10,11 +10,12 @@ from web.views.events import EventsView
 from web.views.queues import QueuesView
 from web.views.session import SessionView
 from web.views.waiting import WaitingView
+from web.views.what_if import WhatIfView
 from web.views.why import WhyView
 
 __all__ = ["described", "table_of"]
 
-VIEWS: Final[tuple[type[View], ...]] = (SessionView, WaitingView, WhyView, QueuesView, EventsView)
+VIEWS: Final[tuple[type[View], ...]] = (SessionView, WaitingView, WhyView, QueuesView, WhatIfView, EventsView)
 
 
 def table_of(views: Iterable[View]) -> tuple[Route, ...]:

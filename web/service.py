@@ -35,6 +35,7 @@ from web.views.events import EventsView
 from web.views.queues import QueuesView
 from web.views.session import SessionView
 from web.views.waiting import WaitingView
+from web.views.what_if import WhatIfView
 from web.views.why import WhyView
 
 __all__ = ["PageService"]
@@ -76,6 +77,7 @@ class PageService:
             WaitingView(reading, self._answering, self._thread, clock),
             WhyView(reading, self._answering),
             QueuesView(reading, self._answering, self._thread, clock),
+            WhatIfView(settings, reading, self._answering),
             EventsView(reading, streams),
         )
         self.app: web.Application = page_app(settings, table_of(views), statics)

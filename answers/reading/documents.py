@@ -25,6 +25,7 @@ from answers.reading.texts import NO_OBJECTS, Document, JsonDocument, parsed
 from api.meta import Struct
 from api.progress import Count
 from api.validation import FieldError
+from api.yaml import MAX_ALIASED
 from schema.defaults.filling import filled
 
 __all__ = [
@@ -97,6 +98,8 @@ class Reader(ABC):
     """Field selectors: a live cluster may have many objects of these kinds that do not matter."""
     matter: ClassVar[str]
     """The subject for which objects of other kinds do not matter."""
+    most_aliased: ClassVar[int] = MAX_ALIASED
+    """How many nodes aliases of YAML may repeat."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -150,7 +153,7 @@ class Reader(ABC):
 
     def add_file(self, data: bytes, source: str) -> None:
         """Read every object in a file's UTF-8 text. `source` names the file in messages."""
-        for number, document in enumerate(parsed(data, source), start=1):
+        for number, document in enumerate(parsed(data, source, most_aliased=self.most_aliased), start=1):
             if document is not None:
                 self.add(document, f"{source}: document {number}")
 

@@ -13,7 +13,7 @@ import msgspec
 from answers.errors import InputError
 from api.meta import Struct
 from api.validation import convert, explain
-from api.yaml import Json, YamlError, documents
+from api.yaml import MAX_ALIASED, Json, YamlError, documents
 
 __all__ = ["NO_OBJECTS", "Document", "JsonDocument", "YamlDocument", "parsed"]
 
@@ -81,8 +81,9 @@ class YamlDocument:
         return map(YamlDocument, self.read(Items[Any]).items or ())
 
 
-def parsed(data: bytes, source: str) -> Iterator[Document | None]:
-    """The documents of UTF-8 text. An empty document is None. `source` names the text in messages.
+def parsed(data: bytes, source: str, *, most_aliased: int = MAX_ALIASED) -> Iterator[Document | None]:
+    """The documents of UTF-8 text. An empty document is None. `source` names the text in messages. `most_aliased`: see
+    `api.yaml.documents`.
 
     JSON values may follow one another, with or without `---` between them and YAML, as when files are joined. A list at
     the top counts as its items. Text that is not correct JSON is read as YAML, because its messages are better. Raises
@@ -93,14 +94,14 @@ def parsed(data: bytes, source: str) -> Iterator[Document | None]:
         return
     text = MARKS.sub("", data.decode())
     if not _has_json_values(text):
-        yield from _yaml(text, source)
+        yield from _yaml(text, source, most_aliased)
         return
     for line, piece in _pieces(text):
         if (values := _json(piece.strip().encode())) is not None:
             yield from values
         else:
             _check_stream(piece, line, source)
-            yield from _yaml(piece, source, line)
+            yield from _yaml(piece, source, most_aliased, line)
 
 
 def _json(data: bytes) -> list[Document] | None:
@@ -122,10 +123,10 @@ def _values(raw: msgspec.Raw) -> Iterable[Document]:
     return map(JsonDocument, LISTED.decode(raw)) if is_list else [JsonDocument(raw)]
 
 
-def _yaml(text: str, source: str, line: int = 0) -> Iterator[Document | None]:
+def _yaml(text: str, source: str, most_aliased: int, line: int = 0) -> Iterator[Document | None]:
     """The documents of a text. `line`: the number of lines before it in the file."""
     try:
-        for value in documents(text):
+        for value in documents(text, most_aliased=most_aliased):
             if isinstance(value, str):
                 raise InputError(f"{source}: {NO_OBJECTS}")
             if isinstance(value, list):
@@ -133,15 +134,15 @@ def _yaml(text: str, source: str, line: int = 0) -> Iterator[Document | None]:
             else:
                 yield None if value is None else YamlDocument(value)
     except YamlError as error:
-        raise InputError(f"{source}: {_counted_on(text, line) or error}") from None
+        raise InputError(f"{source}: {_counted_on(text, line, most_aliased) or error}") from None
 
 
-def _counted_on(text: str, line: int) -> str:
+def _counted_on(text: str, line: int, most_aliased: int) -> str:
     """The error of the text, with the line of the file; "" if nothing comes before the text."""
     if not line:
         return ""
     try:
-        for _ in documents("\n" * line + text):
+        for _ in documents("\n" * line + text, most_aliased=most_aliased):
             pass
     except YamlError as error:
         return str(error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from answers.withholding import stripped
 from api.plans import PreemptionPlanSpec
 from api.waits import Wait
 from nodes.answers.consequences import Consequence
@@ -63,5 +64,5 @@ class Step:
                 for each in self.consequences
             ],
             "quotaConsequences": [each.plain() for each in self.quota_consequences],
-            "plan": plain(self.plan) if self.plan is not None else None,
+            "plan": stripped(plain(self.plan)) if self.plan is not None else None,
         }

@@ -15,8 +15,11 @@ from answers.what_if.granted import Granted
 from answers.what_if.step import RUNS, Step
 from answers.what_if.units import Unit
 from answers.what_if.workloads import supposed_pods, workload_of
+from answers.withholding import Reader
 from api.groups import SCHEDULING_GATE, PodGroup
 from api.integration import ADMISSION_GATE
+from api.may_name import OTHER_NAMESPACE
+from api.progress import Progress, going_through
 from api.times import rfc3339_micro
 from api.unmodelled import UNKNOWN, doubted
 from api.validation import FieldError
@@ -46,9 +49,10 @@ GETS_QUOTA: Final = ("Fits", "Preempts")
 class Trying:
     """Each object finds the state that those before it have left, also if they came to nothing in the end."""
 
-    def __init__(self, picture: Picture, nodes: NodesPicture) -> None:
-        """`nodes`: those of the picture, with the PodGroups that are submitted."""
-        self._picture, self._nodes = picture, nodes
+    def __init__(self, picture: Picture, nodes: NodesPicture, reader: Reader, progress: Progress) -> None:
+        """`nodes`: those of the picture, with the PodGroups that are submitted. `progress` is called for each claim of
+        quota, too: there may be thousands."""
+        self._picture, self._nodes, self._reader, self._progress = picture, nodes, reader, progress
         self._snapshot, self._quota = nodes.snapshot, picture.quota
         self._without: Trying | None = None
         """The same, without the objects that are Unknown; None if there are none."""
@@ -71,7 +75,8 @@ class Trying:
             if found.outcome == UNKNOWN:
                 there._snapshot, there._quota = snapshot, quota
         elif found.outcome == UNKNOWN:
-            self._without, self._unknown = Trying(self._picture, self._nodes), f"{unit.kind} {unit.name}"
+            self._without = Trying(self._picture, self._nodes, self._reader, self._progress)
+            self._unknown = f"{unit.kind} {unit.name}"
             self._without._snapshot, self._without._quota = before
         return found
 
@@ -85,7 +90,14 @@ class Trying:
                 return replace(bare, outcome="Suspended", sentence=_held(unit.held))
             return self._with_quota(unit, claims, bare) if claims else self._placed(unit, bare, {})
         except (JobError, QuotaError, PodSetConflict, DecisionError, FieldError) as error:
-            return replace(bare, outcome="Misconfigured", sentence=f"{error}.")
+            return replace(bare, outcome="Misconfigured", sentence=f"{self._said(error)}.")
+
+    def _said(self, error: ValueError) -> str:
+        """What is wrong. A Workload of somebody else is named only to a reader who may know its name."""
+        kind, _, name = (error.subject if isinstance(error, QuotaError) else "").partition(" ")
+        if kind != "Workload" or self._reader.may_name("Workload", name.partition("/")[0]):
+            return str(error)
+        return f"a Workload {OTHER_NAMESPACE} cannot be counted"
 
     @property
     def _now(self) -> str:
@@ -96,7 +108,7 @@ class Trying:
     def _with_quota(self, unit: Unit, claims: Sequence[Claim], bare: Step) -> Step:
         """One claim after the other. A claim that is like one that waits would wait, too."""
         granted, waits, again, unsure = Granted(), dict[str, Wait](), list[Wait](), dict[str, None]()
-        for claim in claims:
+        for claim in going_through(claims, "asking for quota", self._progress):
             if claim.alike and claim.alike in waits:
                 continue
             wait, holder, evicted = self._claim(claim)
@@ -148,14 +160,23 @@ class Trying:
         targets = [target.holder.workload for target in decision.targets]
         self._quota = self._quota.with_workloads(holder, *map(waiting_again, targets))
         around = self._around()
-        again = [why_workload_waits(waiting_again(each), around) for each in targets]
+        may_name = self._reader.may_name
+        known = [each for each in targets if may_name("Workload", each.metadata.namespace)]
+        again = [why_workload_waits(waiting_again(each), around) for each in known]
         gone = [uid for each in targets for uid in self._pods_of(each)]
         self._snapshot = without_pods(self._snapshot, gone)
         return wait, holder, again
 
     def _around(self) -> Around:
         picture = self._picture
-        return Around(self._quota, picture.moment, (), picture.namespaces, unread=picture.without_quota)
+        return Around(
+            self._quota,
+            picture.moment,
+            (),
+            picture.namespaces,
+            unread=picture.without_quota,
+            told=self._reader.told,
+        )
 
     def _pods_of(self, workload: Workload) -> list[str]:
         """UIDs of the pods that end when the Workload loses its quota."""
@@ -197,7 +218,8 @@ class Trying:
             if step.outcome not in RUNS:
                 break
             name = WorkloadName(unit.api_version, unit.meta.namespace, unit.meta.name, unit.meta.uid)
-            tried = submit(before, name, supposed_pods(sets, infos, self._nodes), None)
+            pods = supposed_pods(sets, infos, self._nodes)
+            tried = submit(before, name, pods, None, self._reader.decision)
             says.append(_later(sets, tried))
             step = step if tried.running == tried.pods else replace(step, outcome="RunsInPart")
             if tried.doubts:
@@ -225,8 +247,9 @@ class Trying:
             return replace(bare, outcome="Nothing", sentence="No pod of it is submitted.")
         tried = self._tried(unit, supposed_pods(unit.sets, infos, self._nodes), unknown)
         names = (*unsure, *tried.doubts) if tried.running else tried.doubts
-        goes = tried.spec if tried.running else None
-        found = consequences(tried.after, goes, self._returns) if goes is not None else []
+        readable = self._reader.decision
+        read, goes = readable(tried.spec), bool(tried.running)
+        found = consequences(tried.after, tried.spec, self._returns, readable) if goes else []
         self._snapshot = tried.after
         return replace(
             bare,
@@ -234,8 +257,8 @@ class Trying:
             sentence=doubted(_sentence(tried, tried.pods, unit.pods), names),
             not_modelled=names,
             running=tried.running,
-            plan=tried.spec,
-            evicted=victims_of(goes) if goes is not None else (),
+            plan=read,
+            evicted=victims_of(read) if goes else (),
             consequences=tuple(found),
         )
 
@@ -243,7 +266,7 @@ class Trying:
         """What becomes of the pods, with what is not modelled of their admission."""
         name = WorkloadName(unit.api_version, unit.meta.namespace, unit.meta.name, unit.meta.uid)
         gang = _gang_of(unit, sum(each.count for each in pods))
-        tried, names = submit(self._snapshot, name, pods, gang), {*unknown}
+        tried, names = submit(self._snapshot, name, pods, gang, self._reader.decision), {*unknown}
         with_more = tolerating(self._snapshot, pods)
         if with_more is not None and is_changed_by(tried, submit(self._snapshot, name, with_more, gang)):
             names.add(RESOURCE_TOLERATIONS)

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import Final
 
-from answers.reading.details import DetailedObjects
+from answers.reading.posted import SubmittableObjects
 from api.owner_annotations import ByOwner
 from api.progress import Progress
 from cli.common.cluster import Connection
@@ -50,7 +50,7 @@ def _cluster_options(connection: Connection, context: str) -> list[str]:
 
 def still_source(sources: Sources, now: int, by_owner: ByOwner | None, progress: Progress) -> Source:
     """What the files say. `now`: the moment, in microseconds since 1970. Raises InputError."""
-    objects = DetailedObjects(now, by_owner)
+    objects = SubmittableObjects(now, by_owner)
     sources.read(objects, progress)
     note(objects.refused_notes())
     return Files(objects)

@@ -16,7 +16,7 @@ from api.groups import PodGroup
 from api.plans import PreemptionPlanSpec, Victim
 from api.words import counted
 from nodes.answers.asking import decide_for
-from nodes.answers.plan_words import said_of, unit_text, victims_of
+from nodes.answers.plan_words import Readable, said_of, unit_text, victims_of, whole
 from nodes.answers.verdicts import doubts
 from nodes.filters.registry import STRICTER
 from nodes.groups.forms import by_its_pods
@@ -64,9 +64,14 @@ class Consequence:
 
 
 def submit(
-    snapshot: Snapshot, name: WorkloadName, sets: Sequence[SupposedPods], gang: PodGroup | None
+    snapshot: Snapshot,
+    name: WorkloadName,
+    sets: Sequence[SupposedPods],
+    gang: PodGroup | None,
+    readable: Readable = whole,
 ) -> Tried:
     """Try pods that do not exist yet. `gang`: their PodGroup, if it is a gang: then too few of them are none.
+    `readable`: a decision as the reader may know it. `Tried.spec` is whole all the same.
 
     Without one, as many as possible get nodes, in the order of `sets`. Raises DecisionError and ValueError as
     `supposed` does.
@@ -76,16 +81,16 @@ def submit(
     if gang is not None and by_its_pods(gang) and len(priorities_of(snapshot, name, sets)) > 1:
         preemptor = replace(preemptor, evicts=False)
     new = asked.preemptor.unbound
-    whole = decide_for(asked.snapshot, preemptor)
-    best, why_not = whole, ""
-    if not _runs(whole):
-        why_not = why_blocked(whole) or whole.reason
-        best = (_most(asked.snapshot, preemptor) if gang is None else None) or whole
+    all_of_them = decide_for(asked.snapshot, preemptor)
+    best, why_not, read = all_of_them, "", readable(all_of_them)
+    if not _runs(all_of_them):
+        why_not = why_blocked(read) or read.reason
+        best = (_most(asked.snapshot, preemptor) if gang is None else None) or all_of_them
     after = _after(asked.snapshot, preemptor, best) if _runs(best) else asked.snapshot
     running = int((after.pod_node[list(new)] >= 0).sum())
     if running < len(new) and not why_not:
         why_not = "they are beyond minCount and have no room; nothing is evicted for them"
-    known = {*doubts(best), *doubts(whole), *_of_later(asked.snapshot, preemptor, best)}
+    known = {*doubts(readable(best)), *doubts(read), *_of_later(asked.snapshot, preemptor, best)}
     return Tried(best, len(new), running, why_not, after, tuple(sorted(known)))
 
 
@@ -98,11 +103,16 @@ def without_pods(snapshot: Snapshot, uids: Sequence[str]) -> Snapshot:
 
 
 def consequences(
-    after: Snapshot, spec: PreemptionPlanSpec, returns: Callable[[str], bool]
+    after: Snapshot, spec: PreemptionPlanSpec, returns: Callable[[str], bool], readable: Readable = whole
 ) -> list[Consequence]:
-    """What becomes of the plan's victims. `returns`: whether the pod (UID) is created again."""
-    found = [_of_victim(after, each, returns) for each in spec.victims[:LOOKED_AT]]
-    if (more := len(spec.victims) - LOOKED_AT) > 0:
+    """What becomes of the plan's victims. `returns`: whether the pod (UID) is created again. `readable`: see `submit`.
+
+    Nothing is said of a victim whose name the reader may not know.
+    """
+    named = zip(spec.victims, readable(spec).victims, strict=True)
+    known = [victim for victim, read in named if read.name]
+    found = [_of_victim(after, each, returns, readable) for each in known[:LOOKED_AT]]
+    if (more := len(known) - LOOKED_AT) > 0:
         found.append(Consequence(f"{counted(more, 'more unit')}", False, "They were not looked at."))
     return found
 
@@ -207,7 +217,9 @@ def _unbound(snapshot: Snapshot, rows: Sequence[int]) -> Snapshot:
 # ---- the victims
 
 
-def _of_victim(after: Snapshot, victim: Victim, returns: Callable[[str], bool]) -> Consequence:
+def _of_victim(
+    after: Snapshot, victim: Victim, returns: Callable[[str], bool], readable: Readable
+) -> Consequence:
     unit = unit_text(victim)
     if not any(returns(pod.uid) for pod in victim.pods):
         return Consequence(unit, False, "It is gone for good: it is not created again.")
@@ -215,7 +227,8 @@ def _of_victim(after: Snapshot, victim: Victim, returns: Callable[[str], bool]) 
         spec = decide_for(after, _asking_again(after, victim))
     except DecisionError as error:
         return Consequence(unit, False, f"It cannot be planned again: {error}.")
-    return Consequence(unit, None if doubts(spec) else _runs(spec), said_of(spec), victims_of(spec))
+    read = readable(spec)
+    return Consequence(unit, None if doubts(spec) else _runs(spec), said_of(read), victims_of(read))
 
 
 def _asking_again(after: Snapshot, victim: Victim) -> Preemptor:

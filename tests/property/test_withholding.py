@@ -7,7 +7,7 @@ import re
 from collections.abc import Set
 from dataclasses import dataclass, field
 from functools import cache
-from typing import get_args
+from typing import cast, get_args
 from unittest.mock import patch
 
 import pytest
@@ -18,12 +18,16 @@ import answers.waiting
 import answers.why
 from answers import queue_data, withholding
 from answers.errors import InputError, UnreadError
-from answers.names import EVERYWHERE, Listed
+from answers.names import ALL, EVERYWHERE, Listed, Names
 from answers.picture import Picture
+from answers.plan import PlanKind, plan_for
 from answers.queue import all_queues, check_counted, one_queue
 from answers.reading.details import DetailedObjects
+from answers.reading.posted import Posted
 from answers.reading.quota_objects import read_time
+from answers.submission import Known
 from answers.waiting import waiting
+from answers.what_if.answer import what_if
 from answers.why import why
 from answers.withholding import Reader
 from api.may_name import OTHER_NAMESPACE
@@ -32,7 +36,7 @@ from nodes.answers import pod_answers
 from quota.answers import waits
 from quota.answers.told import EVERYTHING as EVERYTHING_OF_QUOTA
 from quota.answers.told import Told
-from tests.kit.answers.worlds import NAMESPACES, NOW, World, marks_of, world
+from tests.kit.answers.worlds import MARKS, NAMESPACES, NOW, World, marks_of, world
 from tests.kit.examples import examples
 
 EVERYTHING: tuple[Listed, ...] = get_args(Listed)
@@ -202,6 +206,92 @@ def test_who_may_list_everything_sees_queues_as_the_command_says_them(seed: int)
     assert all_queues(picture).plain(everything) == all_queues(picture).plain()
     for name in (*picture.quota.local_queues, *picture.quota.cluster_queues):
         assert one_queue(picture, name).plain(everything) == one_queue(picture, name).plain()
+
+
+# ---- what would happen
+
+
+def submitted(space: str) -> bytes:
+    """Objects that need much, of this namespace: alone, as a gang, and in its queue."""
+    pod = {"priority": 9_000_000, "containers": [{"name": "c", "resources": {"requests": {"cpu": "3"}}}]}
+    queue = {"kueue.x-k8s.io/queue-name": f"{MARKS[space]}-local"}
+    gang = {"reprieve.dev/pod-group": "gang"}
+
+    def job(name: str, labels: dict[str, str], of_pods: dict[str, str]) -> dict[str, object]:
+        template = {"metadata": {"labels": of_pods}, "spec": pod}
+        meta = {"name": name, "namespace": space, "labels": labels}
+        spec = {"parallelism": 2, "template": template}
+        return {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": spec}
+
+    group = {
+        "apiVersion": "reprieve.dev/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": "gang", "namespace": space},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}},
+    }
+    made = [job("alone", {}, {}), group, job("members", {}, gang), job("queued", queue, {})]
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": made}).encode()
+
+
+def what_if_said(made: World, tenant: Names, space: str) -> str:
+    """The answer, or why there is none, as it is sent."""
+    posted = Posted(space)
+    posted.add_file(submitted(space), "manifests")
+    try:
+        return json.dumps(what_if(read(made).picture(), posted.submission(Known()), names=tenant).plain())
+    except (InputError, UnreadError) as error:
+        return str(error)
+
+
+def plans_said(made: World, tenant: Tenant) -> str:
+    """All plans that the reader may ask for, as they are sent."""
+    picture, found = read(made).picture(), []
+    for kind, namespace, name in made.questions():
+        if kind not in ("podgroup", "pod") or namespace not in tenant.namespaces:
+            continue
+        try:
+            plan = plan_for(picture, cast(PlanKind, kind), namespace, name, tenant)
+            found.append(json.dumps(plan.plain()))
+        except (InputError, UnreadError) as error:
+            found.append(str(error))
+    return "\n".join(found)
+
+
+def tried_by(seed: int) -> list[str]:
+    """Marks of other namespaces that a tenant sees in what would happen, and in plans."""
+    tenant = Tenant({"alfa"}, frozenset({"nodes"}))
+    text = what_if_said(world(seed), tenant, "alfa") + plans_said(world(seed), tenant)
+    return [each for each in marks_of(set(NAMESPACES) - {"alfa"}) if each in text]
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.integers(0, 2**32))
+def test_what_would_happen_has_no_mark_of_a_forbidden_namespace(seed: int) -> None:
+    assert tried_by(seed) == []
+
+
+TRYING_MUTATIONS: dict[str, tuple[object, str, object]] = {
+    "decisions": (Reader, "decision", _same),
+    "any name": (Reader, "may_name", lambda *_: True),
+    "UIDs and priorities of victims": (withholding, "_anonymous", lambda victim: victim),
+    "everything of quota": (Reader, "told", EVERYTHING_OF_QUOTA),
+}
+
+
+@pytest.mark.parametrize("name", TRYING_MUTATIONS)
+def test_a_part_that_is_left_out_of_what_would_happen_is_found(name: str) -> None:
+    with patch.object(*TRYING_MUTATIONS[name]):
+        assert any(map(tried_by, range(100)))
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from(NAMESPACES))
+def test_who_may_list_everything_is_told_what_would_happen_as_the_command_says_it(
+    seed: int, space: str
+) -> None:
+    everything = Tenant(frozenset(NAMESPACES), frozenset(EVERYTHING))
+    known = what_if_said(world(seed), ALL, space)
+    assert what_if_said(world(seed), everything, space) == known
 
 
 @settings(max_examples=examples(60), deadline=None)

@@ -4,20 +4,30 @@ user: ReplicaSets, StatefulSets, Jobs, events about pods that could not be creat
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Generic, TypeVar
 
 import msgspec
 
+from answers.submission import Known
 from api.core import Pod
 from api.foreign_owners import OwningJob
+from api.kueue import API_VERSION as QUOTA_VERSION
+from api.kueue import WorkloadPriorityClass
 from api.meta import ListMeta
 from kube.errors import ApiError
 from nodes.answers.creators import Event, ReplicaSet, StatefulSet
+from nodes.groups.train_jobs import (
+    TRAINER_VERSION,
+    ClusterTrainingRuntime,
+    RuntimeName,
+    TrainingRuntime,
+)
 from web.sources.source import Ask
 
-__all__ = ["Asked", "ask_about"]
+__all__ = ["Asked", "ask_about", "ask_known"]
 
 T = TypeVar("T")
 
@@ -56,6 +66,25 @@ EVENTS: Final = _Kind(
     ("v1", "Event"), "/api/v1", "events", msgspec.json.Decoder(_List[Event]), "reason=FailedCreate"
 )
 
+CLASSES: Final = _Kind(
+    (QUOTA_VERSION, "WorkloadPriorityClass"),
+    f"/apis/{QUOTA_VERSION}",
+    "workloadpriorityclasses",
+    msgspec.json.Decoder(_List[WorkloadPriorityClass]),
+)
+RUNTIMES: Final = _Kind(
+    (TRAINER_VERSION, "TrainingRuntime"),
+    f"/apis/{TRAINER_VERSION}",
+    "trainingruntimes",
+    msgspec.json.Decoder(_List[TrainingRuntime]),
+)
+CLUSTER_RUNTIMES: Final = _Kind(
+    (TRAINER_VERSION, "ClusterTrainingRuntime"),
+    f"/apis/{TRAINER_VERSION}",
+    "clustertrainingruntimes",
+    msgspec.json.Decoder(_List[ClusterTrainingRuntime]),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -89,8 +118,36 @@ async def ask_about(namespace: str, ask: Ask) -> Asked:
     return Asked(pods, jobs, [*sets, *stateful], events, refused)
 
 
+async def ask_known(namespaces: Collection[str], ask: Ask) -> Known:
+    """What only submissions to these namespaces need. What is not served is not there.
+
+    Raises ApiError, but not for a right that is missing: without it there are no classes, and TrainJobs are not known.
+    """
+    unread = dict[str, str]()
+
+    async def items(kind: _Kind[T], namespace: str = "") -> list[T]:
+        try:
+            return await _items(kind, namespace, ask)
+        except ApiError as error:
+            if error.status == HTTPStatus.FORBIDDEN:
+                unread[kind.key[1]] = REFUSED.format(error.message)
+            elif error.status != HTTPStatus.NOT_FOUND:
+                raise
+            return []
+
+    own = asyncio.gather(*(items(RUNTIMES, each) for each in sorted(namespaces)))
+    classes, shared, named = await asyncio.gather(items(CLASSES), items(CLUSTER_RUNTIMES), own)
+    runtimes = {
+        RuntimeName(type(each).__name__, each.metadata.namespace, each.metadata.name): each
+        for each in (*shared, *(each for runtimes in named for each in runtimes))
+    }
+    return Known({each.metadata.name: each for each in classes}, runtimes, unread)
+
+
 async def _items(kind: _Kind[T], namespace: str, ask: Ask) -> list[T]:
-    path, token, found = f"{kind.root}/namespaces/{namespace}/{kind.plural}", "", list[T]()
+    """`namespace`: empty for a kind without one."""
+    where = f"{kind.root}/namespaces/{namespace}" if namespace else kind.root
+    path, token, found = f"{where}/{kind.plural}", "", list[T]()
     while True:
         query = {"limit": str(PAGE)}
         query |= {"continue": token} if token else {}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 
 from answers.details import Details
 from answers.picture import Picture
-from answers.reading.details import DetailedObjects
+from answers.reading.posted import SubmittableObjects
+from answers.submission import Known
 from web.sources.source import Ask, Seen
 
 __all__ = ["Files"]
@@ -21,9 +22,10 @@ class Files:
     version = "files"
     trouble = ""
 
-    def __init__(self, objects: DetailedObjects) -> None:
+    def __init__(self, objects: SubmittableObjects) -> None:
         """`objects`: everything has been read. Raises InputError for an object that cannot be used."""
         self._seen = Seen(objects.picture(), cache(objects.details))
+        self._known = objects.known()
         self.lease: Mapping[str, str] = objects.nodes.published
 
     def picture(self) -> Seen:
@@ -38,6 +40,11 @@ class Files:
         """See `Source`. Nothing is asked."""
         del ask
         return self._seen.picture, self._seen.details(namespace)
+
+    async def known(self, namespaces: Collection[str], ask: Ask) -> Known:
+        """See `Source`. Nothing is asked."""
+        del namespaces, ask
+        return self._known
 
     async def changed(self) -> None:
         """See `Source`."""

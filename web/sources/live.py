@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cache
 from http import HTTPStatus
@@ -21,6 +21,7 @@ from answers.reading.details import CLUSTER, TURN, DetailedObjects
 from answers.reading.node_objects import NodeObjects
 from answers.reading.planes import QUOTA_KINDS, unread
 from answers.stored_plans import NO_PLANS, StoredPlans
+from answers.submission import Known
 from answers.worker_clusters import WorkerClusters
 from api.checks import MultiKueueCluster
 from api.clock import SYSTEM_CLOCK, Clock
@@ -47,7 +48,7 @@ from runtime.mirror.resources import (
 from runtime.mirror.views import View, Views
 from runtime.mirror.watched_quota import WatchedQuota
 from runtime.mirror.watched_tables import FOREIGN_GROUPS, WatchedTables
-from web.sources.asked import ask_about
+from web.sources.asked import ask_about, ask_known
 from web.sources.lease import USUAL, LeaseReader
 from web.sources.plans import KeptPlans, WholeSpecs
 from web.sources.pods import WaitingPods
@@ -205,6 +206,10 @@ class Cluster:
             events=asked.events,
         )
         return picture, details
+
+    async def known(self, namespaces: Collection[str], ask: Ask) -> Known:
+        """See `Source`. It is asked for: few questions need it."""
+        return await ask_known(namespaces, ask)
 
     # ---- following
 

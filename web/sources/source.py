@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from answers.details import Details
 from answers.picture import Picture
+from answers.submission import Known
 
 __all__ = ["Ask", "Seen", "Source"]
 
@@ -63,6 +64,9 @@ class Source(Protocol):
 
         What `ask` may not read is in `Picture.refused`. Raises ApiError for other faults.
         """
+
+    async def known(self, namespaces: Collection[str], ask: Ask) -> Known:
+        """What only submissions to these namespaces need, besides the picture. Raises ApiError."""
 
     async def changed(self) -> None:
         """Wait until the version is another one. What stands still never returns."""

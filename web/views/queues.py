@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from aiohttp import web
 
@@ -23,6 +23,8 @@ from web.shared import Shared
 from web.wire.queues import QueueAnswer, Queues
 
 __all__ = ["QueuesView"]
+
+SERVES_MICROSECONDS: Final = 60 * 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,17 +115,22 @@ class QueuesView:
 
 class Overviews:
     """The last overview, which is that of all readers: who could take back how much costs many searches. It is made
-    anew when a queue or a Workload has changed."""
+    anew when a queue or a Workload has changed, and after a while: times count, too."""
 
     def __init__(self) -> None:
-        self._last: tuple[object, AllQueues] | None = None
+        self._last: tuple[Picture, AllQueues] | None = None
 
     def plain(self, picture: Picture, granted: Granted) -> dict[str, Any]:
         """What the reader may know of it. Raises UnreadError."""
         check_counted(picture)
-        if self._last is None or self._last[0] is not picture.quota:
-            self._last = picture.quota, all_queues(picture)
+        if self._last is None or not _serves(self._last[0], picture):
+            self._last = picture, all_queues(picture)
         return self._last[1].plain(granted)
+
+
+def _serves(earlier: Picture, picture: Picture) -> bool:
+    """Whether the overview of an earlier picture is that of this one."""
+    return earlier.quota is picture.quota and 0 <= picture.moment - earlier.moment < SERVES_MICROSECONDS
 
 
 def _check(granted: Granted, namespace: str = EVERYWHERE) -> None:

@@ -23,7 +23,7 @@ from api.plans import (
     VictimQuota,
 )
 
-__all__ = ["NAMESPACES", "NOW", "World", "marks_of", "world"]
+__all__ = ["MARKS", "NAMESPACES", "NOW", "World", "marks_of", "world"]
 
 Object = dict[str, Any]
 

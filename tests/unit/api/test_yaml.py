@@ -145,3 +145,9 @@ def test_aliases_of_aliases_do_not_fill_the_memory() -> None:
     lines += [f"a{i}: &a{i} [" + ", ".join([f"*a{i - 1}"] * 10) + "]" for i in range(1, 9)]
     with pytest.raises(YamlError, match="aliases repeat too much"):
         list(documents("\n".join(lines)))
+
+
+def test_a_text_may_be_refused_aliases() -> None:
+    with pytest.raises(YamlError, match="line 2, column 4: aliases are not accepted here"):
+        list(documents("a: &x 1\nb: *x\n", most_aliased=0))
+    assert list(documents("a: &x 1\n", most_aliased=0)) == [{"a": 1}]

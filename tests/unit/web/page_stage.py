@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -15,6 +15,7 @@ from aiohttp import web
 from answers.details import Details
 from answers.errors import UnreadError
 from answers.picture import Picture
+from answers.submission import Known
 from api.clock import SYSTEM_CLOCK, Clock
 from kube.access import PATH as ACCESS
 from kube.client import ApiClient
@@ -55,6 +56,9 @@ class StandingSource:
         return 1_700_000_000_000_000
 
     async def about(self, namespace: str, ask: Ask) -> tuple[Picture, Details]:
+        raise UnreadError("there is no picture in this test")
+
+    async def known(self, namespaces: Collection[str], ask: Ask) -> Known:
         raise UnreadError("there is no picture in this test")
 
     async def changed(self) -> None:

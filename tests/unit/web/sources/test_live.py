@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 import pytest
@@ -18,6 +21,7 @@ from runtime.mirror.resources import GROUPS, PLANS, PODS
 from runtime.mirror.view import View
 from tests.kit.clock import ManualClock
 from tests.kit.followed import Followed, settled
+from web.sources.asked import ask_known
 from web.sources.live import LOOK_SECONDS, STANDS_SECONDS
 
 Object = dict[str, Any]
@@ -203,3 +207,47 @@ async def test_a_pod_that_is_gone_is_shown_no_longer() -> None:
     view_of(cluster, PODS.path).delete(ObjectMeta(name="one", namespace="a", uid="uid-one"))
     await settled()
     assert cluster.source.picture().details("a").pods == {}
+
+
+RUNTIME: Object = {
+    "apiVersion": "trainer.kubeflow.org/v1alpha1",
+    "kind": "ClusterTrainingRuntime",
+    "metadata": {"name": "torch", "resourceVersion": "1"},
+    "spec": {},
+}
+CLASS: Object = {"metadata": {"name": "high", "resourceVersion": "1"}, "value": 9}
+
+
+async def test_what_only_submissions_need_is_asked_as_the_user() -> None:
+    """What is not served is not there. A right that is missing is named, and prevents no answer."""
+    asked = list[str]()
+
+    async def ask(path: str, query: Mapping[str, str]) -> bytes:
+        asked.append(path)
+        if path.endswith("/workloadpriorityclasses"):
+            return json.dumps({"metadata": {}, "items": [CLASS]}).encode()
+        if path.endswith("/clustertrainingruntimes"):
+            return json.dumps({"metadata": {}, "items": [RUNTIME]}).encode()
+        if "/namespaces/a/" in path:
+            raise ApiError(HTTPStatus.FORBIDDEN, "Forbidden", "no list of trainingruntimes in a")
+        raise ApiError(HTTPStatus.NOT_FOUND, "NotFound", path)
+
+    known = await ask_known(("b", "a"), ask)
+    assert [each.value for each in known.workload_classes.values()] == [9]
+    assert [str(each) for each in known.runtimes] == ["ClusterTrainingRuntime torch"]
+    assert known.unread_runtimes == {
+        "TrainingRuntime": "a right is missing: no list of trainingruntimes in a"
+    }
+    assert {each.rpartition("/")[2] for each in asked} == {
+        "workloadpriorityclasses",
+        "clustertrainingruntimes",
+        "trainingruntimes",
+    }
+
+
+async def test_another_fault_of_the_api_server_is_no_answer() -> None:
+    async def ask(path: str, query: Mapping[str, str]) -> bytes:
+        raise ApiError(HTTPStatus.INTERNAL_SERVER_ERROR, "InternalError", path)
+
+    with pytest.raises(ApiError):
+        await ask_known((), ask)
