@@ -29,6 +29,7 @@ VIEWS: Final = (
     ("#/workload/research/tune", "NoCandidates"),
     ("#/queues", "16 used of 16"),
     ("#/queue/research", "Who waits"),
+    ("#/what-if", "Paste them, or drop files here."),
     ("#/gang/research/nothing", "There is no such object."),
     ("#/elsewhere", "There is no view at this address"),
 )

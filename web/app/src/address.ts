@@ -7,6 +7,7 @@ export type Route =
   | { readonly view: "answer"; readonly kind: Kind; readonly namespace: string; readonly name: string }
   | { readonly view: "queues"; readonly pair: string }
   | { readonly view: "queue"; readonly namespace: string; readonly name: string }
+  | { readonly view: "what-if" }
   | { readonly view: "unknown"; readonly address: string };
 
 /** What the list of Waiting is narrowed to. Empty: everything. */
@@ -33,6 +34,7 @@ export function readRoute(hash: string): Route {
   const [path = "", query = ""] = halves(hash.replace(/^#?\/?/, ""), "?");
   if (path === "" || path === "waiting") return { view: "waiting", filters: readFilters(query) };
   if (path === "queues") return { view: "queues", pair: new URLSearchParams(query).get("pair") ?? "" };
+  if (path === "what-if") return { view: "what-if" };
   const queue = readQueue(path);
   if (queue !== null) return queue;
   const [link = "", namespace, name, ...more] = path.split("/");
@@ -90,6 +92,11 @@ export function queuesAddress(pair = ""): string {
 /** The address of a ClusterQueue, or of a LocalQueue if there is a namespace. */
 export function queueAddress(namespace: string, name: string): string {
   return `#/queue/${[namespace, name].filter(Boolean).map(encodeURIComponent).join("/")}`;
+}
+
+/** The address of What if. What one has pasted is not in it. */
+export function whatIfAddress(): string {
+  return "#/what-if";
 }
 
 /** The kind of an object in small letters, as the command and the addresses have it. */

@@ -29,6 +29,8 @@ const UNREACHABLE: Problem = {
 export interface Request {
   readonly method?: "GET" | "POST" | "DELETE";
   readonly body?: unknown;
+  /** A body that is sent as it is. */
+  readonly text?: string;
   readonly session?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -42,7 +44,7 @@ export async function send(path: string, request: Request = {}): Promise<Respons
   const response = await fetch(`api/v1/${path}`, {
     method: request.method ?? "GET",
     headers,
-    body: request.body === undefined ? null : JSON.stringify(request.body),
+    body: request.body === undefined ? (request.text ?? null) : JSON.stringify(request.body),
     signal: request.signal ?? null,
     cache: "no-store",
     credentials: "omit",

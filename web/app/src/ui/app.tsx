@@ -14,6 +14,7 @@ import { Said } from "./text.tsx";
 import { useTitle } from "./title.ts";
 import { TopBar } from "./top_bar.tsx";
 import { WaitingView } from "./waiting.tsx";
+import { WhatIfView } from "./what_if.tsx";
 
 export function App() {
   useKeys();
@@ -58,6 +59,7 @@ function View({ route: shown }: { readonly route: Route }) {
     return <Answering key={JSON.stringify([kind, namespace, name])} kind={kind} namespace={namespace} name={name} />;
   }
   if (shown.view === "queues") return <QueuesView pair={shown.pair} />;
+  if (shown.view === "what-if") return <WhatIfView />;
   if (shown.view === "queue") {
     const { namespace, name } = shown;
     return <QueueView key={JSON.stringify([namespace, name])} namespace={namespace} name={name} />;

@@ -1,6 +1,6 @@
 /** The bar above all views. */
 
-import { queuesAddress, waitingAddress } from "../address.ts";
+import { queuesAddress, waitingAddress, whatIfAddress } from "../address.ts";
 import { about, isPaused, link, logOut, pauseUpdates, route } from "../state.ts";
 import { changeTheme, type Theme, theme } from "../theme.ts";
 import { helpIsOpen } from "./help.tsx";
@@ -23,6 +23,9 @@ export function TopBar() {
         </a>
         <a href={queuesAddress()} aria-current={route.value.view === "queues" ? "page" : undefined}>
           Queues
+        </a>
+        <a href={whatIfAddress()} aria-current={route.value.view === "what-if" ? "page" : undefined}>
+          What if
         </a>
       </nav>
       <SearchBox />

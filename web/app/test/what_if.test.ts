@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test } from "node:test";
+import { changesOf, mostOf, summaryOf, whatIfCommand, whyNotSent } from "../src/what_if.ts";
+import type { Step } from "../src/what_if_answers.ts";
+
+function step(parts: Partial<Step> = {}): Step {
+  return {
+    kind: "Job",
+    name: "a/b",
+    outcome: "RunsAfterEvictions",
+    sentence: "",
+    pods: 2,
+    running: 2,
+    notModelled: [],
+    quota: null,
+    evicted: [],
+    consequences: [],
+    quotaConsequences: [],
+    plan: {
+      victims: [
+        { kind: "Pod", pods: [{ namespace: "x", name: "y", node: "n2" }] },
+        { kind: "Pod", pods: [{ node: "n1" }, {}] },
+      ],
+      placements: [
+        { pod: "b-0", node: "n2" },
+        { pod: "b-1", node: "n2" },
+      ],
+    },
+    ...parts,
+  };
+}
+
+test("nodes have the pods that would leave and come", () => {
+  const changes = changesOf(step());
+  assert.deepEqual(changes, [
+    { node: "n1", leave: ["a pod of another namespace"], come: [] },
+    { node: "n2", leave: ["x/y"], come: ["b-0", "b-1"] },
+  ]);
+  assert.equal(mostOf(changes), 2);
+  assert.equal(mostOf([]), 1);
+});
+
+test("nothing changes for what waits", () => {
+  assert.deepEqual(changesOf(step({ running: 0 })), []);
+  assert.deepEqual(changesOf(step({ plan: null })), []);
+});
+
+test("the summary counts objects whose pods all get nodes", () => {
+  assert.equal(summaryOf([]), "Nothing is submitted that needs room.");
+  assert.equal(summaryOf([step(), step({ outcome: "RunsInPart" })]), "All pods get nodes for 1 of 2 objects.");
+});
+
+test("what is empty or too large is not sent", () => {
+  assert.equal(whyNotSent(" \n"), "Paste manifests first.");
+  assert.equal(whyNotSent("kind: Job"), "");
+  assert.match(whyNotSent("é".repeat(600_000)), /1200000 bytes/);
+});
+
+test("a shell gives the command the text as it is, and runs nothing in it", () => {
+  const texts = [
+    "kind: Job\n",
+    "no end",
+    "a: $(touch /tmp/x) `id` $HOME\n",
+    "MANIFESTS\nMANIFESTS_\n",
+    "it's: '\\\\'\n",
+    "tab:\t\u001b[31m\u202e é\n",
+  ];
+  for (const text of texts) {
+    const command = whatIfCommand(text, "-f x.yaml").replace("reprieve what-if - -n default -f x.yaml", "cat");
+    const printed = execFileSync("bash", ["-c", command], { encoding: "utf8" });
+    assert.equal(printed, text.endsWith("\n") ? text : `${text}\n`);
+  }
+});
