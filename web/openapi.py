@@ -15,6 +15,8 @@ __all__ = ["document"]
 REFERENCES: Final = "#/components/schemas/{name}"
 MEANS: Final = {
     "namespace": "Namespaces that are looked at, with commas between, for who may not list in all of them. At most 20.",
+    "topologyKey": "The label by whose value nodes stand in blocks. By default the one that most PodGroups name.",
+    "resource": "The resource whose amounts are shown. By default an extended one, if nodes have any, or else cpu.",
     "q": "A part of a namespace or a name.",
     "topics": "What the stream is about, with commas between: waiting, queues.",
     "kind": "pod, podgroup, job or workload.",

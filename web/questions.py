@@ -15,6 +15,7 @@ from web.readers.rights import MOST_NAMESPACES
 __all__ = [
     "MOST_FOUND",
     "check_namespace",
+    "choice_of",
     "name_of",
     "namespaces_of",
     "object_of",
@@ -32,6 +33,8 @@ KINDS: Final = get_args(WhyKind)
 PLAN_KINDS: Final = get_args(PlanKind)
 TOPICS: Final = ("waiting", "queues")
 MOST_QUERY: Final = 253
+MOST_CHOSEN: Final = 317
+"""Of a label's key, or a resource's name, with its prefix."""
 MOST_FOUND: Final = 50
 
 
@@ -68,6 +71,14 @@ def plan_object_of(kind: str, namespace: str, name: str, *, is_live: bool) -> tu
         raise bad_request(f"the kind must be one of {', '.join(PLAN_KINDS)}")
     name_of(namespace, name, is_live=is_live)
     return cast(PlanKind, kind), namespace, name
+
+
+def choice_of(query: MultiMapping[str], name: str) -> str:
+    """What the reader has chosen; empty for the usual. Raises Refused."""
+    chosen = query.get(name, "")
+    if len(chosen) > MOST_CHOSEN:
+        raise bad_request(f"{name}: must have at most {MOST_CHOSEN} characters")
+    return chosen
 
 
 def search_of(query: MultiMapping[str]) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 
 from web.route import Route, View
 from web.views.events import EventsView
+from web.views.map import MapView
 from web.views.queues import QueuesView
 from web.views.session import SessionView
 from web.views.waiting import WaitingView
@@ -15,7 +16,15 @@ from web.views.why import WhyView
 
 __all__ = ["described", "table_of"]
 
-VIEWS: Final[tuple[type[View], ...]] = (SessionView, WaitingView, WhyView, QueuesView, WhatIfView, EventsView)
+VIEWS: Final[tuple[type[View], ...]] = (
+    SessionView,
+    MapView,
+    WaitingView,
+    WhyView,
+    QueuesView,
+    WhatIfView,
+    EventsView,
+)
 
 
 def table_of(views: Iterable[View]) -> tuple[Route, ...]:

@@ -32,6 +32,7 @@ from web.sources.source import Source
 from web.statics import Static
 from web.streams import Streams
 from web.views.events import EventsView
+from web.views.map import MapView
 from web.views.queues import QueuesView
 from web.views.session import SessionView
 from web.views.waiting import WaitingView
@@ -74,6 +75,7 @@ class PageService:
 
         views = (
             SessionView(settings, door, reading, self._answering, place),
+            MapView(reading, self._answering, self._thread, clock),
             WaitingView(reading, self._answering, self._thread, clock),
             WhyView(reading, self._answering),
             QueuesView(reading, self._answering, self._thread, clock),

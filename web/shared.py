@@ -22,9 +22,9 @@ SECONDS: Final = 1.0
 class Shared(Generic[K, V]):
     """Answers by what they depend on."""
 
-    def __init__(self, executor: Executor, clock: Clock) -> None:
-        """`executor` makes them."""
-        self._executor, self._clock = executor, clock
+    def __init__(self, executor: Executor, clock: Clock, most: int = MOST) -> None:
+        """`executor` makes them. `most`: how many are kept."""
+        self._executor, self._clock, self._most = executor, clock, most
         self._made: dict[K, tuple[asyncio.Future[V], float]] = {}
         """The answer, and when it was begun, the oldest first."""
 
@@ -36,7 +36,7 @@ class Shared(Generic[K, V]):
             return await asyncio.shield(known[0])
         future = asyncio.get_running_loop().run_in_executor(self._executor, make)
         self._made.pop(key, None)
-        if len(self._made) >= MOST:
+        if len(self._made) >= self._most:
             del self._made[next(iter(self._made))]
         self._made[key] = future, now
         future.add_done_callback(lambda done: self._done(key, done))

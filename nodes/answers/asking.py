@@ -6,7 +6,7 @@ See docs/decisions/0026 and docs/decisions/0090.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from api.plans import PreemptionPlanSpec
 from api.requests import PODS
@@ -17,7 +17,7 @@ from nodes.search.promised import HeldRoom, with_promised
 from nodes.state.columns.flags import KEPT, STAYING, TERMINATING
 from nodes.state.snapshot import PlanRoom, Snapshot
 
-__all__ = ["as_seen_by", "decide_for", "decide_group", "decide_pod"]
+__all__ = ["as_seen_by", "decide_for", "decide_group", "decide_pod", "held_room"]
 
 
 def decide_group(snapshot: Snapshot, namespace: str, name: str, *, strict: bool = True) -> PreemptionPlanSpec:
@@ -55,7 +55,7 @@ def as_seen_by(snapshot: Snapshot, preemptor: Preemptor) -> Snapshot:
         and snapshot.pod_uids[pod] not in counted
         and not _is_member(snapshot, pod, preemptor)
     ]
-    return with_promised(snapshot, _held(snapshot, others), nominated)
+    return with_promised(snapshot, held_room(snapshot, others), nominated)
 
 
 def _is_its(snapshot: Snapshot, plan: PlanRoom, preemptor: Preemptor) -> bool:
@@ -77,7 +77,7 @@ def _is_member(snapshot: Snapshot, pod: int, preemptor: Preemptor) -> bool:
     )
 
 
-def _held(snapshot: Snapshot, plans: list[PlanRoom]) -> list[HeldRoom]:
+def held_room(snapshot: Snapshot, plans: Sequence[PlanRoom]) -> list[HeldRoom]:
     """What each plan holds. The room of a victim of several plans counts for the plan of the highest priority."""
     owners = dict[str, int]()
     ranked = sorted(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from functools import cache
 from typing import cast, get_args
@@ -17,7 +17,11 @@ from hypothesis import strategies as st
 import answers.waiting
 import answers.why
 from answers import queue_data, withholding
+from answers.details import Details
 from answers.errors import InputError, UnreadError
+from answers.map.panel import node_of
+from answers.map.rooms import Rooms
+from answers.map.whole import map_of
 from answers.names import ALL, EVERYWHERE, Listed, Names
 from answers.picture import Picture
 from answers.plan import PlanKind, plan_for
@@ -68,6 +72,8 @@ def said(made: World, tenant: Tenant) -> str:
     objects = read(made)
     picture, details = objects.picture(), cache(objects.details)
     found = [json.dumps(waiting(picture, details, tenant).plain())]
+    if tenant.lists("nodes"):
+        found += maps(picture, details, tenant)
     for kind, namespace, name in made.questions():
         if namespace not in tenant.namespaces:
             continue
@@ -77,6 +83,13 @@ def said(made: World, tenant: Tenant) -> str:
         except (InputError, UnreadError) as error:
             found.append(str(error))
     return "\n".join(found)
+
+
+def maps(picture: Picture, details: Callable[[str], Details], tenant: Tenant) -> list[str]:
+    """The map, and each node of it."""
+    shown = map_of(picture, tenant, tenant.namespaces).plain()
+    nodes = [node_of(picture, details, tenant, name, tenant.namespaces) for name in shown["nodes"]["name"]]
+    return [json.dumps(shown), *(json.dumps(each.plain()) for each in nodes if each is not None)]
 
 
 READERS = st.builds(
@@ -127,6 +140,8 @@ MUTATIONS: dict[str, tuple[object, str, object]] = {
     "decisions": (Reader, "decision", _same),
     "Workloads of owners elsewhere": (answers.why, "_owned_by", _owned_anywhere),
     "faults of other Workloads": (waits, "_said", lambda error, *_: str(error)),
+    "pods on nodes": (Rooms, "seen", property(lambda rooms: rooms.snapshot.pod_live)),
+    "the map of other namespaces": (Rooms, "sees", lambda *_: True),
     "rows of other namespaces": (answers.waiting._Listing, "_lists", lambda *_: True),
 }
 

@@ -1,5 +1,5 @@
 """The JSON of the page's API, as structs. `web.openapi` describes it by them.
 
-Tests: base, session, waiting and why in tests/unit/web/test_openapi.py; queues in tests/unit/web/test_queues.py;
+Tests: base, map, session, waiting and why in tests/unit/web/test_openapi.py; queues in tests/unit/web/test_queues.py;
 what_if in tests/unit/web/test_what_if.py.
 """

@@ -8,12 +8,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from answers.map.blocks import Key
+from answers.map.panel import NodeRoom as FoundRoom
+from answers.map.whole import Map as FoundMap
 from answers.waiting import Row as FoundRow
 from answers.waiting import Waiting as FoundWaiting
 from api.waits import Place, PodCount, Wait
 from hack.page_api import page
 from web.openapi import document
 from web.routes import described
+from web.wire.map import Map, NodeRoom
 from web.wire.waiting import Waiting
 from web.wire.why import Answer
 
@@ -52,6 +56,47 @@ def test_the_list_has_the_fields_of_answers() -> None:
         **FoundWaiting([row], [], [row], ["list nodes"]).plain(),
     }
     assert msgspec.to_builtins(msgspec.convert(plain, Waiting)) == plain
+
+
+def test_the_map_and_its_nodes_have_the_fields_of_answers() -> None:
+    head = {"version": "v", "moment": "", "trouble": ""}
+    key = Key("rack", 1)
+    nodes = {
+        each: [1] for each in ("block", "allocatable", "used", "leaving", "promised", "free", "anonymous")
+    }
+    parts = {each: [0] for each in ("node", "gang", "pods", "used", "leaving")}
+    promised = {each: [0] for each in ("node", "pods", "amount")}
+    victims = {each: [0] for each in ("node", "gang", "pods", "amount")}
+    plan = {"kind": "PodGroup", "namespace": "a", "name": "b", "priority": 1, "gang": 0}
+    found = FoundMap(
+        "rack",
+        [key],
+        "cpu",
+        ["cpu"],
+        ["r1", None],
+        {"name": ["n"], **nodes},
+        {"namespace": ["a"], "name": ["b"]},
+        parts,
+        [{**plan, "promised": promised, "victims": victims}],
+        ["list pods"],
+        "",
+    )
+    plain = {**head, **found.plain()}
+    assert msgspec.to_builtins(msgspec.convert(plain, Map)) == plain
+    amounts = dict.fromkeys(("allocatable", "used", "leaving", "promised", "free", "anonymous"), 1)
+    pod = {"namespace": "a", "name": "b", "gang": "", "priority": 1, "requests": {"cpu": 1}}
+    room = FoundRoom(
+        "n",
+        {"rack": "r1"},
+        False,
+        ["k:NoSchedule"],
+        [{"name": "cpu", **amounts}],
+        [{**pod, "leaving": True, "victimOf": ""}],
+        [{**pod, "plan": "a/b-1"}],
+        [],
+    )
+    plain = {**head, **room.plain()}
+    assert msgspec.to_builtins(msgspec.convert(plain, NodeRoom)) == plain
 
 
 def test_every_reference_leads_somewhere_and_every_address_needs_a_login_but_one() -> None:
