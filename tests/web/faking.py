@@ -45,6 +45,8 @@ class Faked:
     """What differs in the answer of `GET session`."""
     refusals: dict[str, tuple[int, dict[str, str]]] = field(default_factory=dict)
     """By the first part of a path: the status, and what is said."""
+    answers: dict[str, Any] = field(default_factory=dict)
+    """By the first part of a path: what is answered."""
     version: int = 1
     asked: list[str] = field(default_factory=list)
     """The paths of all requests."""
@@ -63,6 +65,8 @@ class Faked:
         if name in self.refusals:
             status, said = self.refusals[name]
             await route.fulfill(status=status, json={"right": "", **said})
+        elif name in self.answers:
+            await route.fulfill(status=200, json=self.answers[name])
         elif name == "events":
             # One event, and then the stream ends: it is asked for again a second later.
             event = f"event: waiting\nid: {self.version}\ndata: {{}}\n\n"

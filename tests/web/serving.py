@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,13 +17,15 @@ from urllib.parse import urlsplit
 
 from api.yaml import documents
 
-__all__ = ["NOW", "Served", "examples_file", "serving"]
+__all__ = ["NOW", "Served", "examples_file", "printed", "serving"]
 
 ROOT: Final = Path(__file__).parents[2]
 NOW: Final = "2026-03-01T12:00:00Z"
 ADDRESS: Final = re.compile(r"http://127\.0\.0\.1:\d+/#code=\S+")
 
 
+WAITS: Final = 3
+"""The status of `reprieve why` for what waits."""
 EXAMPLES: Final = ("training-cluster.yaml", "why/members.yaml", "why/queue.yaml")
 
 
@@ -86,3 +89,19 @@ def _printed(process: subprocess.Popen[str]) -> str:
         if found := ADDRESS.search(line):
             return found.group()
     raise AssertionError(f"the page ended with status {process.wait()} and printed no address")
+
+
+def printed(command: str) -> dict[str, Any]:
+    """What the command prints as JSON."""
+    program, *arguments = shlex.split(command)
+    assert program == "reprieve"
+    run = subprocess.run(
+        [str(Path(sys.executable).with_name(program)), *arguments, "--now", NOW, "-o", "json"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode in (0, WAITS), run.stderr
+    answer: dict[str, Any] = json.loads(run.stdout)
+    return answer

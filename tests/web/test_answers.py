@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shlex
-import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -17,7 +13,7 @@ from cli.common.printable import one_line
 from tests.kit.often import SELDOM
 from tests.web.browsers import TabOpener
 from tests.web.hostile import IN_LISTS, TEXTS
-from tests.web.serving import NOW, ROOT, Served
+from tests.web.serving import Served, printed
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
@@ -32,23 +28,6 @@ OBJECTS: Final = (
     ("workload", "research/tune"),
 )
 LISTS: Final = ("missing", "waitsFor", "wouldHelp", "stays", "notes", "notModelled")
-WAITS: Final = 3
-
-
-def printed(command: str) -> dict[str, Any]:
-    """What the command prints as JSON."""
-    program, *arguments = shlex.split(command)
-    assert program == "reprieve"
-    run = subprocess.run(
-        [str(Path(sys.executable).with_name(program)), *arguments, "--now", NOW, "-o", "json"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode in (0, WAITS), run.stderr
-    answer: dict[str, Any] = json.loads(run.stdout)
-    return answer
 
 
 async def shown(page: Page, address: str) -> str:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from playwright.async_api import Page
 
 VIEWS: Final = (
+    ("#/map", "Show all"),
+    ("#/map?as=table", "gpu-a1"),
+    ("#/map?node=gpu-b2&gang=research/sweep", "that you may see"),
     ("#/waiting", "llama-train"),
     ("#/gang/research/llama-train", "rack-b"),
     ("#/pod/research/notebook", "default-scheduler says"),
@@ -82,6 +85,10 @@ async def test_hostile_texts_are_shown_and_do_nothing(
         address = f"#/pod/{quote(text, safe='')}/{quote(text, safe='')}"
         await page.evaluate("(address) => { location.hash = address }", address)
         await page.locator("article.answer").first.wait_for()
+        faults += await judge(page)
+    for address in ("#/map", "#/map?as=table"):
+        await page.evaluate("(address) => { location.hash = address }", address)
+        await page.locator(".map-picture").wait_for()
         faults += await judge(page)
     assert await page.locator("img, iframe, object, embed, [onerror], [onfocus], body script").count() == 0
     assert faults == []

@@ -3,12 +3,26 @@
 import type { Kind } from "./api.ts";
 
 export type Route =
+  | { readonly view: "map"; readonly choice: MapChoice }
   | { readonly view: "waiting"; readonly filters: Filters }
   | { readonly view: "answer"; readonly kind: Kind; readonly namespace: string; readonly name: string }
   | { readonly view: "queues"; readonly pair: string }
   | { readonly view: "queue"; readonly namespace: string; readonly name: string }
   | { readonly view: "what-if" }
   | { readonly view: "unknown"; readonly address: string };
+
+/** What the map shows. Empty: the usual label and resource, no gang and no node. */
+export interface MapChoice {
+  readonly topologyKey: string;
+  readonly resource: string;
+  /** NAMESPACE/NAME of the gang that is brought out. */
+  readonly gang: string;
+  /** The node whose panel is open. */
+  readonly node: string;
+  readonly isTable: boolean;
+}
+
+export const USUAL_MAP: MapChoice = { topologyKey: "", resource: "", gang: "", node: "", isTable: false };
 
 /** What the list of Waiting is narrowed to. Empty: everything. */
 export interface Filters {
@@ -33,6 +47,7 @@ const CODE = "#code=";
 export function readRoute(hash: string): Route {
   const [path = "", query = ""] = halves(hash.replace(/^#?\/?/, ""), "?");
   if (path === "" || path === "waiting") return { view: "waiting", filters: readFilters(query) };
+  if (path === "map") return { view: "map", choice: readChoice(query) };
   if (path === "queues") return { view: "queues", pair: new URLSearchParams(query).get("pair") ?? "" };
   if (path === "what-if") return { view: "what-if" };
   const queue = readQueue(path);
@@ -71,12 +86,30 @@ function readFilters(query: string): Filters {
 
 /** The address of the list, narrowed. */
 export function waitingAddress(filters: Filters = NO_FILTERS): string {
-  const query = new URLSearchParams();
   const { kind, namespace, state, text } = filters;
-  for (const [name, value] of Object.entries({ kind, namespace, state, text }))
-    if (value !== "") query.set(name, value);
-  const said = query.toString();
-  return said === "" ? "#/waiting" : `#/waiting?${said}`;
+  return addressOf("#/waiting", { kind, namespace, state, text });
+}
+
+function addressOf(view: string, parts: Readonly<Record<string, string>>): string {
+  const query = new URLSearchParams(Object.entries(parts).filter(([, value]) => value !== "")).toString();
+  return query === "" ? view : `${view}?${query}`;
+}
+
+function readChoice(query: string): MapChoice {
+  const found = new URLSearchParams(query);
+  return {
+    topologyKey: found.get("topologyKey") ?? "",
+    resource: found.get("resource") ?? "",
+    gang: found.get("gang") ?? "",
+    node: found.get("node") ?? "",
+    isTable: found.get("as") === "table",
+  };
+}
+
+/** The address of the map. */
+export function mapAddress(choice: MapChoice = USUAL_MAP): string {
+  const { topologyKey, resource, gang, node, isTable } = choice;
+  return addressOf("#/map", { topologyKey, resource, gang, node, as: isTable ? "table" : "" });
 }
 
 /** The address of the answer for an object. */

@@ -168,3 +168,98 @@ export interface Problem {
   /** The right that is missing; empty if none is. */
   readonly right: string;
 }
+
+/** Of `GET map`. Nodes, blocks and gangs are named by their place in the columns of those; gang -1: pods without one. */
+export interface NodeMap {
+  readonly version: string;
+  readonly moment: string;
+  readonly trouble: string;
+  readonly topologyKey: string;
+  readonly topologyKeys: readonly { readonly key: string; readonly podGroups: number }[];
+  readonly resource: string;
+  readonly resources: readonly string[];
+  readonly blocks: readonly (string | null)[];
+  readonly nodes: {
+    readonly name: readonly string[];
+    readonly block: readonly number[];
+    readonly allocatable: readonly number[];
+    readonly used: readonly number[];
+    readonly leaving: readonly number[];
+    readonly promised: readonly number[];
+    readonly free: readonly number[];
+    readonly anonymous: readonly number[];
+  };
+  readonly gangs: { readonly namespace: readonly string[]; readonly name: readonly string[] };
+  readonly parts: {
+    readonly node: readonly number[];
+    readonly gang: readonly number[];
+    readonly pods: readonly number[];
+    readonly used: readonly number[];
+    readonly leaving: readonly number[];
+  };
+  readonly plans: readonly MapPlan[];
+  readonly missing: readonly string[];
+  readonly unread: string;
+}
+
+/** A plan that is carried out. */
+export interface MapPlan {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly priority: number;
+  readonly gang: number;
+  readonly promised: {
+    readonly node: readonly number[];
+    readonly pods: readonly number[];
+    readonly amount: readonly number[];
+  };
+  readonly victims: {
+    readonly node: readonly number[];
+    readonly gang: readonly number[];
+    readonly pods: readonly number[];
+    readonly amount: readonly number[];
+  };
+}
+
+export interface NodePod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly gang: string;
+  readonly priority: number;
+  readonly requests: Readonly<Record<string, number>>;
+  readonly leaving: boolean;
+  readonly victimOf: string;
+}
+
+export interface PromisedPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly gang: string;
+  readonly priority: number;
+  readonly requests: Readonly<Record<string, number>>;
+  readonly plan: string;
+}
+
+/** Of `GET nodes/NAME`. */
+export interface NodeRoom {
+  readonly version: string;
+  readonly moment: string;
+  readonly trouble: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly unschedulable: boolean;
+  readonly taints: readonly string[];
+  readonly resources: readonly {
+    readonly name: string;
+    readonly allocatable: number;
+    readonly used: number;
+    readonly leaving: number;
+    readonly promised: number;
+    readonly free: number;
+    readonly anonymous: number;
+  }[];
+  readonly pods: readonly NodePod[];
+  readonly promised: readonly PromisedPod[];
+  readonly missing: readonly string[];
+}

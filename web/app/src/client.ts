@@ -73,6 +73,11 @@ export function queuePath(namespace: string, name: string): string {
   return ["queues", ...(namespace === "" ? [] : [namespace]), name].map(encodeURIComponent).join("/");
 }
 
+/** The path of one node. */
+export function nodePath(name: string): string {
+  return `nodes/${encodeURIComponent(name)}`;
+}
+
 /** The path with the namespaces that are asked about; all that one may see if there are none. */
 export function within(path: string, namespaces: readonly string[]): string {
   if (namespaces.length === 0) return path;

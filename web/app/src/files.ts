@@ -15,16 +15,21 @@ export async function copy(text: string): Promise<void> {
 
 /** Store the value as a file of JSON. */
 export function save(name: string, value: unknown): void {
-  store(`${fileName(name)}.json`, "application/json", `${printableJson(value)}\n`);
+  store(`${fileName(name)}.json`, new Blob([`${printableJson(value)}\n`], { type: "application/json" }));
 }
 
 /** Store the text of a picture as a file of SVG. */
 export function saveSvg(name: string, picture: string): void {
-  store(`${fileName(name)}.svg`, "image/svg+xml", picture);
+  store(`${fileName(name)}.svg`, new Blob([picture], { type: "image/svg+xml" }));
 }
 
-function store(name: string, type: string, text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type }));
+/** Store a picture as a file of PNG. */
+export function savePng(name: string, picture: Blob): void {
+  store(`${fileName(name)}.png`, picture);
+}
+
+function store(name: string, content: Blob): void {
+  const address = URL.createObjectURL(content);
   const anchor = document.createElement("a");
   anchor.href = address;
   anchor.download = name;

@@ -4,6 +4,7 @@ import {
   answerAddress,
   halves,
   kindOf,
+  mapAddress,
   NO_FILTERS,
   namespaceQuery,
   namespacesOf,
@@ -11,6 +12,7 @@ import {
   queuesAddress,
   readRoute,
   takeCode,
+  USUAL_MAP,
   waitingAddress,
 } from "../src/address.ts";
 
@@ -46,6 +48,15 @@ test("the address of an answer leads back to its object, whatever its name is", 
 
 test("a gang has the address that people expect", () => {
   assert.equal(answerAddress("podgroup", "research", "train"), "#/gang/research/train");
+});
+
+test("what the map shows is in the address, and comes back from it", () => {
+  for (const text of HOSTILE) {
+    const choice = { topologyKey: text, resource: text, gang: `${text}/${text}`, node: text, isTable: true };
+    assert.deepEqual(readRoute(mapAddress(choice)), { view: "map", choice });
+  }
+  assert.equal(mapAddress(), "#/map");
+  assert.deepEqual(readRoute("#/map"), { view: "map", choice: USUAL_MAP });
 });
 
 test("filters are in the address, and come back from it", () => {

@@ -7,6 +7,7 @@ import { Answering } from "./answering.tsx";
 import { Help, helpIsOpen } from "./help.tsx";
 import { useKeys } from "./keys.ts";
 import { Login } from "./login.tsx";
+import { MapView } from "./map/map.tsx";
 import { Notices } from "./notices.tsx";
 import { QueueView } from "./queue.tsx";
 import { QueuesView } from "./queues.tsx";
@@ -53,6 +54,10 @@ function toMain(): void {
 }
 
 function View({ route: shown }: { readonly route: Route }) {
+  if (shown.view === "map") {
+    const { topologyKey, resource } = shown.choice;
+    return <MapView key={JSON.stringify([topologyKey, resource])} choice={shown.choice} />;
+  }
   if (shown.view === "waiting") return <WaitingView filters={shown.filters} />;
   if (shown.view === "answer") {
     const { kind, namespace, name } = shown;

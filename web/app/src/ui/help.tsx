@@ -8,6 +8,8 @@ export const helpIsOpen = signal(false);
 const KEYS: readonly (readonly [string, string])[] = [
   ["/", "Search for an object by its name"],
   ["↑ ↓ Home End", "Move in a list"],
+  ["← ↑ → ↓", "Move among the nodes of the map"],
+  ["+ - 0", "Look closer, look from further away, see all of the map"],
   ["Enter", "Open what is chosen"],
   ["Esc", "Close this, leave the search, or go back to the list"],
   ["?", "This help"],

@@ -1,6 +1,6 @@
 /** The bar above all views. */
 
-import { queuesAddress, waitingAddress, whatIfAddress } from "../address.ts";
+import { mapAddress, queuesAddress, waitingAddress, whatIfAddress } from "../address.ts";
 import { about, isPaused, link, logOut, pauseUpdates, route } from "../state.ts";
 import { changeTheme, type Theme, theme } from "../theme.ts";
 import { helpIsOpen } from "./help.tsx";
@@ -18,6 +18,9 @@ export function TopBar() {
         reprieve
       </a>
       <nav aria-label="Views">
+        <a href={mapAddress()} aria-current={route.value.view === "map" ? "page" : undefined}>
+          Map
+        </a>
         <a href={waitingAddress()} aria-current={route.value.view === "waiting" ? "page" : undefined}>
           Waiting
         </a>

@@ -161,7 +161,7 @@ function nextRow(items: readonly Item[], from: number, step: number): number | n
 }
 
 /** Puts the focus on the link of a row, which may have to come into the document first. */
-function useFocus(rows: Rows): (index: number) => void {
+export function useFocus(rows: Rows): (index: number) => void {
   const wanted = useRef(-1);
   const tryNow = (): void => {
     const link = rows.holder.current?.querySelector<HTMLElement>(`[data-index="${wanted.current}"] a`);

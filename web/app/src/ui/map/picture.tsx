@@ -1,0 +1,162 @@
+/** The picture of the map: a canvas, moved by pointer and keys, and its legend. */
+
+import type { ZoomTransform } from "d3-zoom";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { type MapChoice, mapAddress } from "../../address.ts";
+import { copy, save, savePng, saveSvg } from "../../files.ts";
+import { Chart } from "../../map/chart.ts";
+import type { LegendLine } from "../../map/drawn.ts";
+import { type Layout, neighbour } from "../../map/layout.ts";
+import type { Model } from "../../map/model.ts";
+import { pngOf } from "../../map/png.ts";
+import type { Level } from "../../map/shapes.ts";
+import { svgOf } from "../../map/svg.ts";
+import { grouped } from "../../waiting.ts";
+import { useInks } from "./inks.ts";
+import { Gangs, Tones } from "./legend.tsx";
+import { choose } from "./map.tsx";
+import { lineOf } from "./said.ts";
+import { usePods } from "./use_pods.ts";
+
+/** By topology key: where one looked before. */
+const looked = new Map<string, ZoomTransform>();
+
+interface Props {
+  readonly model: Model;
+  readonly layout: Layout;
+  readonly choice: MapChoice;
+  readonly found: ReadonlySet<string>;
+}
+
+export function MapPicture({ model, layout, choice, found }: Props) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const chart = useRef<Chart | null>(null);
+  const active = useRef(choice.node);
+  const [level, setLevel] = useState<Level>("far");
+  const [legend, setLegend] = useState<readonly LegendLine[]>([]);
+  const [names, setNames] = useState<readonly string[]>([]);
+  const [said, setSaid] = useState("");
+  const inks = useInks(canvas);
+  const podsOf = usePods(level, names, model.answer.version);
+  const { topologyKey } = model.answer;
+  const newest = useRef(choice);
+  newest.current = choice;
+
+  useEffect(() => {
+    if (canvas.current === null) return;
+    const hooks = {
+      rested: (now: Level, lines: readonly LegendLine[], seen: readonly string[]) => {
+        setLevel(now);
+        setLegend((before) => (JSON.stringify(before) === JSON.stringify(lines) ? before : lines));
+        setNames(seen);
+      },
+      clicked: (name: string) => choose({ ...newest.current, node: name }),
+      moved: (transform: ZoomTransform) => looked.set(topologyKey, transform),
+    };
+    const made = new Chart(canvas.current, hooks, looked.get(topologyKey) ?? null);
+    chart.current = made;
+    const sizes = new ResizeObserver(() => made.resized());
+    sizes.observe(canvas.current);
+    return () => {
+      sizes.disconnect();
+      made.stop();
+      chart.current = null;
+    };
+  }, [topologyKey]);
+
+  const { gang, node } = choice;
+  useEffect(() => {
+    if (inks !== null) chart.current?.show({ model, layout, choice: { gang, node, found }, inks, podsOf });
+  }, [model, layout, gang, node, found, inks, podsOf]);
+  useEffect(() => {
+    if (node === "") return;
+    active.current = node;
+    chart.current?.mark(node);
+  }, [node]);
+
+  const move = (key: string): boolean => {
+    const to = neighbour(layout, active.current, key);
+    if (to === "") return false;
+    active.current = to;
+    chart.current?.mark(to);
+    setSaid(lineOf(model, model.nodeAt(to)));
+    return true;
+  };
+  const pressed = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!isHandled(event.key, chart.current, active.current, choice, move)) return;
+    event.preventDefault();
+  };
+  const title = `Nodes by ${topologyKey === "" ? "name" : topologyKey}, ${model.answer.resource}`;
+  return (
+    <section class="map-picture" aria-label="Picture of the map">
+      <Tones inks={inks} />
+      <div
+        class="map-window"
+        role="application"
+        aria-roledescription="map"
+        aria-label={`Map of ${grouped(model.size)} nodes. Arrows move among them, Enter opens one, + and - zoom, 0 shows all.`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it has keys of its own.
+        tabIndex={0}
+        onKeyDown={pressed}
+      >
+        <canvas ref={canvas} class="map-canvas" />
+      </div>
+      <p class="map-said small" role="status">
+        {said}
+      </p>
+      <Gangs level={level} lines={legend} choice={choice} resource={model.answer.resource} inks={inks} />
+      <p class="actions">
+        <button type="button" onClick={() => chart.current?.step(1)}>
+          Closer
+        </button>
+        <button type="button" onClick={() => chart.current?.step(-1)}>
+          Further away
+        </button>
+        <button type="button" onClick={() => chart.current?.fit()}>
+          Show all
+        </button>
+        <button type="button" onClick={() => void copy(new URL(mapAddress(choice), window.location.href).href)}>
+          Copy link
+        </button>
+        <button type="button" onClick={() => save("map", chart.current?.drawn())}>
+          Save as JSON
+        </button>
+        <button type="button" onClick={storeSvg}>
+          Save as SVG
+        </button>
+        <button type="button" onClick={() => void storePng()}>
+          Save as PNG
+        </button>
+      </p>
+    </section>
+  );
+
+  function storeSvg(): void {
+    const drawn = chart.current?.drawn();
+    if (drawn && inks !== null) saveSvg("map", svgOf(drawn, inks, title));
+  }
+
+  async function storePng(): Promise<void> {
+    const drawn = chart.current?.drawn();
+    const made = drawn && inks !== null ? await pngOf(drawn, inks) : null;
+    if (made !== null) savePng("map", made);
+  }
+}
+
+function isHandled(
+  key: string,
+  chart: Chart | null,
+  active: string,
+  choice: MapChoice,
+  move: (key: string) => boolean,
+): boolean {
+  if (key === "+" || key === "=") chart?.step(1);
+  else if (key === "-") chart?.step(-1);
+  else if (key === "0") chart?.fit();
+  else if (key === "Enter" && active !== "") choose({ ...choice, node: active });
+  else if (key === "Escape" && choice.node !== "") choose({ ...choice, node: "" });
+  else if (key === "Escape" && choice.gang !== "") choose({ ...choice, gang: "" });
+  else return move(key);
+  return true;
+}
