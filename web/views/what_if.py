@@ -34,7 +34,7 @@ from web.wire.what_if import PlanFor, WhatIf
 
 __all__ = ["WhatIfView"]
 
-MOST_SECONDS: Final = 20.0
+MOST_SECONDS: Final = 10.0
 """For one answer. Others wait for it."""
 SEEN: Final[tuple[Listed, ...]] = ("pods", "podgroups")
 QUEUED: Final[tuple[Listed, ...]] = ("workloads", "localqueues")

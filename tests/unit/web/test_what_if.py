@@ -12,6 +12,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+import web.views.what_if
 from answers.reading.posted import SubmittableObjects
 from answers.reading.quota_objects import read_time
 from cli.main import reprieve
@@ -214,3 +215,12 @@ async def test_what_is_posted_is_kept_nowhere(
         assert (await submit(page, secret, JOB.replace("name: c", "name: 3")))[0] == 400
     captured = capsys.readouterr()
     assert "MARKED" not in captured.out + captured.err + caplog.text
+
+
+async def test_an_answer_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others wait for the same thread."""
+    monkeypatch.setattr(web.views.what_if, "MOST_SECONDS", -1.0)
+    async with files_page(files=files_of("training-cluster.yaml")) as page:
+        status, body = await submit(page, await page.log_in(code=page.code), JOB)
+    assert (status, body["reason"]) == (503, "Unavailable")
+    assert "submit less at once" in body["message"]
