@@ -16,6 +16,7 @@ from kube.identity import User
 from tests.kit.clock import ManualClock
 from web.errors import Refused
 from web.readers.authority import MOST_QUESTIONS, Authority
+from web.readers.kept import TRY_AGAIN_SECONDS
 from web.readers.rights import MOST_NAMESPACES, NAMESPACED, Granted
 
 SECONDS = 30.0
@@ -215,6 +216,8 @@ class Rights(RuleBasedStateMachine):
         self.revoked = float("inf")
         self.answered = float("-inf")
         """When the API server was last up and asked."""
+        self.failed = float("-inf")
+        """When it was last down and asked."""
 
     def teardown(self) -> None:
         self.loop.close()
@@ -248,10 +251,13 @@ class Rights(RuleBasedStateMachine):
     def ask(self, early: bool) -> None:
         now = self.clock.monotonic()
         found = self.loop.run_until_complete(self.answer(early=early))
+        if self.login.is_down:
+            self.failed = now
         if isinstance(found, Refused):
             self.refused(found)
             return
-        longest = 2 * SECONDS if self.login.is_down else SECONDS
+        # It is not asked again in the moment after it was down.
+        longest = 2 * SECONDS if now - self.failed < TRY_AGAIN_SECONDS else SECONDS
         assert found.lists("pods") in self.since(longest)
         assert self.revoked > now - longest, "a revoked token shows nothing any longer"
         if not self.login.is_down and self.login.is_valid:
