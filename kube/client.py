@@ -82,6 +82,20 @@ def environment_proxy(server: str) -> str | None:
     return getproxies().get(url.scheme)
 
 
+class Getting(Protocol):
+    """Whoever asks an API server, with whatever credentials."""
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        seconds: float = REQUEST_SECONDS,
+    ) -> Awaitable[bytes]:
+        """See `ApiClient.request`."""
+
+
 class ApiClient:
     """A client of one API server. A request that fails raises ApiError and no other exception."""
 
@@ -300,7 +314,7 @@ class ApiClient:
 
 
 async def get_or_none(
-    client: ApiClient,
+    client: Getting,
     path: str,
     *,
     query: Mapping[str, str] | None = None,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from api.meta import Struct
-from kube.client import ApiClient, get_or_none
+from kube.client import Getting, get_or_none
 from kube.errors import ApiError
 
 __all__ = ["Served", "list_path", "object_path", "other_version", "served"]
@@ -38,7 +38,7 @@ class _Group(Struct):
     versions: list[_Version] | None = None
 
 
-async def served(client: ApiClient, api_version: str) -> dict[str, Served]:
+async def served(client: Getting, api_version: str) -> dict[str, Served]:
     """The kinds of this apiVersion, by name; none if nothing of it is served. Raises ApiError."""
     body = await get_or_none(client, _root(api_version))
     if body is None:
@@ -51,7 +51,7 @@ async def served(client: ApiClient, api_version: str) -> dict[str, Served]:
     return {each.kind: Served(each.name, each.namespaced) for each in whole}
 
 
-async def other_version(client: ApiClient, api_version: str, kind: str) -> str:
+async def other_version(client: Getting, api_version: str, kind: str) -> str:
     """Another apiVersion of the group that has the kind; "" if none has it. Raises ApiError."""
     group = api_version.partition("/")[0]
     body = await get_or_none(client, f"/apis/{group}")

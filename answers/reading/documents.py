@@ -168,6 +168,10 @@ class Reader(ABC):
         """Read an object, or the objects of a list. `place` is for messages."""
         self._add(document, place, Header(), MAX_LIST_DEPTH)
 
+    def add_json(self, body: bytes, place: str) -> None:
+        """The same for JSON of an API server."""
+        self.add(JsonDocument(body), place)
+
     def place(self, subject: str) -> str:
         """Where an object ("PodGroup default/a") was read, with its name; "" if it was not read."""
         return self._places.get(subject, "")

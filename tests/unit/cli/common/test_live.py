@@ -14,9 +14,10 @@ from answers.reading.node_objects import NodeObjects
 from answers.reading.planes import Planes
 from answers.reading.quota_objects import QuotaObjects
 from cli.common.cluster import ClusterError, Connection
-from cli.common.live import _Pages, read_cluster
+from cli.common.live import read_cluster
 from kube.client import ApiClient
 from kube.errors import ApiError
+from kube.reading import _Pages
 
 
 class Answers:
