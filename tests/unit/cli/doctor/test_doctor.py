@@ -30,6 +30,7 @@ def test_the_answer_for_programs_has_every_finding(cluster: Path, monkeypatch: p
         "message": "5 of ours are served",
         "fault": None,
         "remedy": None,
+        "command": None,
     }
 
 
