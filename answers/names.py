@@ -18,6 +18,7 @@ Listed = Literal[
     "jobs",
     "preemptionplans",
     "clusterpreemptionplans",
+    "preemptionreports",
     "dispatchplans",
     "workloads",
     "localqueues",
@@ -27,7 +28,7 @@ Listed = Literal[
 """Resources. Cohorts count as ClusterQueues."""
 EVERYWHERE: Final = ""
 """In place of a namespace: in all of them."""
-NO_NAMESPACE: Final = frozenset({"nodes", "clusterpreemptionplans", "clusterqueues"})
+NO_NAMESPACE: Final = frozenset({"nodes", "clusterpreemptionplans", "preemptionreports", "clusterqueues"})
 
 
 class Names(Protocol):

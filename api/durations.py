@@ -1,4 +1,5 @@
-"""Durations in the text form of metav1.Duration, which is the syntax of Go's time.ParseDuration."""
+"""Durations in the text form of metav1.Duration, which is the syntax of Go's time.ParseDuration; and spans of time as
+people ask for them."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import Final
 
 from api.words import shown
 
-__all__ = ["DurationError", "parse_duration"]
+__all__ = ["DurationError", "parse_duration", "parse_span"]
 
 NANOSECONDS: Final = {
     "ns": 1,
@@ -27,6 +28,13 @@ TOO_LONG: Final = "is too long: its nanoseconds do not fit 64 bits"
 MAX_DIGITS: Final = len(str(LIMIT))
 MAX_PLACES: Final = 400
 """How many digits of a fraction can change the result. After 308 zeros, the floating-point scale is infinite."""
+
+
+SPAN_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+SPAN: Final = re.compile(r"(?:[0-9]+[smhd])+")
+SPAN_PART: Final = re.compile(r"([0-9]+)([smhd])")
+LONGEST_SPAN: Final = 366 * 86400
+MOST_SPAN_CHARACTERS: Final = 64
 
 
 class DurationError(ValueError):
@@ -60,6 +68,16 @@ def parse_duration(text: str) -> int:
     if nanoseconds == LIMIT and sign != "-":
         raise DurationError(text, TOO_LONG)
     return (-nanoseconds if sign == "-" else nanoseconds) // 1000
+
+
+def parse_span(text: str) -> int:
+    """The seconds of 90s, 30m, 2h, 1h30m or 7d: from a second to a year. Raises ValueError."""
+    if len(text) > MOST_SPAN_CHARACTERS or SPAN.fullmatch(text) is None:
+        raise ValueError(f"{text!r} is no duration such as 30m, 2h or 1h30m")
+    seconds = sum(int(number) * SPAN_UNITS[unit] for number, unit in SPAN_PART.findall(text))
+    if not 0 < seconds <= LONGEST_SPAN:
+        raise ValueError(f"{text!r} is not between a second and a year")
+    return seconds
 
 
 def _nanoseconds(part: re.Match[str]) -> int:

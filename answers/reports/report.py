@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
+from answers.names import ALL, Names
 from answers.reports.costs import Bill, Line, Prices, bill_of
 from answers.reports.days import Recorded, seconds_of, states_of
-from answers.reports.rows import Dear, Row, Wait, dearest_of, preemptor_of, waits_of
+from answers.reports.decisions import Decision
+from answers.reports.rows import Dear, Row, Wait, dearest_of, waits_of
+from answers.withholding import Reader
 from api.instead import StateOfDecision
-from api.plans import PreemptionPlan
 from api.reports import PreemptionReport
-from api.stored_plans import is_observed
 from api.times import rfc3339
 from api.words import counted
 
@@ -59,6 +60,8 @@ class Report:
     """How costs are counted."""
     recorded: Recorded
     """What PreemptionReports say."""
+    withheld: Sequence[str] = ()
+    """A sentence about the rights that would show more names."""
 
     @property
     def costs(self) -> Sequence[Line]:
@@ -122,6 +125,7 @@ class Report:
             "What happened while reprieve did not run, or did not reach the API server, may be missing.",
             self._unknown_plans(),
             *self._unknown_costs(),
+            *self.withheld,
         ]
         return said
 
@@ -167,6 +171,7 @@ class Report:
         return {
             "answer": self.answer,
             "notKnown": self.unknown,
+            "alsoKnown": self.recorded.more,
             "by": self.by,
             "asOf": self.as_of,
             "namespace": self.namespace,
@@ -185,7 +190,7 @@ class Report:
 
 
 def report(
-    plans: Iterable[PreemptionPlan],
+    decisions: Iterable[Decision],
     reports: Iterable[PreemptionReport] = (),
     *,
     now: float,
@@ -193,11 +198,14 @@ def report(
     by: By,
     namespace: str | None = None,
     prices: Prices = NO_PRICES,
+    names: Names = ALL,
 ) -> Report:
-    """Of the decisions since then, for preemptors of the namespace; None: of all.
+    """Of the decisions since then, for preemptors of the namespace; None: of all. `names`: what the reader may list.
 
-    Sums are those of `reports`, and of the plans that are in none of them.
+    Sums are those of `reports`, and of the decisions that are in none of them. Whoever may list reports may know the
+    sums of each namespace. Of decisions whose plans they may not list, they learn neither names nor priorities.
     """
+    reader = Reader(names)
     total, tables = Row("total"), {kind: dict[str, Row]() for kind in BY}
     states, is_open, oldest = Counter[StateOfDecision](), 0, now
     compared, recorded = list[Dear](), Recorded(reports, since, namespace)
@@ -208,22 +216,21 @@ def report(
             states += states_of(part.row)
         else:
             tables["namespace"].setdefault(part.namespace, Row(part.namespace)).add_row(part.row)
-    for plan in plans:
-        instead = plan.status.instead if plan.status is not None else None
-        decided = seconds_of(plan.metadata.creation_timestamp or "")
-        is_of = namespace in (None, plan.metadata.namespace)
-        if instead is None or not is_observed(plan) or decided < since or not is_of:
+    for each in decisions:
+        decided = seconds_of(each.decided)
+        if decided < since or namespace not in (None, each.namespace):
             continue
-        is_counted = plan.metadata.uid in recorded.counted
+        is_counted, is_named = each.uid in recorded.counted, reader.lists("preemptionplans", each.namespace)
         if not is_counted:
-            total.add(plan, instead)
-            states[instead.state] += 1
+            total.add(each)
+            states[each.instead.state] += 1
         for kind in {by} - SUMS if is_counted else {by, *SUMS}:
-            name = _name(plan, kind)
-            tables[kind].setdefault(name, Row(name)).add(plan, instead)
-        if instead.state == "Same":
-            compared.append(Dear.of(plan, instead))
-        is_open += not instead.concluded
+            if is_named or kind in SUMS:
+                name = _name(each, kind)
+                tables[kind].setdefault(name, Row(name)).add(each)
+        if each.instead.state == "Same":
+            compared.append(Dear.of(each, named=is_named))
+        is_open += not each.instead.concluded
         oldest = min(oldest, decided)
     bill = bill_of(total.costs, prices)
     ordered = {
@@ -244,17 +251,18 @@ def report(
         namespace,
         bill,
         recorded,
+        reader.notes(),
     )
 
 
-def _name(plan: PreemptionPlan, by: By) -> str:
+def _name(decision: Decision, by: By) -> str:
     if by == "day":
-        return (plan.metadata.creation_timestamp or "")[:10]
+        return decision.decided[:10]
     if by == "namespace":
-        return plan.metadata.namespace
+        return decision.namespace
     if by == "priority":
-        return str(plan.spec.preemptor.priority)
-    return preemptor_of(plan)
+        return str(decision.priority)
+    return decision.key
 
 
 def _order(row: Row, by: By, bill: Bill) -> tuple[Any, ...]:

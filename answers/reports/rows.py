@@ -14,12 +14,11 @@ from typing import Any, Final, NamedTuple
 from msgspec import UNSET
 
 from answers.reports.costs import Bill, seconds_of
-from api.instead import Costs, Instead, sum_of
-from api.plans import PreemptionPlan
+from answers.reports.decisions import Decision
+from api.instead import Costs, sum_of
 from api.reports import ReportRow
-from nodes.groups.keys import short_name
 
-__all__ = ["Dear", "Row", "Wait", "dearest_of", "preemptor_of", "waits_of"]
+__all__ = ["Dear", "Row", "Wait", "dearest_of", "waits_of"]
 
 DEAREST: Final = 50
 """How many decisions a report names at most."""
@@ -60,14 +59,15 @@ class Row:
     costed: int = 0
     """How many say what they cost."""
 
-    def add(self, plan: PreemptionPlan, instead: Instead) -> None:
+    def add(self, decision: Decision) -> None:
         """Count one more decision."""
+        instead = decision.instead
         self.decisions += 1
         self.unattributed += instead.unattributed
         if instead.state != "Same":
             return
         self.compared += 1
-        self.ours += sum(len(each.pods) for each in plan.spec.victims)
+        self.ours += decision.ours
         self.schedulers += instead.victims.pods
         self.served_nobody += instead.served_nobody
         self.groups_broken += instead.groups_broken
@@ -138,15 +138,16 @@ class Wait(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Dear:
-    """One decision that is compared."""
+    """One decision that is compared. Where the reader may not list plans, it is known by its numbers alone."""
 
     preemptor: str
-    """Namespace and name."""
-    priority: int
+    """Namespace and name; empty if the reader may not know it."""
+    priority: int | None
+    """None if the reader may not know it."""
     plan: str
-    """Namespace and name."""
+    """Namespace and name; empty if the reader may not know it."""
     decided: str
-    """When it was made, as the plan says (RFC 3339)."""
+    """When it was made, as the plan says (RFC 3339); empty if the reader may not know it."""
     ours: int
     """Pods that reprieve would have evicted."""
     schedulers: int
@@ -161,15 +162,16 @@ class Dear:
     """What it cost; None if the plan does not say it."""
 
     @classmethod
-    def of(cls, plan: PreemptionPlan, instead: Instead) -> Dear:
-        """The decision of this plan."""
+    def of(cls, decision: Decision, *, named: bool = True) -> Dear:
+        """That decision. `named`: whether the reader may list its plan."""
+        instead = decision.instead
         until = instead.seconds_until_bound
         return cls(
-            preemptor_of(plan),
-            plan.spec.preemptor.priority,
-            f"{plan.metadata.namespace}/{plan.metadata.name}",
-            plan.metadata.creation_timestamp or "",
-            sum(len(each.pods) for each in plan.spec.victims),
+            decision.key if named else "",
+            decision.priority if named else None,
+            f"{decision.namespace}/{decision.plan}" if named else "",
+            decision.decided if named else "",
+            decision.ours,
             instead.victims.pods,
             instead.served_nobody,
             instead.groups_broken,
@@ -197,11 +199,6 @@ class Dear:
             "open": self.open,
             "cost": None if self.costs is None else bill.total(self.costs).plain(),
         }
-
-
-def preemptor_of(plan: PreemptionPlan) -> str:
-    """The namespace and the name of the plan's preemptor."""
-    return f"{plan.metadata.namespace}/{short_name(plan.spec.preemptor.name)}"
 
 
 def dearest_of(decisions: Iterable[Dear], bill: Bill) -> list[Dear]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any, Final
+from typing import Any
 
 import click
 
-__all__ = ["Duration"]
+from api.durations import parse_span
 
-UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-DURATION: Final = re.compile(r"(?:\d+[smhd])+")
-LONGEST_SECONDS: Final = 366 * 86400
+__all__ = ["Duration"]
 
 
 class Duration(click.ParamType[int]):
@@ -23,9 +20,7 @@ class Duration(click.ParamType[int]):
         """See click."""
         if isinstance(value, int):
             return value
-        if not DURATION.fullmatch(value):
-            self.fail(f"{value!r} is no duration such as 30m, 2h or 1h30m", param, ctx)
-        seconds = sum(int(number) * UNITS[unit] for number, unit in re.findall(r"(\d+)([smhd])", value))
-        if not 0 < seconds <= LONGEST_SECONDS:
-            self.fail(f"{value!r} is not between a second and a year", param, ctx)
-        return seconds
+        try:
+            return parse_span(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)

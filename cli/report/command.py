@@ -8,13 +8,13 @@ import click
 
 from answers.reading.plans import Reported
 from answers.reports.costs import Prices
+from answers.reports.decisions import decisions_of
 from answers.reports.report import BY, By
 from answers.reports.report import report as report_of
-from api.clock import SYSTEM_CLOCK
 from cli.common.completion import a_namespace
 from cli.common.duration import Duration
 from cli.common.ending import ending
-from cli.common.options import OUTPUT_OR_PAGE
+from cli.common.options import NOW, OUTPUT_OR_PAGE
 from cli.common.output import show, show_as, show_page
 from cli.common.sources import Sources, reading
 from cli.report.page import page_of
@@ -78,6 +78,7 @@ single decisions are from plans.
     help="What an hour of a core (cpu), a GiB (memory) or a device costs. Then costs are in money, too. "
     "May be repeated.",
 )
+@NOW
 @reading
 @OUTPUT_OR_PAGE
 @click.pass_context
@@ -87,6 +88,7 @@ def report(
     namespace: str | None,
     by: By,
     prices: Prices,
+    now: str | None,
     sources: Sources,
     output: str | None,
 ) -> None:
@@ -96,13 +98,13 @@ def report(
     changes nothing.
     """
     with ending(context) as progress:
-        read, now = Reported(), SYSTEM_CLOCK.wall()
+        read, moment = Reported(), sources.now(now)
         sources.read(read, progress)
         answer = report_of(
-            read.plans(),
+            decisions_of(read.plans()),
             read.reports,
-            now=now,
-            since=now - seconds,
+            now=moment,
+            since=moment - seconds,
             by=by,
             namespace=namespace,
             prices=prices,

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import msgspec
+from msgspec import UNSET
+
+from answers.reports.decisions import decisions_of
 from answers.reports.report import Report, report
 from api.instead import Instead, InsteadVictims
 from api.meta import ObjectMeta
@@ -17,7 +21,7 @@ from api.plans import (
 )
 from api.times import parse_rfc3339, rfc3339
 
-__all__ = ["DAY", "NOW", "plan", "reported"]
+__all__ = ["DAY", "NOW", "objects_of", "plan", "reported"]
 
 NOW: Final = parse_rfc3339("2026-11-26T12:00:00Z")
 DAY: Final = 86400.0
@@ -63,4 +67,16 @@ def plan(
 
 def reported(*plans: PreemptionPlan, **options: Any) -> Report:
     """A report of the last seven days, by day, but for the options."""
-    return report(plans, **{"now": NOW, "since": NOW - 7 * DAY, "by": "day", **options})
+    return report(decisions_of(plans), **{"now": NOW, "since": NOW - 7 * DAY, "by": "day", **options})
+
+
+def objects_of(*things: Any) -> list[dict[str, Any]]:
+    """Plans and reports as an API server has them."""
+    found = list[dict[str, Any]]()
+    for each in things:
+        fields = {
+            name: value for name, value in msgspec.to_builtins(each).items() if value not in (None, UNSET)
+        }
+        kind = {"apiVersion": "reprieve.dev/v1alpha1", "kind": type(each).__name__}
+        found.append({**fields, **kind})
+    return found

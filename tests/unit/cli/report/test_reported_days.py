@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from answers.reports.days import OTHERS
+from answers.reports.decisions import decisions_of
 from answers.reports.report import Report, report
 from api.plans import PreemptionPlan
 from api.reports import EnforcedCounts, Gap, PreemptionReport, QuotaCounts, ReportRow
@@ -44,7 +45,9 @@ def history() -> list[PreemptionPlan]:
 
 
 def reported(plans: list[PreemptionPlan], reports: list[PreemptionReport], **options: Any) -> Report:
-    return report(plans, reports, **{"now": NOW, "since": NOW - 7 * DAY, "by": "day", **options})
+    return report(
+        decisions_of(plans), reports, **{"now": NOW, "since": NOW - 7 * DAY, "by": "day", **options}
+    )
 
 
 def numbers(answer: Report) -> Any:
