@@ -174,9 +174,10 @@ crds: build ## Write manifests/crds and manifests/kueue-crds from the structs in
 	$(BIN)/python -m api.crds manifests
 	$(BIN)/python -m webhooks.registrations manifests
 
-docs: build ## Write docs/metrics.md from the metrics in the code, and docs/page-api.md from the structs of the page
+docs: build ## Write docs/metrics.md from the metrics in the code, and docs/page-api.md and web/app/src/wire.ts from the structs of the page
 	$(BIN)/python -m hack.metrics docs/metrics.md
 	$(BIN)/python -m hack.page_api docs/page-api.md
+	$(BIN)/python -m hack.page_types web/app/src/wire.ts
 
 lock: $(VENV)/.installed ## Lock the newest versions that the ranges allow
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt

@@ -5,6 +5,7 @@ tests/unit/cli/clusters/test_clusters.py; details, picture and why in tests/unit
 tests/unit/answers/reading/test_node_objects.py; evictions, instead and scheduler_marks in
 tests/unit/cli/evicted/test_who_evicted.py; native_gangs in tests/unit/cli/why/test_groups.py; plan in
 tests/unit/cli/plan/test_plan.py; queue and queue_data in tests/unit/cli/queue/test_queue.py; quota_data and
-quota_decision in tests/unit/cli/quota/test_quota.py; names in tests/property/test_withholding.py; stored_plans in
-tests/property/test_waiting.py; submission in tests/unit/cli/whatif/test_what_if.py.
+quota_decision in tests/unit/cli/quota/test_quota.py; names in tests/property/test_withholding.py; search in
+tests/unit/web/test_search.py; stored_plans in tests/property/test_waiting.py; submission in
+tests/unit/cli/whatif/test_what_if.py.
 """

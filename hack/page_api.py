@@ -36,7 +36,7 @@ header `Authorization`, too.
 | `reset` | | the server does not know the version in `Last-Event-ID`: it is old, or of another process |
 | `ended` | `reason` | the stream ends. `Unauthorized`: log in again. `Unavailable`: come back later |
 
-There is at most one event a second for each topic, and a comment after 15 quiet seconds. A stream that ends without
+There is at most one event a second for each topic, and a comment every two seconds. A stream that ends without
 `ended` may be opened again.
 """
 

@@ -83,7 +83,7 @@ def environment_proxy(server: str) -> str | None:
 
 
 class Getting(Protocol):
-    """Whoever asks an API server, with whatever credentials."""
+    """Something that reads from an API server, with credentials of its own."""
 
     def request(
         self,

@@ -34,7 +34,7 @@ class Counting(Protocol):
     """Counts the objects that are known to be there."""
 
     def expect(self, number: int) -> None:
-        """So many more, or fewer."""
+        """This number more, or fewer."""
 
 
 class Taking(Protocol):
@@ -66,7 +66,7 @@ async def read_kinds(
     """Give the reader the objects of each kind that is served. Returns which kinds may not be read, in their order.
 
     Also a kind with only one object that matters, if that one cannot be read for another reason. `versioned`: the
-    apiVersions of which it is said if only another one is there. Raises ApiError, and what the reader raises.
+    apiVersions whose absence is said if another version is there. Raises ApiError, and what the reader raises.
     """
     kinds, refused = reader.kinds, dict[tuple[str, str], ApiError]()
     ones = {key: kind.one for key, kind in kinds.items() if kind.one is not None}

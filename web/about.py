@@ -21,7 +21,9 @@ class Place:
     cluster: str
     """The context, or the names of the files; empty in a cluster."""
     command: str = ""
-    """The options by which a command reads the same."""
+    """The options by which a command reads and decides the same."""
+    reads: str = ""
+    """Those of them that say what is read, and when: every command that reads a cluster takes them."""
 
 
 def session_answer(reader: Reader, granted: Granted, source: Source, place: Place) -> SessionAnswer:
@@ -33,8 +35,10 @@ def session_answer(reader: Reader, granted: Granted, source: Source, place: Plac
         expires=rfc3339(reader.session.ends_at) if reader.session is not None else "",
         cluster=place.cluster,
         live=source.is_live,
+        trouble=source.trouble,
         mode=Mode(mode.mode, mode.sentence, mode.selector, list(mode.pauses), list(mode.limits)),
         namespaces=Namespaces(granted.all_namespaces, list(granted.named), list(granted.asked)),
         missing=granted.missing(),
         command=place.command,
+        reads=place.reads,
     )

@@ -19,6 +19,11 @@ MEANS: Final = {
     "resource": "The resource whose amounts are shown. By default an extended one, if nodes have any, or else cpu.",
     "q": "A part of a namespace or a name.",
     "topics": "What the stream is about, with commas between: waiting, queues.",
+    "since": "How far back, such as 12h or 30d. By default 7d.",
+    "by": "day, namespace, priority or gang. By default day.",
+    "price": "What an hour of a core (cpu), a GiB (memory) or a device costs, such as nvidia.com/gpu=2.5. May be "
+    "repeated.",
+    "preemptorNamespace": "Only for preemptors of this namespace. By default of all.",
     "kind": "pod, podgroup, job or workload.",
     "name": "The name of the object.",
 }

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final, cast, get_args
 
 from multidict import MultiMapping
 
 from answers.plan import PlanKind
+from answers.reports.prices import price_of, prices_of
+from answers.reports.report import BY, By
 from answers.why import WhyKind
+from api.durations import parse_span
 from web.errors import bad_request
 from web.readers.rights import MOST_NAMESPACES
 
 __all__ = [
     "MOST_FOUND",
+    "ReportQuestion",
     "check_namespace",
     "choice_of",
     "name_of",
     "namespaces_of",
     "object_of",
     "plan_object_of",
+    "report_of",
     "search_of",
     "topics_of",
 ]
@@ -36,6 +43,21 @@ MOST_QUERY: Final = 253
 MOST_CHOSEN: Final = 317
 """Of a label's key, or a resource's name, with its prefix."""
 MOST_FOUND: Final = 50
+WEEK: Final = "7d"
+MOST_PRICES: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ReportQuestion:
+    """Which report is asked for."""
+
+    seconds: int
+    """How far back."""
+    by: By
+    namespace: str
+    """Of the preemptors. Empty: all."""
+    prices: tuple[tuple[str, Decimal], ...]
+    """By resource, in the order of their names."""
 
 
 def namespaces_of(query: MultiMapping[str]) -> tuple[str, ...]:
@@ -87,6 +109,27 @@ def search_of(query: MultiMapping[str]) -> str:
     if not asked or len(asked) > MOST_QUERY:
         raise bad_request(f"q: must have 1 to {MOST_QUERY} characters")
     return asked
+
+
+def report_of(query: MultiMapping[str]) -> ReportQuestion:
+    """Which report is asked for, in the words of the command's options. Raises Refused."""
+    by, given = query.get("by", "day"), query.getall("price", [])
+    if by not in BY:
+        raise bad_request(f"by: must be one of {', '.join(BY)}")
+    namespace = query.get("preemptorNamespace", "")
+    if len(namespace) > MOST_QUERY:
+        raise bad_request("preemptorNamespace: is no name of a namespace")
+    if len(given) > MOST_PRICES:
+        raise bad_request(f"price: at most {MOST_PRICES} can be given")
+    try:
+        seconds = parse_span(query.get("since", WEEK))
+    except ValueError as error:
+        raise bad_request(f"since: {error}") from None
+    try:
+        prices = prices_of(price_of(each) for each in given)
+    except ValueError as error:
+        raise bad_request(f"price: {error}") from None
+    return ReportQuestion(seconds, by, namespace, tuple(sorted(prices.items())))
 
 
 def topics_of(query: MultiMapping[str]) -> tuple[str, ...]:

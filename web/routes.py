@@ -6,9 +6,12 @@ from collections.abc import Iterable
 from typing import Final
 
 from web.route import Route, View
+from web.views.doctor import DoctorView
 from web.views.events import EventsView
 from web.views.map import MapView
 from web.views.queues import QueuesView
+from web.views.report import ReportView
+from web.views.search import SearchView
 from web.views.session import SessionView
 from web.views.waiting import WaitingView
 from web.views.what_if import WhatIfView
@@ -23,6 +26,9 @@ VIEWS: Final[tuple[type[View], ...]] = (
     WhyView,
     QueuesView,
     WhatIfView,
+    ReportView,
+    DoctorView,
+    SearchView,
     EventsView,
 )
 

@@ -31,9 +31,12 @@ from web.routes import table_of
 from web.sources.source import Source
 from web.statics import Static
 from web.streams import Streams
+from web.views.doctor import DoctorView
 from web.views.events import EventsView
 from web.views.map import MapView
 from web.views.queues import QueuesView
+from web.views.report import ReportView
+from web.views.search import SearchView
 from web.views.session import SessionView
 from web.views.waiting import WaitingView
 from web.views.what_if import WhatIfView
@@ -80,6 +83,9 @@ class PageService:
             WhyView(reading, self._answering),
             QueuesView(reading, self._answering, self._thread, clock),
             WhatIfView(settings, reading, self._answering),
+            ReportView(reading, self._answering, self._thread, clock),
+            DoctorView(reading, self._answering),
+            SearchView(reading, self._answering),
             EventsView(reading, streams),
         )
         self.app: web.Application = page_app(settings, table_of(views), statics)

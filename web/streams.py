@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 import msgspec
@@ -24,7 +23,8 @@ __all__ = ["Streams"]
 
 MOST_OF_USER: Final = 16
 AFTER_SECONDS: Final = 5.0
-HEARTBEAT_SECONDS: Final = 15.0
+HEARTBEAT_SECONDS: Final = 2.0
+"""The page says within five seconds that a connection is cut, so it waits for two heartbeats (`follow.ts`)."""
 HEARTBEAT: Final = b":\n\n"
 TYPE: Final = "text/event-stream"
 
@@ -50,7 +50,8 @@ class Streams:
             response = web.StreamResponse(headers={"Content-Type": TYPE, "X-Accel-Buffering": "no"})
             await response.prepare(request)
             try:
-                await self._tell(request, response, reader, topics, namespaces)
+                async with _beating(response):
+                    await self._tell(request, response, reader, topics, namespaces)
             except Refused as error:
                 await _send(response, "ended", {"reason": error.reason})
             except ConnectionError:
@@ -69,19 +70,14 @@ class Streams:
         told = request.headers.get("Last-Event-ID", "")
         if told and not self._hub.knows(source_version(told)):
             await _send(response, "reset", {})
-        alive = time.monotonic()
         async with _woken_by(request, reader) as ends:
             while not self._hub.has_ended:
                 version = await self._version(reader, namespaces)
-                now = time.monotonic()
                 if version != told:
-                    told, alive = version, now
+                    told = version
                     for topic in topics:
                         await _send(response, topic, {"version": told}, told)
-                elif now - alive >= HEARTBEAT_SECONDS:
-                    alive = now
-                    await response.write(HEARTBEAT)
-                if await self._quiet(source_version(told), alive, ends):
+                if await self._quiet(source_version(told), ends):
                     await self._door.still(reader)
                     return
 
@@ -91,17 +87,33 @@ class Streams:
         granted = await self._door.authority.granted(reader.login, reader.user, namespaces, early=True)
         return version_for(self._hub.version, granted)
 
-    async def _quiet(self, told: str, alive: float, ends: list[asyncio.Task[Any]]) -> bool:
+    async def _quiet(self, told: str, ends: list[asyncio.Task[Any]]) -> bool:
         """Wait until there is something to do. Returns whether one of `ends` has come."""
         change = asyncio.create_task(self._hub.next(told), name="change")
-        seconds = min(alive + HEARTBEAT_SECONDS - time.monotonic(), self._check_seconds)
         try:
             done, _ = await asyncio.wait(
-                {change, *ends}, timeout=max(0.0, seconds), return_when=asyncio.FIRST_COMPLETED
+                {change, *ends}, timeout=self._check_seconds, return_when=asyncio.FIRST_COMPLETED
             )
         finally:
             change.cancel()
         return bool(done - {change})
+
+
+@asynccontextmanager
+async def _beating(response: web.StreamResponse) -> AsyncIterator[None]:
+    """Heartbeats until the end of the context, also while the API server lets a question about rights wait."""
+
+    async def beat() -> None:
+        with suppress(ConnectionError):
+            while True:
+                await asyncio.sleep(HEARTBEAT_SECONDS)
+                await response.write(HEARTBEAT)
+
+    task = asyncio.create_task(beat(), name="heartbeats of a stream")
+    try:
+        yield
+    finally:
+        task.cancel()
 
 
 @asynccontextmanager

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 from answers.doctor import clusters, gangs, installation, namespaces, native, schedulers
-from answers.doctor.findings import Finding, Findings
+from answers.doctor.findings import Finding, Findings, note
 from answers.doctor.seen import Seen
+from answers.errors import UnreadError
+from api.words import counted
 
 __all__ = ["examine"]
 
@@ -44,10 +47,18 @@ CHECKS: Final[tuple[Callable[[Seen, float], list[Finding]], ...]] = (
     clusters.turns,
 )
 """Each one is a function of the objects and of the time in seconds since the epoch."""
+UNREAD: Final = "not read"
 
 
 def examine(seen: Seen, now: float, target: str = "") -> Findings:
     """What all checks say. `now`: in seconds since the epoch. `target`: the planning.mode that the cluster is to be
     ready for; empty: that of the leader. Raises ValueError for a time that is not one."""
     seen = replace(seen, target=target)
-    return Findings(tuple(finding for check in CHECKS for finding in check(seen, now)))
+    found, unread = list[Finding](), Counter[str]()
+    for check in CHECKS:
+        try:
+            found += check(seen, now)
+        except UnreadError as error:
+            unread[str(error)] += 1
+    notes = [note(UNREAD, f"{counted(number, 'check')} cannot look: {why}") for why, number in unread.items()]
+    return Findings((*found, *notes))

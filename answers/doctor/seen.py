@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
 from answers.doctor.kinds import SeenPod
+from answers.errors import UnreadError
 from api.core import Namespace
 from api.foreign_owners import OwningJob, OwningStatefulSet
 from api.lease import Lease
@@ -39,6 +40,8 @@ class Seen:
     """Rights that are missing to read what says whether pods belong together."""
     clusters_unread: Sequence[str] = ()
     """Rights that are missing to read what a manager says of worker clusters."""
+    missing: Mapping[type[Any], str] = field(default_factory=dict)
+    """What could not be read, by struct, and why. Without it, checks that need it say nothing."""
     target: str = ""
     """The `planning.mode` for which the cluster is examined; empty: that of the leader."""
 
@@ -61,7 +64,9 @@ class Seen:
         return groups
 
     def all(self, kind: type[Any]) -> Sequence[Any]:
-        """All objects of that struct, in the order of namespace and name."""
+        """All objects of that struct, in the order of namespace and name. Raises UnreadError if they were not read."""
+        if kind in self.missing:
+            raise UnreadError(self.missing[kind])
         return self.things.get(kind, ())
 
     def ours(self, kind: type[Any], name: str = PROCESS) -> Any | None:

@@ -29,7 +29,7 @@ from api.lease import Lease
 from api.plans import PreemptionPlan
 from api.workloads import Workload
 
-__all__ = ["CLUSTERS", "SeenObjects"]
+__all__ = ["CLUSTERS", "PartlySeen", "SeenObjects"]
 
 OWNERS: Final[Mapping[tuple[str, str], Kind]] = {
     **GROUPING_KINDS,
@@ -72,6 +72,7 @@ class SeenObjects(Reader):
         self._things: dict[type[Any], list[Any]] = {}
         self._unread: list[str] = []
         self._clusters_unread: list[str] = []
+        self._missing: dict[type[Any], str] = {}
 
     def keep(self, thing: Any, place: str) -> None:
         """See `Reader`."""
@@ -90,4 +91,14 @@ class SeenObjects(Reader):
             kind: tuple(sorted(every, key=lambda each: (each.metadata.namespace, each.metadata.name)))
             for kind, every in self._things.items()
         }
-        return Seen(things, tuple(self._unread), tuple(self._clusters_unread))
+        return Seen(things, tuple(self._unread), tuple(self._clusters_unread), missing=self._missing)
+
+
+class PartlySeen(SeenObjects):
+    """The same, for an answer that says which checks could not look at what they need."""
+
+    def do_without(self, kind: tuple[str, str], problem: str) -> bool:
+        """See `Reader`."""
+        if not super().do_without(kind, problem):
+            self._missing[self.kinds[kind].struct] = problem
+        return True

@@ -121,6 +121,7 @@ class Row:
             },
             "unattributed": self.unattributed,
             "costs": seconds_of(self.costs),
+            "costed": self.costed,
         }
 
 

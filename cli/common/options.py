@@ -15,6 +15,7 @@ __all__ = [
     "FILES",
     "MORE_FILES",
     "NAMESPACE",
+    "NOW",
     "OUTPUT",
     "OUTPUT_OR_PAGE",
     "for_option",
@@ -46,6 +47,11 @@ NAMESPACE: Final = click.option(
     metavar="NAME",
     help="For names and objects that do not give one. By default that of the context, or default with -f.",
     shell_complete=a_namespace,
+)
+NOW: Final = click.option(
+    "--now",
+    metavar="RFC3339",
+    help="With -f: the time that counts as now; this computer's clock is the default.",
 )
 OUTPUT: Final = click.option(
     "-o", "--output", type=click.Choice(["text", "json", "yaml"]), help="text is the default."

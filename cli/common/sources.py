@@ -9,7 +9,10 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from answers.errors import InputError
 from answers.reading.documents import DEFAULT_NAMESPACE, Reader, split_key
+from answers.reading.quota_objects import read_time
+from api.clock import SYSTEM_CLOCK
 from api.progress import Progress, silent
 from cli.common.cluster import Connection
 from cli.common.completion import a_context, a_file
@@ -44,6 +47,14 @@ class Sources:
         if given or self.files:
             return given or DEFAULT_NAMESPACE
         return contexts(self.connection.kubeconfig).namespace(self.connection.context)
+
+    def now(self, given: str | None) -> float:
+        """The time that counts, in seconds since the epoch. `given`: that of --now. Raises InputError."""
+        if given is None:
+            return SYSTEM_CLOCK.wall()
+        if not self.files:
+            raise InputError("--now: needs -f, because the time of a cluster is now")
+        return read_time(given, "--now") / 1e6
 
     def key(self, name: str, given: str | None, field: str) -> tuple[str, str]:
         """Namespace and name of `[NAMESPACE/]NAME`. `given`: the namespace of -n. Raises InputError."""

@@ -14,12 +14,11 @@ from answers.doctor.seen import Seen
 from answers.errors import InputError
 from answers.reading.before import BeforeEnforce
 from answers.reading.seen import SeenObjects
-from api.clock import SYSTEM_CLOCK
 from api.progress import Progress
 from cli.common.completion import a_file, a_namespace
 from cli.common.configuration import Configuration
 from cli.common.ending import ending
-from cli.common.options import OUTPUT
+from cli.common.options import NOW, OUTPUT
 from cli.common.output import show, show_as
 from cli.common.sources import Sources, reading
 from cli.doctor.render import render
@@ -72,6 +71,7 @@ docs/doctor.md explains each fault, and has the kubectl command that makes such 
     help="With --for Enforce: the Configuration that is to come, as serve reads it. By default that of the cluster.",
     shell_complete=a_file,
 )
+@NOW
 @OUTPUT
 @click.pass_context
 def doctor(
@@ -80,6 +80,7 @@ def doctor(
     target: str | None,
     namespace: str | None,
     path: Path | None,
+    now: str | None,
     output: str | None,
 ) -> None:
     """Say whether reprieve works in a cluster: what is installed, who calls it, what waits, and what is wrong.
@@ -89,12 +90,13 @@ def doctor(
     if target != "Enforce" and (namespace or path):
         raise click.UsageError("--namespace and --config need --for Enforce")
     with ending(context) as progress:
+        moment = sources.now(now)
         if target == "Enforce":
-            found = _before_enforce(sources, namespace or "", path, progress)
+            found = _before_enforce(sources, moment, namespace or "", path, progress)
         else:
             objects = SeenObjects()
             sources.read(objects, progress)
-            found = _examined(objects.seen(), target or "")
+            found = _examined(objects.seen(), moment, target or "")
         if output in ("json", "yaml"):
             show_as(found.plain(), output)
         else:
@@ -102,24 +104,26 @@ def doctor(
         context.exit(FAULTY if found.faulty else 0)
 
 
-def _examined(seen: Seen, target: str) -> Findings:
+def _examined(seen: Seen, now: float, target: str) -> Findings:
     try:
-        return examine(seen, SYSTEM_CLOCK.wall(), target)
+        return examine(seen, now, target)
     except ValueError as error:
         raise InputError(str(error)) from None
 
 
-def _before_enforce(sources: Sources, namespace: str, path: Path | None, progress: Progress) -> Findings:
+def _before_enforce(
+    sources: Sources, now: float, namespace: str, path: Path | None, progress: Progress
+) -> Findings:
     """What is missing for Enforce, and what it would do at once."""
     given = of_file(path) if path is not None else None
     objects = BeforeEnforce() if given is None else _as_set(given)
     sources.read(objects, progress)
     seen = objects.seen()
-    found, why = _examined(seen, "Enforce"), ""
+    found, why = _examined(seen, now, "Enforce"), ""
     if given is None:
         given, why = mounted(seen)
     asked = wanted(given.planning, seen, namespace)
-    return with_at_once(found, seen, objects.looked(), asked, SYSTEM_CLOCK.wall(), why, progress)
+    return with_at_once(found, seen, objects.looked(), asked, now, why, progress)
 
 
 def _as_set(given: Configuration) -> BeforeEnforce:

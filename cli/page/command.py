@@ -76,8 +76,7 @@ def page(
         complain(f"Error: {error}")
         context.exit(FAILED)
     configure_logging(logging.WARNING)
-    options = [*(("--now", now) if now else ()), *(("--groups-by-owner", by_owner) if by_owner else ())]
-    serving = Serving(place_of(sources, *options), statics, port, opens=not no_open)
+    serving = Serving(place_of(sources, now, by_owner), statics, port, opens=not no_open)
     source: Source | None = None
     try:
         with ending(context) as progress:

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import Final
 
-from answers.reading.posted import SubmittableObjects
+from answers.reading.page_objects import PageObjects
 from api.owner_annotations import ByOwner
 from api.progress import Progress
 from cli.common.cluster import Connection
@@ -23,15 +23,19 @@ MOST_NAMES: Final = 3
 DEFAULT: Final = "~/.kube/config"
 
 
-def place_of(sources: Sources, *options: str) -> Place:
-    """How the page names it, and the options by which a command reads the same. `options`: how it decides."""
+def place_of(sources: Sources, now: str | None, by_owner: ByOwner | None) -> Place:
+    """How the page names it, and the options by which a command reads and decides the same."""
     if sources.files:
         names = [Path(each).name for each in (*sources.files, *sources.overlays)]
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-        return Place(", ".join(names[:MOST_NAMES]) + more, shlex.join([*_file_options(sources), *options]))
-    connection = sources.connection
-    name = connection.context or contexts(connection.kubeconfig).current
-    return Place(name, shlex.join([*_cluster_options(connection, name), *options]))
+        name, options = ", ".join(names[:MOST_NAMES]) + more, _file_options(sources)
+    else:
+        connection = sources.connection
+        name = connection.context or contexts(connection.kubeconfig).current
+        options = _cluster_options(connection, name)
+    reads = [*options, *(("--now", now) if now else ())]
+    decides = ("--groups-by-owner", by_owner) if by_owner else ()
+    return Place(name, shlex.join([*reads, *decides]), shlex.join(reads))
 
 
 def _file_options(sources: Sources) -> list[str]:
@@ -50,7 +54,7 @@ def _cluster_options(connection: Connection, context: str) -> list[str]:
 
 def still_source(sources: Sources, now: int, by_owner: ByOwner | None, progress: Progress) -> Source:
     """What the files say. `now`: the moment, in microseconds since 1970. Raises InputError."""
-    objects = SubmittableObjects(now, by_owner)
+    objects = PageObjects(now, by_owner)
     sources.read(objects, progress)
     note(objects.refused_notes())
     return Files(objects)

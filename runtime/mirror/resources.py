@@ -23,6 +23,7 @@ from api.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload
 from api.limits import LimitRange, RuntimeClass
 from api.plans import ClusterPreemptionPlan, PreemptionPlan
 from api.preempted import PREEMPTED, PreemptedEvent
+from api.reports import PreemptionReport
 from api.storage import (
     CSIDriver,
     CSINode,
@@ -59,6 +60,7 @@ __all__ = [
     "PODS",
     "PREEMPTED_EVENTS",
     "PRIORITY_CLASSES",
+    "REPORTS",
     "RESOURCE_FLAVORS",
     "RUNTIME_CLASSES",
     "STATEFUL_SETS",
@@ -100,6 +102,9 @@ WHOLE_PLANS: Final = Resource(
     "/apis/reprieve.dev/v1alpha1/clusterpreemptionplans",
     ClusterPreemptionPlan,
     page=50,
+)
+REPORTS: Final = Resource(
+    "preemptionreports", "/apis/reprieve.dev/v1alpha1/preemptionreports", PreemptionReport
 )
 DISPATCH_PLANS: Final = Resource(
     "dispatchplans", "/apis/reprieve.dev/v1alpha1/dispatchplans", DispatchPlan, page=50

@@ -73,9 +73,16 @@ class Followed:
         raise ApiError(404, "NotFound", "there is no Lease")
 
     async def ask(self, path: str, query: Mapping[str, str]) -> bytes:
-        """The list of a namespace, in pages of two objects."""
+        """The list of a namespace or of all, in pages of two objects; the Lease; or which kinds a version has."""
+        if path == LEASES:
+            return await self.request("GET", path)
         root, _, rest = path.partition("/namespaces/")
         namespace, _, plural = rest.partition("/")
+        if not rest:
+            served = self._served(path)
+            if served:
+                return json.dumps({"resources": served}).encode()
+            root, _, plural = path.rpartition("/")
         if plural in self.refuse:
             raise ApiError(403, "Forbidden", f"{plural} is forbidden")
         version = root.removeprefix("/apis/").removeprefix("/api/")
@@ -83,14 +90,34 @@ class Followed:
             each
             for each in self.objects
             if each["apiVersion"] == version
-            and f"{each['kind'].lower()}s" == plural
-            and each["metadata"].get("namespace") == namespace
+            and _plural(each) == plural
+            and namespace in ("", each["metadata"].get("namespace"))
             and ("fieldSelector" not in query or each.get("reason") == "FailedCreate")
         ]
+        if not rest and not items:
+            raise ApiError(404, "NotFound", f"{path} is not served")
         begin = int(query.get("continue") or 0)
         more = str(begin + 2) if begin + 2 < len(items) else ""
-        found = {"metadata": {"resourceVersion": "1", "continue": more}, "items": items[begin : begin + 2]}
+        found = {
+            "apiVersion": version,
+            "kind": "List",
+            "metadata": {"resourceVersion": "1", "continue": more},
+            "items": items[begin : begin + 2],
+        }
         return json.dumps(found).encode()
+
+    def _served(self, path: str) -> list[Object]:
+        """The kinds of this version that have objects."""
+        version = path.removeprefix("/apis/").removeprefix("/api/")
+        found = {each["kind"]: each for each in self.objects if each["apiVersion"] == version}
+        return [
+            {"name": _plural(each), "kind": kind, "namespaced": "namespace" in each["metadata"]}
+            for kind, each in found.items()
+        ]
+
+
+def _plural(item: Object) -> str:
+    return f"{item['kind'].lower()}s"
 
 
 def listed_with(views: Views) -> None:
@@ -123,6 +150,7 @@ KINDS: Final = {
     "jobs": "Job",
     "preemptionplans": "PreemptionPlan",
     "clusterpreemptionplans": "ClusterPreemptionPlan",
+    "preemptionreports": "PreemptionReport",
     "workloads": "Workload",
     "localqueues": "LocalQueue",
     "clusterqueues": "ClusterQueue",

@@ -19,9 +19,12 @@ from api.plans import (
     Victim,
     VictimPod,
 )
+from api.reports import PreemptionReport
 from api.times import parse_rfc3339, rfc3339
+from controllers.account.counted import CountedPlans
+from controllers.account.tally import Addition, applied, day_of
 
-__all__ = ["DAY", "NOW", "objects_of", "plan", "reported"]
+__all__ = ["DAY", "NOW", "days_of", "objects_of", "plan", "reported"]
 
 NOW: Final = parse_rfc3339("2026-11-26T12:00:00Z")
 DAY: Final = 86400.0
@@ -80,3 +83,16 @@ def objects_of(*things: Any) -> list[dict[str, Any]]:
         kind = {"apiVersion": "reprieve.dev/v1alpha1", "kind": type(each).__name__}
         found.append({**fields, **kind})
     return found
+
+
+def days_of(plans: list[PreemptionPlan], **fields: Any) -> list[PreemptionReport]:
+    """As a leader writes them."""
+    counted = CountedPlans(lambda _: None)
+    for each in plans:
+        each.metadata.uid = each.metadata.name
+        counted.upsert(each)
+    found = dict[str, Addition]()
+    for counting in counted:
+        found.setdefault(day_of(counting.created), Addition()).plans[counting.uid] = counting
+    reports = [applied(None, addition, day, "t/1") for day, addition in found.items()]
+    return [msgspec.structs.replace(each, **fields) for each in reports]

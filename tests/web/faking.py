@@ -87,10 +87,12 @@ class Faked:
             "expires": "",
             "cluster": "staging",
             "live": True,
+            "trouble": self.trouble,
             "mode": MODE,
             "namespaces": namespaces,
             "missing": [],
             "command": "--context staging",
+            "reads": "--context staging",
             **self.about,
         }
 

@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+from api.times import parse_rfc3339
+from tests.kit.observed_plans import NOW, objects_of, plan
+
 __all__ = ["IN_LISTS", "TEXTS", "hostile_file"]
 
 TEXTS: Final = (
@@ -34,8 +37,44 @@ def hostile_file(folder: Path) -> Path:
     """A file with a pod and a gang for each text, and with Workloads and Jobs."""
     path = folder / "<b>hostile<img src=x>.json"
     items = [each for number, text in enumerate(IN_LISTS) for each in _objects(number, text)]
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*_queues(), *items]}))
+    items += [*_queues(), *_observed(), *_looked_at()]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     return path
+
+
+def _observed() -> list[dict[str, Any]]:
+    """Plans that say what a scheduler did, for a report: the namespaces and gangs of all texts."""
+    age = NOW - parse_rfc3339("2026-02-28T12:00:00Z")
+    plans = [
+        plan(number, age=age, namespace=text, gang=text, pods=3 + number, served_nobody=number)
+        for number, text in enumerate(TEXTS)
+    ]
+    return objects_of(*plans)
+
+
+def _looked_at() -> list[dict[str, Any]]:
+    """What the checks of doctor name."""
+    webhooks = [
+        {
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": "reprieve"},
+            "webhooks": [
+                {
+                    "name": text,
+                    "clientConfig": {"service": {"namespace": text, "name": text}, "caBundle": text},
+                }
+                for text in TEXTS
+            ],
+        }
+    ]
+    scheduler = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": TEXTS[0], "namespace": TEXTS[1]},
+        "data": {TEXTS[2]: f"kind: KubeSchedulerConfiguration\nextenders: [{{urlPrefix: '{TEXTS[3]}'}}]"},
+    }
+    return [*webhooks, scheduler]
 
 
 def _objects(number: int, text: str) -> list[dict[str, Any]]:

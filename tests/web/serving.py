@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from api.times import parse_rfc3339
 from api.yaml import documents
+from tests.kit.observed_plans import DAY, objects_of, plan
+from tests.kit.observed_plans import NOW as OBSERVED
 
 __all__ = ["NOW", "Served", "examples_file", "printed", "serving"]
 
@@ -39,8 +42,21 @@ def examples_file(folder: Path) -> Path:
                 meta = each["metadata"]
                 found.setdefault((each["kind"], meta.get("namespace", ""), meta["name"]), each)
     path = folder / "examples.json"
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(found.values())}))
+    items = [*found.values(), *observed()]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     return path
+
+
+def observed() -> list[dict[str, Any]]:
+    """Plans of the days before NOW that were only observed, and say what a scheduler did instead."""
+    earlier = OBSERVED - parse_rfc3339(NOW)
+    plans = [
+        plan(0, age=earlier + DAY, namespace="research", gang="sweep", pods=6, ours=2, served_nobody=4),
+        plan(1, age=earlier + DAY + 60, namespace="serving", gang="api", pods=3, ours=3, bound=True),
+        plan(2, age=earlier + 3 * DAY, namespace="research", gang="llama-train", pods=5, ours=4),
+        plan(3, age=earlier + 2 * DAY, namespace="research", state="Changed"),
+    ]
+    return objects_of(*plans)
 
 
 @dataclass(slots=True)

@@ -33,6 +33,9 @@ VIEWS: Final = (
     ("#/queues", "16 used of 16"),
     ("#/queue/research", "Who waits"),
     ("#/what-if", "Paste them, or drop files here."),
+    ("#/report", "the scheduler preempted 14 pods"),
+    ("#/report?by=gang&price=cpu%3D1&day=2026-02-28", "2 of these 3 are of"),
+    ("#/doctor", "NotInstalled"),
     ("#/gang/research/nothing", "There is no such object."),
     ("#/elsewhere", "There is no view at this address"),
 )
@@ -89,6 +92,10 @@ async def test_hostile_texts_are_shown_and_do_nothing(
     for address in ("#/map", "#/map?as=table"):
         await page.evaluate("(address) => { location.hash = address }", address)
         await page.locator(".map-picture").wait_for()
+        faults += await judge(page)
+    for address, text in (("#/report?by=gang", "for 14 decisions"), ("#/doctor", "NotInstalled")):
+        await page.evaluate("(address) => { location.hash = address }", address)
+        await page.get_by_text(text, exact=False).first.wait_for()
         faults += await judge(page)
     assert await page.locator("img, iframe, object, embed, [onerror], [onfocus], body script").count() == 0
     assert faults == []

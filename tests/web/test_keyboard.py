@@ -16,6 +16,10 @@ pytestmark = SELDOM
 
 async def focused(page: Page) -> str:
     """The text of what has the focus."""
+    # A list moves the focus with the next frame.
+    await page.evaluate(
+        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
     text: str = await page.evaluate("() => document.activeElement.innerText || document.activeElement.id")
     return " ".join(text.split())
 
@@ -49,7 +53,7 @@ async def test_search_for_an_object(open_tab: TabOpener, examples: Served) -> No
     await page.goto(examples.another_address())
     await page.get_by_role("heading", name="Waiting").wait_for()
     await keys.press("/")
-    await keys.type("eval")
+    await keys.type("evaluate")
     chosen = page.locator("[role=option][aria-selected=true]")
     await chosen.wait_for()
     name = await chosen.inner_text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.kit.often import SELDOM
 from tests.web.browsers import Tab, TabOpener
+from tests.web.cable import Cable
 from tests.web.faking import Faked, row
 from tests.web.serving import Served
 
@@ -120,3 +121,16 @@ async def test_namespaces_of_the_address_are_asked_about(open_tab: TabOpener, ex
     await page.wait_for_timeout(100)
     assert {path.partition("namespace=")[2] for path in faked.asked} == {"team-a,team-b"}
     assert faked.authorizations == {"", "Bearer s3ss10n"}
+
+
+async def test_a_connection_that_is_cut_is_said_and_comes_back(open_tab: TabOpener, examples: Served) -> None:
+    """Nobody closes it: no packet comes any longer."""
+    async with Cable.to(examples.origin) as cable:
+        page = (await open_tab(cable.origin)).page
+        await page.goto(examples.another_address().replace(examples.origin, cable.origin))
+        await page.get_by_text("llama-train").first.wait_for()
+        cable.cut()
+        await page.get_by_text("The connection to the server is lost.").wait_for()
+        assert await page.get_by_text("llama-train").count() > 0, "what is old is still shown"
+        cable.mend()
+        await page.get_by_text("The connection to the server is lost.").wait_for(state="detached")

@@ -31,6 +31,7 @@ NAMESPACED: Final[Mapping[Listed, Access]] = {
 CLUSTER_WIDE: Final[Mapping[Listed, tuple[Access, ...]]] = {
     "nodes": (Access("", "nodes", "list"),),
     "clusterpreemptionplans": (Access(REPRIEVE, "clusterpreemptionplans", "list"),),
+    "preemptionreports": (Access(REPRIEVE, "preemptionreports", "list"),),
     "clusterqueues": (Access(KUEUE, "clusterqueues", "list"), Access(KUEUE, "cohorts", "list")),
 }
 """The tree of queues is shown to whoever may list both."""

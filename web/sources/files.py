@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping
 from functools import cache
 
 from answers.details import Details
+from answers.doctor.seen import Seen as Looked
 from answers.picture import Picture
-from answers.reading.posted import SubmittableObjects
+from answers.reading.page_objects import PageObjects
 from answers.submission import Known
 from web.sources.source import Ask, Seen
 
@@ -22,10 +23,10 @@ class Files:
     version = "files"
     trouble = ""
 
-    def __init__(self, objects: SubmittableObjects) -> None:
+    def __init__(self, objects: PageObjects) -> None:
         """`objects`: everything has been read. Raises InputError for an object that cannot be used."""
-        self._seen = Seen(objects.picture(), cache(objects.details))
-        self._known = objects.known()
+        self._seen = Seen(objects.picture(), cache(objects.details), objects.account())
+        self._known, self._looked = objects.known(), objects.seen()
         self.lease: Mapping[str, str] = objects.nodes.published
 
     def picture(self) -> Seen:
@@ -45,6 +46,11 @@ class Files:
         """See `Source`. Nothing is asked."""
         del namespaces, ask
         return self._known
+
+    async def looked(self, ask: Ask) -> Looked:
+        """See `Source`. Nothing is asked."""
+        del ask
+        return self._looked
 
     async def changed(self) -> None:
         """See `Source`."""

@@ -15,11 +15,13 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from answers.details import Details, groups_by_namespace
+from answers.doctor.seen import Seen as Looked
 from answers.errors import UnreadError
 from answers.picture import Picture
 from answers.reading.details import CLUSTER, TURN, DetailedObjects
 from answers.reading.node_objects import NodeObjects
 from answers.reading.planes import QUOTA_KINDS, unread
+from answers.reports.decisions import Account
 from answers.stored_plans import NO_PLANS, StoredPlans
 from answers.submission import Known
 from answers.worker_clusters import WorkerClusters
@@ -29,6 +31,7 @@ from api.core import Pod
 from api.dispatch import DispatchPlan
 from api.groups import PodGroup
 from api.owner_annotations import ByOwner
+from api.reports import PreemptionReport
 from api.times import rfc3339
 from kube.client import ApiClient
 from kube.reflector import HasMetadata
@@ -43,12 +46,15 @@ from runtime.mirror.resources import (
     MULTIKUEUE_CLUSTERS,
     PLANS,
     PODS,
+    REPORTS,
     WHOLE_PLANS,
 )
 from runtime.mirror.views import View, Views
 from runtime.mirror.watched_quota import WatchedQuota
 from runtime.mirror.watched_tables import FOREIGN_GROUPS, WatchedTables
+from web.sources.accounts import KeptDecisions
 from web.sources.asked import ask_about, ask_known
+from web.sources.examined import look
 from web.sources.lease import USUAL, LeaseReader
 from web.sources.plans import KeptPlans, WholeSpecs
 from web.sources.pods import WaitingPods
@@ -56,7 +62,7 @@ from web.sources.source import Ask, Seen
 
 __all__ = ["Cluster"]
 
-LOOK_SECONDS: Final = 1.0
+LOOK_SECONDS: Final = 0.5
 """Between two looks whether watches stand, and whether rights have come or gone."""
 STANDS_SECONDS: Final = 3.0
 """A watch that is interrupted for longer is said to stand. Watches end in the course of things, and begin anew at
@@ -102,6 +108,7 @@ class Cluster:
         self._pods, self._whole = WaitingPods(), WholeSpecs()
         self._plans = KeptPlans(self._whole)
         self._clusters, self._turns = Objects[MultiKueueCluster](), Objects[DispatchPlan]()
+        self._decisions, self._reports = KeptDecisions(), Objects[PreemptionReport]()
         self._follow()
         self._reader = LeaseReader(client, self._lease_changed, by_owner)
         self._process = secrets.token_hex(4)
@@ -122,12 +129,14 @@ class Cluster:
         plans.on_change(self._nodes_changed)
         for view in self._quota.views:
             view.on_change(self._quota_changed)
+        self._views.watch(PLANS, self._decisions)
         views += [
+            self._views.watch(REPORTS, self._reports),
             self._views.watch(WHOLE_PLANS, self._whole),
             self._views.watch(MULTIKUEUE_CLUSTERS, self._clusters),
             self._views.watch(DISPATCH_PLANS, self._turns),
         ]
-        for view in views[-3:]:
+        for view in views[-4:]:
             view.on_change(self._note)
 
     # ---- what changes
@@ -181,7 +190,8 @@ class Cluster:
         if self._seen is None:
             picture = self._picture()
             near = _Namespaces(picture, self._pods.shared(), self._plans.shared())
-            self._seen = Seen(picture, cache(near.details))
+            account = Account(self._decisions.shared(), tuple(self._reports))
+            self._seen = Seen(picture, cache(near.details), account)
         return self._seen
 
     async def changed(self) -> None:
@@ -210,6 +220,10 @@ class Cluster:
     async def known(self, namespaces: Collection[str], ask: Ask) -> Known:
         """See `Source`. It is asked for: few questions need it."""
         return await ask_known(namespaces, ask)
+
+    async def looked(self, ask: Ask) -> Looked:
+        """See `Source`. All of it is asked for: the mirror drops most of what the checks look at."""
+        return await look(ask)
 
     # ---- following
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from answers.details import Details
+from answers.doctor.seen import Seen as Looked
 from answers.picture import Picture
+from answers.reports.decisions import NO_ACCOUNT, Account
 from answers.submission import Known
 
 __all__ = ["Ask", "Seen", "Source"]
@@ -23,6 +25,8 @@ class Seen:
     picture: Picture
     details: Callable[[str], Details]
     """What a namespace has, as far as the list of what waits needs it: of its pods at least those without a node."""
+    account: Account = NO_ACCOUNT
+    """What reports of preemption are made from."""
 
     def at(self, moment: int) -> Picture:
         """The picture, looked at later. `moment`: in microseconds since 1970."""
@@ -67,6 +71,12 @@ class Source(Protocol):
 
     async def known(self, namespaces: Collection[str], ask: Ask) -> Known:
         """What only submissions to these namespaces need, besides the picture. Raises ApiError."""
+
+    async def looked(self, ask: Ask) -> Looked:
+        """What the checks of `doctor` look at. What `ask` may not read is named in it.
+
+        Raises ApiError for other faults.
+        """
 
     async def changed(self) -> None:
         """Wait until the version is another one. What stands still never returns."""

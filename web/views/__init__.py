@@ -1,5 +1,6 @@
 """A view of the page each: its addresses, and what `answers` is asked for them.
 
-Tests: events, session, waiting and why in tests/unit/web/test_application.py; map in tests/unit/web/test_map.py; queues
-in tests/unit/web/test_queues.py; what_if in tests/unit/web/test_what_if.py.
+Tests: doctor and report in tests/unit/web/test_account.py; events, session, waiting and why in
+tests/unit/web/test_application.py; map in tests/unit/web/test_map.py; queues in tests/unit/web/test_queues.py; search
+in tests/unit/web/test_search.py; what_if in tests/unit/web/test_what_if.py.
 """

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from aiohttp import web
 
@@ -14,18 +14,16 @@ from answers.waiting import waiting
 from api.clock import Clock
 from api.times import rfc3339_micro
 from web.answering import Answering
-from web.questions import MOST_FOUND, namespaces_of, search_of
+from web.questions import namespaces_of
 from web.readers.door import Reader
 from web.readers.rights import Granted
 from web.route import NAMESPACE, Reading, Route, json_answer
 from web.shared import Shared
 from web.sources.source import Seen
 from web.versions import version_for
-from web.wire.waiting import Found, FoundObject, Waiting
+from web.wire.waiting import Waiting
 
 __all__ = ["WaitingView"]
-
-PARTS: Final = ("groups", "pods", "workloads")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,32 +45,12 @@ class WaitingView:
 
     def table(self) -> tuple[Route, ...]:
         """See `View`."""
-        return (
-            Route("GET", "/waiting", self.waiting, "What waits", Waiting, query=(NAMESPACE,)),
-            Route(
-                "GET",
-                "/search",
-                self.search,
-                "What waits, by a part of its name",
-                Found,
-                query=("q", NAMESPACE),
-            ),
-        )
+        return (Route("GET", "/waiting", self.waiting, "What waits", Waiting, query=(NAMESPACE,)),)
 
     async def waiting(self, request: web.Request) -> web.StreamResponse:
         """GET waiting: all that waits, of the named namespaces if there are any. Raises Refused."""
         reader = await self._reading(request)
         return json_answer(await self._waiting(reader, namespaces_of(request.query)))
-
-    async def search(self, request: web.Request) -> web.StreamResponse:
-        """GET search: what waits, with the text in its name or its namespace. Raises Refused."""
-        reader = await self._reading(request)
-        text, namespaces = search_of(request.query), namespaces_of(request.query)
-        answer = await self._waiting(reader, namespaces)
-        rows = (row for part in PARTS for row in answer[part])
-        named = [row for row in rows if text in f"{row['namespace']}/{row['name']}".lower()]
-        found = [FoundObject(row["kind"], row["namespace"], row["name"]) for row in named[:MOST_FOUND]]
-        return json_answer(Found(found, len(named) > MOST_FOUND))
 
     async def _waiting(self, reader: Reader, namespaces: tuple[str, ...]) -> dict[str, Any]:
         source = self._answering.source

@@ -61,9 +61,13 @@ class SessionAnswer(Wire):
     cluster: str
     """The context, or the names of the files."""
     live: bool
+    trouble: str
+    """Why what is shown may be old. Empty if it is not."""
     mode: Mode
     namespaces: Namespaces
     missing: list[str]
     """The rights that would show more."""
     command: str
-    """The options by which a command reads the same."""
+    """The options by which a command reads and decides the same."""
+    reads: str
+    """Those of them that say what is read, and when."""

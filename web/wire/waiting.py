@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from web.wire.base import Wire
 
-__all__ = ["Found", "FoundObject", "Row", "Waiting"]
+__all__ = ["Row", "Waiting"]
 
 
 class Row(Wire):
@@ -39,19 +39,3 @@ class Waiting(Wire):
     workloads: list[Row]
     missing: list[str]
     """The rights that would show more."""
-
-
-class FoundObject(Wire):
-    """An object that has an answer."""
-
-    kind: str
-    namespace: str
-    name: str
-
-
-class Found(Wire):
-    """What a search has found."""
-
-    found: list[FoundObject]
-    more: bool
-    """Whether there are more than these."""

@@ -13,6 +13,7 @@ import aiohttp
 from aiohttp import web
 
 from answers.details import Details
+from answers.doctor.seen import Seen as Looked
 from answers.errors import UnreadError
 from answers.picture import Picture
 from answers.submission import Known
@@ -59,6 +60,9 @@ class StandingSource:
         raise UnreadError("there is no picture in this test")
 
     async def known(self, namespaces: Collection[str], ask: Ask) -> Known:
+        raise UnreadError("there is no picture in this test")
+
+    async def looked(self, ask: Ask) -> Looked:
         raise UnreadError("there is no picture in this test")
 
     async def changed(self) -> None:

@@ -37,6 +37,8 @@ async def test_a_code_is_a_session_of_whoever_has_the_files() -> None:
         "namespaces": {"all": True, "named": [], "asked": []},
         "missing": [],
         "command": "-f x.yaml",
+        "reads": "",
+        "trouble": "",
     }
 
 

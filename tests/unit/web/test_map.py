@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from answers.reading.posted import SubmittableObjects
+from answers.reading.page_objects import PageObjects
 from answers.reading.quota_objects import read_time
 from tests.unit.web.page_stage import Api, cluster_page
 from web.sources.files import Files
@@ -37,7 +37,7 @@ POD: Final = {
 
 def cluster() -> Files:
     """What the page shows."""
-    objects = SubmittableObjects(read_time("2026-03-01T12:00:00Z", "now"))
+    objects = PageObjects(read_time("2026-03-01T12:00:00Z", "now"))
     objects.add_file(
         json.dumps({"apiVersion": "v1", "kind": "List", "items": [*NODES, POD]}).encode(), "file"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import msgspec
@@ -15,8 +16,10 @@ from answers.waiting import Row as FoundRow
 from answers.waiting import Waiting as FoundWaiting
 from api.waits import Place, PodCount, Wait
 from hack.page_api import page
+from hack.page_types import types
 from web.openapi import document
 from web.routes import described
+from web.streams import HEARTBEAT_SECONDS
 from web.wire.map import Map, NodeRoom
 from web.wire.waiting import Waiting
 from web.wire.why import Answer
@@ -117,3 +120,13 @@ def test_every_reference_leads_somewhere_and_every_address_needs_a_login_but_one
 @pytest.mark.parametrize("path", ["docs/page-api.md"])
 def test_the_page_about_the_api_is_made_from_it(path: str) -> None:
     assert (ROOT / path).read_text() == page(), "make docs"
+
+
+@pytest.mark.parametrize("path", ["web/app/src/wire.ts"])
+def test_the_types_of_the_front_end_are_made_from_it(path: str) -> None:
+    assert (ROOT / path).read_text() == types(), "make docs"
+
+
+def test_the_front_end_waits_for_two_heartbeats_and_says_within_five_seconds_that_none_came() -> None:
+    (found,) = re.findall(r"SILENCE_MS = ([0-9_]+);", (ROOT / "web/app/src/follow.ts").read_text())
+    assert 2 * HEARTBEAT_SECONDS < int(found) / 1000 < 5

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from answers.reading.posted import SubmittableObjects
+from answers.reading.page_objects import PageObjects
 from answers.reading.quota_objects import read_time
 from cli.main import reprieve
 from tests.unit.web.page_stage import Api, cluster_page, files_page
@@ -28,7 +28,7 @@ EXAMPLES: Final = sorted(
 
 
 def files_of(path: Path) -> Files:
-    objects = SubmittableObjects(read_time(NOW, "now"))
+    objects = PageObjects(read_time(NOW, "now"))
     objects.add_file(path.read_bytes(), str(path))
     return Files(objects)
 

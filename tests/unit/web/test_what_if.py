@@ -13,7 +13,7 @@ import yaml
 from click.testing import CliRunner
 
 import web.views.what_if
-from answers.reading.posted import SubmittableObjects
+from answers.reading.page_objects import PageObjects
 from answers.reading.quota_objects import read_time
 from cli.main import reprieve
 from tests.unit.web.page_stage import Api, Page, cluster_page, files_page
@@ -30,7 +30,7 @@ SUBMITTED: Final = sorted((EXAMPLES / "what-if").glob("*.yaml")) + sorted((EXAMP
 
 
 def files_of(*names: str) -> Files:
-    objects = SubmittableObjects(read_time(NOW, "now"))
+    objects = PageObjects(read_time(NOW, "now"))
     for name in names:
         objects.add_file((EXAMPLES / name).read_bytes(), name)
     return Files(objects)

@@ -1,6 +1,10 @@
 /** The addresses of the views: what stands behind the `#`. */
 
 import type { Kind } from "./api.ts";
+import { type ReportQuestion, readReportQuestion } from "./report_question.ts";
+import type { FoundObject } from "./wire.ts";
+
+type FoundKind = FoundObject["kind"];
 
 export type Route =
   | { readonly view: "map"; readonly choice: MapChoice }
@@ -9,6 +13,8 @@ export type Route =
   | { readonly view: "queues"; readonly pair: string }
   | { readonly view: "queue"; readonly namespace: string; readonly name: string }
   | { readonly view: "what-if" }
+  | { readonly view: "report"; readonly question: ReportQuestion }
+  | { readonly view: "doctor" }
   | { readonly view: "unknown"; readonly address: string };
 
 /** What the map shows. Empty: the usual label and resource, no gang and no node. */
@@ -52,6 +58,8 @@ export function readRoute(hash: string): Route {
   if (path === "what-if") return { view: "what-if" };
   const queue = readQueue(path);
   if (queue !== null) return queue;
+  if (path === "report") return { view: "report", question: readReportQuestion(query) };
+  if (path === "doctor") return { view: "doctor" };
   const [link = "", namespace, name, ...more] = path.split("/");
   const kind = KINDS.get(link);
   if (kind === undefined || !namespace || !name || more.length > 0) return { view: "unknown", address: hash };
@@ -131,6 +139,14 @@ export function queueAddress(namespace: string, name: string): string {
 export function whatIfAddress(): string {
   return "#/what-if";
 }
+
+/** The address of the view of something that was found. */
+export function foundAddress(kind: FoundKind, namespace: string, name: string): string {
+  if (kind === "clusterqueue" || kind === "localqueue") return queueAddress(namespace, name);
+  return answerAddress(kind, namespace, name);
+}
+
+export const DOCTOR = "#/doctor";
 
 /** The kind of an object in small letters, as the command and the addresses have it. */
 export function kindOf(kind: string): Kind {

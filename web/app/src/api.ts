@@ -25,11 +25,15 @@ export interface About {
   /** The context or the files. */
   readonly cluster: string;
   readonly live: boolean;
+  /** Why what is shown may be old; empty if it is not. */
+  readonly trouble: string;
   readonly mode: Mode;
   readonly namespaces: Namespaces;
   readonly missing: readonly string[];
-  /** The options of `reprieve why` that read the same cluster. */
+  /** The options of `reprieve why` that read the same cluster, and decide as this page. */
   readonly command: string;
+  /** Those of them that say what is read, and when. */
+  readonly reads: string;
 }
 
 /** Something that waits. */
@@ -147,18 +151,6 @@ export interface Answer {
   readonly plan: string;
   readonly decision: Decision | null;
   readonly depends: readonly Answer[];
-}
-
-export interface Found {
-  readonly kind: Kind;
-  readonly namespace: string;
-  readonly name: string;
-}
-
-/** Of `GET search`. */
-export interface Search {
-  readonly found: readonly Found[];
-  readonly more: boolean;
 }
 
 /** Of every answer that is an error. */

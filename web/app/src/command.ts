@@ -27,6 +27,11 @@ function without(options: string, name: string): string {
   return options.slice(0, last) + options.slice(last).replace(new RegExp(` ?--${name} [^ ']+`), "");
 }
 
+/** A command that takes no object, with the options that read the same cluster. `words`: each is one word. */
+export function command(name: string, words: readonly string[], options: string): string {
+  return [`reprieve ${name}`, ...words.map(quoted), options].filter((word) => word !== "").join(" ");
+}
+
 /** The text as one word of a POSIX shell; with control characters, of bash or zsh. */
 export function quoted(text: string): string {
   if (PLAIN.test(text)) return text;

@@ -3,8 +3,10 @@
 import { Refusal, type Request, send } from "./client.ts";
 import { EventLines, type StreamEvent } from "./event_lines.ts";
 
-/** The server sends a heartbeat every 15 s. A stream that says nothing for longer is lost. */
-const SILENCE_MS = 19_000;
+/** The server sends a heartbeat every 2 s. A stream that says nothing for longer is lost, and that is said within 5 s. */
+const SILENCE_MS = 4_500;
+/** The server asks the API server what may be seen before it answers. */
+const OPENING_MS = 15_000;
 const LONGEST_MS = 30_000;
 /** Why the server ends a stream whose session goes on. */
 const UNAVAILABLE = "Unavailable";
@@ -13,8 +15,8 @@ export interface Follower {
   /** What is shown may be old: ask again. */
   readonly changed: (version: string) => void;
   readonly open: () => void;
-  /** The stream is lost, and is asked for again after that time. */
-  readonly lost: (milliseconds: number) => void;
+  /** The stream is lost, and is asked for again after that time. `wasSilent`: nothing came from it for too long. */
+  readonly lost: (milliseconds: number, wasSilent: boolean) => void;
   /** The session has ended. */
   readonly ended: () => void;
 }
@@ -34,7 +36,7 @@ export async function follow(path: string, session: string, follower: Follower, 
     if (refusal?.status === 401) return follower.ended();
     failed = stream.wasOpen ? 1 : failed + 1;
     const wait = Math.max((refusal?.retryAfter ?? 0) * 1000, backoff(failed, Math.random()));
-    follower.lost(wait);
+    follower.lost(wait, stream.wasSilent);
     await pause(wait, signal);
   }
 }
@@ -42,6 +44,8 @@ export async function follow(path: string, session: string, follower: Follower, 
 class Stream {
   isOver = false;
   wasOpen = false;
+  wasSilent = false;
+  private timer: ReturnType<typeof setTimeout> | undefined;
   private last = "";
   private readonly path: string;
   private readonly session: string;
@@ -58,13 +62,26 @@ class Stream {
   /** Read one stream to its end. Returns why it was refused; null if it was there. */
   async once(): Promise<Refusal | null> {
     this.wasOpen = false;
+    this.wasSilent = false;
     const silence = new AbortController();
+    this.expect(silence, OPENING_MS);
     try {
       await this.read(await send(this.path, this.request(silence.signal)), silence);
     } catch (cause) {
       if (cause instanceof Refusal) return cause;
+    } finally {
+      clearTimeout(this.timer);
     }
     return null;
+  }
+
+  /** It has that long until something comes. */
+  private expect(silence: AbortController, milliseconds: number): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.wasSilent = true;
+      silence.abort();
+    }, milliseconds);
   }
 
   private request(silence: AbortSignal): Request {
@@ -79,16 +96,11 @@ class Stream {
     this.wasOpen = true;
     this.follower.open();
     const lines = new EventLines();
-    let timer = setTimeout(() => silence.abort(), SILENCE_MS);
-    try {
-      for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-        clearTimeout(timer);
-        timer = setTimeout(() => silence.abort(), SILENCE_MS);
-        for (const event of lines.push(piece.value)) this.take(event);
-        if (this.isOver) return;
-      }
-    } finally {
-      clearTimeout(timer);
+    this.expect(silence, SILENCE_MS);
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      this.expect(silence, SILENCE_MS);
+      for (const event of lines.push(piece.value)) this.take(event);
+      if (this.isOver) return;
     }
   }
 

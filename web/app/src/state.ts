@@ -146,12 +146,15 @@ const FOLLOWER = {
   ended: () => leave("The session has ended."),
 };
 
-/** The stream is lost, and is asked for again after that time. It is said if it does not come back soon. */
-function lost(milliseconds: number): void {
+/**
+ * The stream is lost, and is asked for again after that time. It is said if it does not come back soon. One that was
+ * silent has been away for long enough.
+ */
+function lost(milliseconds: number, wasSilent = false): void {
   const now = Date.now();
   losing ??= { since: new Date(now).toISOString(), timer: setTimeout(sayLost, SOON_MS) };
   retrying = new Date(now + milliseconds).toISOString();
-  if (link.value.state === "lost" || !navigator.onLine) sayLost();
+  if (wasSilent || link.value.state === "lost" || !navigator.onLine) sayLost();
 }
 
 function sayLost(): void {

@@ -1,7 +1,7 @@
 /** The list of what waits: sections, filters, and what may be chosen in them. */
 
 import type { Filters } from "./address.ts";
-import type { Kind, Row, Waiting } from "./api.ts";
+import type { Row, Waiting } from "./api.ts";
 
 export type SectionId = "groups" | "pods" | "workloads";
 
@@ -85,14 +85,16 @@ export function grouped(count: number): string {
   return count.toLocaleString("en-US");
 }
 
-const NAMES = new Map<Kind, string>([
+const NAMES = new Map<string, string>([
   ["podgroup", "PodGroup"],
   ["pod", "Pod"],
   ["job", "Job"],
   ["workload", "Workload"],
+  ["clusterqueue", "ClusterQueue"],
+  ["localqueue", "LocalQueue"],
 ]);
 
 /** The kind as Kubernetes writes it. */
-export function kindName(kind: Kind): string {
+export function kindName(kind: string): string {
   return NAMES.get(kind) ?? kind;
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   answerAddress,
+  foundAddress,
   halves,
   kindOf,
   mapAddress,
@@ -78,6 +79,12 @@ test("namespaces before the # are read and written", () => {
   assert.deepEqual(namespacesOf(""), []);
   assert.equal(namespaceQuery(["a", "b&c"]), "?namespace=a,b%26c");
   assert.equal(namespaceQuery([]), "");
+});
+
+test("what is found has a view", () => {
+  assert.equal(foundAddress("pod", "research", "a b"), "#/pod/research/a%20b");
+  assert.equal(foundAddress("clusterqueue", "", "research"), "#/queue/research");
+  assert.equal(foundAddress("localqueue", "research", "main"), "#/queue/research/main");
 });
 
 test("only the first slash parts a namespace from a name", () => {

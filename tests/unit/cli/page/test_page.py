@@ -182,9 +182,11 @@ def test_a_port_that_is_taken_ends_it_with_1() -> None:
     ],
 )
 def test_how_the_place_is_named_and_read_again(sources: Sources, cluster: str, options: str) -> None:
-    place = place_of(sources)
-    assert (place.cluster, place.command) == (cluster, options)
-    assert place_of(sources, "--now", NOW).command == f"{options} --now {NOW}"
+    place = place_of(sources, None, None)
+    assert (place.cluster, place.command, place.reads) == (cluster, options, options)
+    timed = place_of(sources, NOW, "Off")
+    assert timed.reads == f"{options} --now {NOW}"
+    assert timed.command == f"{options} --now {NOW} --groups-by-owner Off"
     assert DEFAULT_NAMESPACE not in place.command
 
 

@@ -17,22 +17,7 @@ from api.plans import PreemptionPlan
 from api.reports import EnforcedCounts, Gap, PreemptionReport, QuotaCounts, ReportRow
 from api.times import rfc3339
 from cli.main import reprieve
-from controllers.account.counted import CountedPlans
-from controllers.account.tally import Addition, applied, day_of
-from tests.kit.observed_plans import DAY, NOW, plan
-
-
-def days_of(plans: list[PreemptionPlan], **fields: Any) -> list[PreemptionReport]:
-    """As a leader writes them."""
-    counted = CountedPlans(lambda _: None)
-    for each in plans:
-        each.metadata.uid = each.metadata.name
-        counted.upsert(each)
-    found = dict[str, Addition]()
-    for counting in counted:
-        found.setdefault(day_of(counting.created), Addition()).plans[counting.uid] = counting
-    reports = [applied(None, addition, day, "t/1") for day, addition in found.items()]
-    return [msgspec.structs.replace(each, **fields) for each in reports]
+from tests.kit.observed_plans import DAY, NOW, days_of, plan
 
 
 def history() -> list[PreemptionPlan]:

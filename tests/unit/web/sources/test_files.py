@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from answers.errors import InputError
 from answers.names import ALL
-from answers.reading.posted import SubmittableObjects
+from answers.reading.page_objects import PageObjects
 from answers.reading.quota_objects import read_time
 from answers.waiting import waiting
 from answers.why import why
@@ -50,7 +50,7 @@ async def nobody(path: str, query: Mapping[str, str]) -> bytes:
 
 
 def files_of(*documents: tuple[str, bytes]) -> Files:
-    objects = SubmittableObjects(read_time(NOW, "now"))
+    objects = PageObjects(read_time(NOW, "now"))
     for name, data in documents:
         objects.add_file(data, name)
     return Files(objects)
@@ -101,7 +101,7 @@ def test_the_page_answers_the_cases_of_the_command(case: dict[str, Any]) -> None
     if set(given) - {"-f", "-n", "-o", "--now"} or given.get("-f") not in case["files"]:
         pytest.skip("with other options")
     text = case["files"][given["-f"]]
-    objects = SubmittableObjects(read_time(given.get("--now", NOW), "now"))
+    objects = PageObjects(read_time(given.get("--now", NOW), "now"))
     printed = ask({**case, "command": [*command[:3], *(_options(given))]})
     if printed.status not in (0, 3):
         pytest.skip("no answer")

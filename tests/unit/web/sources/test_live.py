@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from answers.doctor.checks import examine
 from answers.names import ALL
 from answers.reading.published import LEASE
+from answers.reading.seen import SeenObjects
 from answers.waiting import waiting
 from answers.why import why
 from api.meta import ObjectMeta
@@ -251,3 +253,113 @@ async def test_another_fault_of_the_api_server_is_no_answer() -> None:
 
     with pytest.raises(ApiError):
         await ask_known((), ask)
+
+
+# ---- what reports are made from
+
+
+def observed(name: str, **instead: Any) -> Object:
+    pods = [{"namespace": "", "name": "", "uid": f"v{each}", "node": "n"} for each in range(3)]
+    victim = {"kind": "PodGroup", "namespace": "", "name": "", "uid": "v", "priority": 1, "pods": pods}
+    return {
+        "apiVersion": "reprieve.dev/v1alpha1",
+        "kind": "PreemptionPlan",
+        "metadata": {
+            "name": name,
+            "namespace": "a",
+            "uid": f"uid-{name}",
+            "resourceVersion": "2" if instead else "1",
+        },
+        "spec": {
+            "preemptor": {
+                "kind": "PodGroup",
+                "apiVersion": "reprieve.dev/v1alpha1",
+                "namespace": "a",
+                "name": "gang",
+                "uid": "uid-gang",
+                "priority": 5,
+            },
+            "outcome": "Preempts",
+            "reason": "it fits",
+            "mode": "Observe",
+            "victims": [{**victim, "violatesPodDisruptionBudget": False}],
+        },
+        "status": {
+            "phase": "Observed",
+            **({"instead": {"victims": {"pods": 4}, "state": "Same", **instead}} if instead else {}),
+        },
+    }
+
+
+async def test_what_plans_say_of_schedulers_follows_them() -> None:
+    cluster = await followed(observed("first", bound=True), observed("silent"), pod("one"))
+    (decision,) = cluster.source.picture().account.decisions
+    assert (decision.plan, decision.ours, decision.instead.victims.pods) == ("first", 3, 4)
+    before = cluster.source.picture()
+    cluster.put(observed("silent", bound=False))
+    await settled()
+    assert [each.plan for each in cluster.source.picture().account.decisions] == ["first", "silent"]
+    assert len(before.account.decisions) == 1, "nothing changes a moment"
+    plans = view_of(cluster, "/apis/reprieve.dev/v1alpha1/preemptionplans")
+    plans.delete(ObjectMeta(name="first", namespace="a"))
+    await settled()
+    assert [each.plan for each in cluster.source.picture().account.decisions] == ["silent"]
+
+
+async def test_reports_of_days_are_followed() -> None:
+    report = {
+        "apiVersion": "reprieve.dev/v1alpha1",
+        "kind": "PreemptionReport",
+        "metadata": {"name": "2026-11-24", "resourceVersion": "1"},
+        "asOf": "2026-11-24T23:59:59Z",
+    }
+    cluster = await followed(pod("one"))
+    assert cluster.source.picture().account.reports == ()
+    version = cluster.source.version
+    cluster.put(report)
+    await settled()
+    assert [each.metadata.name for each in cluster.source.picture().account.reports] == ["2026-11-24"]
+    assert cluster.source.version != version
+
+
+# ---- what doctor looks at
+
+
+def namespace(name: str) -> Object:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "uid": name}}
+
+
+async def test_doctor_looks_at_what_the_reader_may_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same as the command in files of the same objects."""
+    monkeypatch.setenv("HOME", "/none")
+    objects = [lease(), group(), *(pod(f"p{each}") for each in range(5)), namespace("a")]
+    cluster = await followed(*objects)
+    looked = await cluster.source.looked(cluster.ask)
+    reader = SeenObjects()
+    for each in cluster.objects:
+        reader.add_json(json.dumps(each).encode(), "file")
+    assert looked == reader.seen()
+    assert examine(looked, 0.0) == examine(reader.seen(), 0.0)
+
+
+async def test_what_the_reader_may_not_list_is_named_and_the_other_checks_say_what_they_see() -> None:
+    cluster = await followed(lease(), group(), pod("one"), namespace("a"))
+    whole = examine(await cluster.source.looked(cluster.ask), 0.0)
+    cluster.refuse = {"pods"}
+    found = examine(await cluster.source.looked(cluster.ask), 0.0)
+    assert set(found.found) - set(whole.found) == {note for note in found.found if note.check == "not read"}
+    (note,) = (each for each in found.found if each.check == "not read")
+    assert note.message.endswith("checks cannot look: a right is missing: pods is forbidden")
+    kept = {each.check for each in found.found}
+    assert "definitions" in kept
+    assert "schedulers" not in kept
+
+
+async def test_a_fault_of_the_api_server_is_no_finding() -> None:
+    cluster = await followed(pod("one"))
+
+    async def ask(path: str, query: Mapping[str, str]) -> bytes:
+        raise ApiError(0, "Timeout", "no answer in time")
+
+    with pytest.raises(ApiError):
+        await cluster.source.looked(ask)

@@ -2,8 +2,10 @@
 
 import type { Route } from "../address.ts";
 import { waitingAddress } from "../address.ts";
+import { reportPath } from "../report_question.ts";
 import { about, entry, route, said } from "../state.ts";
 import { Answering } from "./answering.tsx";
+import { DoctorView } from "./doctor.tsx";
 import { Help, helpIsOpen } from "./help.tsx";
 import { useKeys } from "./keys.ts";
 import { Login } from "./login.tsx";
@@ -11,6 +13,7 @@ import { MapView } from "./map/map.tsx";
 import { Notices } from "./notices.tsx";
 import { QueueView } from "./queue.tsx";
 import { QueuesView } from "./queues.tsx";
+import { ReportView } from "./report.tsx";
 import { Said } from "./text.tsx";
 import { useTitle } from "./title.ts";
 import { TopBar } from "./top_bar.tsx";
@@ -69,6 +72,10 @@ function View({ route: shown }: { readonly route: Route }) {
     const { namespace, name } = shown;
     return <QueueView key={JSON.stringify([namespace, name])} namespace={namespace} name={name} />;
   }
+  if (shown.view === "report") {
+    return <ReportView key={reportPath(shown.question)} question={shown.question} />;
+  }
+  if (shown.view === "doctor") return <DoctorView />;
   return <Unknown address={shown.address} />;
 }
 

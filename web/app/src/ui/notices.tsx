@@ -17,6 +17,7 @@ export function Notices() {
       ))}
       <div role="status">
         <LinkLine />
+        <Old />
         {isPaused.value && (
           <Notice kind="info" title="Updates of this page are paused.">
             Evictions are not. {isBehind.value && "Something has changed since then."}
@@ -51,6 +52,17 @@ function LinkLine() {
   return (
     <Notice kind="bad" title="The connection to the server is lost.">
       What is shown is from before <Time time={now.since} />. Next attempt: <Time time={now.retrying} />.
+    </Notice>
+  );
+}
+
+/** A watch stands, or the API server does not answer. */
+function Old() {
+  const trouble = about.value?.trouble ?? "";
+  if (trouble === "") return null;
+  return (
+    <Notice kind="bad" title="What is shown may be old.">
+      <Said text={trouble} />
     </Notice>
   );
 }

@@ -1,17 +1,17 @@
 /** Search for an object by its name (a combobox with a list of what is found). */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { answerAddress } from "../address.ts";
-import type { Found, Search } from "../api.ts";
+import { foundAddress } from "../address.ts";
 import { Refusal } from "../client.ts";
 import { answer } from "../state.ts";
 import { kindName } from "../waiting.ts";
+import type { Found, FoundObject } from "../wire.ts";
 import { SEARCH_ID } from "./keys.ts";
-import { ObjectName } from "./text.tsx";
+import { ObjectName, Said } from "./text.tsx";
 
 const LIST_ID = "found";
 const PATIENCE_MS = 200;
-const NOTHING: Search = { found: [], more: false };
+const NOTHING: Found = { found: [], more: false };
 
 export function SearchBox() {
   const [text, setText] = useState("");
@@ -22,9 +22,9 @@ export function SearchBox() {
     setText("");
     setChosen(0);
   };
-  const open = (found: Found | undefined): void => {
+  const open = (found: FoundObject | undefined): void => {
     if (found === undefined) return;
-    window.location.hash = answerAddress(found.kind, found.namespace, found.name);
+    window.location.hash = foundAddress(found.kind, found.namespace, found.name);
     close();
     document.getElementById(SEARCH_ID)?.blur();
   };
@@ -84,10 +84,10 @@ export function SearchBox() {
 }
 
 interface LineProps {
-  readonly found: Found;
+  readonly found: FoundObject;
   readonly at: number;
   readonly chosen: number;
-  readonly open: (found: Found) => void;
+  readonly open: (found: FoundObject) => void;
 }
 
 function FoundLine({ found, at, chosen, open }: LineProps) {
@@ -101,12 +101,18 @@ function FoundLine({ found, at, chosen, open }: LineProps) {
         open(found);
       }}
     >
-      <span class="quiet">{kindName(found.kind)}</span> <ObjectName namespace={found.namespace} name={found.name} />
+      <span class="quiet">{kindName(found.kind)}</span> <FoundName found={found} />
     </div>
   );
 }
 
-function saidOf(search: Search, problem: string): string {
+/** A ClusterQueue has no namespace. */
+function FoundName({ found }: { readonly found: FoundObject }) {
+  if (found.namespace === "") return <Said text={found.name} />;
+  return <ObjectName namespace={found.namespace} name={found.name} />;
+}
+
+function saidOf(search: Found, problem: string): string {
   if (problem !== "") return problem;
   if (search === NOTHING) return "Searching…";
   if (search.found.length === 0) return "Nothing has such a name.";
@@ -118,8 +124,8 @@ function within(at: number, count: number): number {
 }
 
 /** What is found, a short time after the last letter. */
-function useSearch(text: string): { readonly search: Search; readonly problem: string } {
-  const [search, setSearch] = useState<Search>(NOTHING);
+function useSearch(text: string): { readonly search: Found; readonly problem: string } {
+  const [search, setSearch] = useState<Found>(NOTHING);
   const [problem, setProblem] = useState("");
   const newest = useRef("");
   newest.current = text;
@@ -129,7 +135,7 @@ function useSearch(text: string): { readonly search: Search; readonly problem: s
     if (text === "") return;
     const look = async (): Promise<void> => {
       try {
-        const found = await answer<Search>(`search?q=${encodeURIComponent(text)}`);
+        const found = await answer<Found>(`search?q=${encodeURIComponent(text)}`);
         if (newest.current === text) setSearch(found);
       } catch (cause) {
         if (!(cause instanceof Refusal)) throw cause;

@@ -1,6 +1,7 @@
 /** The bar above all views. */
 
-import { mapAddress, queuesAddress, waitingAddress, whatIfAddress } from "../address.ts";
+import { DOCTOR, mapAddress, queuesAddress, waitingAddress, whatIfAddress } from "../address.ts";
+import { reportAddress } from "../report_question.ts";
 import { about, isPaused, link, logOut, pauseUpdates, route } from "../state.ts";
 import { changeTheme, type Theme, theme } from "../theme.ts";
 import { helpIsOpen } from "./help.tsx";
@@ -29,6 +30,12 @@ export function TopBar() {
         </a>
         <a href={whatIfAddress()} aria-current={route.value.view === "what-if" ? "page" : undefined}>
           What if
+        </a>
+        <a href={reportAddress()} aria-current={route.value.view === "report" ? "page" : undefined}>
+          Report
+        </a>
+        <a href={DOCTOR} aria-current={route.value.view === "doctor" ? "page" : undefined}>
+          Doctor
         </a>
       </nav>
       <SearchBox />

@@ -8,9 +8,8 @@ import { about, answer } from "../state.ts";
 import { grouped, itemsOf, type Section, sectionsOf } from "../waiting.ts";
 import { FilterBar } from "./filter_bar.tsx";
 import { NamespaceForm } from "./namespaces.tsx";
-import { Missing, Notice } from "./notices.tsx";
+import { Missing } from "./notices.tsx";
 import { Refused } from "./refused.tsx";
-import { Said } from "./text.tsx";
 import { useTitle } from "./title.ts";
 import { useLoader } from "./use_loader.ts";
 import { WaitingRows } from "./waiting_rows.tsx";
@@ -52,7 +51,6 @@ function Content({ waiting, filters }: { readonly waiting: Waiting; readonly fil
   const shown = sections.reduce((sum, section) => sum + section.rows.length, 0);
   return (
     <>
-      {waiting.trouble !== "" && <Old trouble={waiting.trouble} />}
       <FilterBar waiting={waiting} filters={filters} />
       <Missing rights={waiting.missing} />
       {shown > 0 && <WaitingRows items={items} moment={waiting.moment} />}
@@ -67,14 +65,6 @@ function emptiness(): string {
   const seen = about.value?.namespaces;
   const where = seen === undefined || seen.all ? "" : " in the namespaces that you may see";
   return `Nothing waits${where}: every gang, every pod and every Workload has what it needs.`;
-}
-
-function Old({ trouble }: { readonly trouble: string }) {
-  return (
-    <Notice kind="bad" title="What is shown may be old.">
-      <Said text={trouble} />
-    </Notice>
-  );
 }
 
 function Summary({ waiting, filters }: { readonly waiting: Waiting; readonly filters: Filters }) {

@@ -1,0 +1,115 @@
+"""Whatever has a view is found by its name, if the reader may list it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from answers.reading.page_objects import PageObjects
+from answers.reading.quota_objects import read_time
+from tests.unit.web.page_stage import Api, cluster_page, files_page
+from web.sources.files import Files
+
+POD_SET = {"name": "main", "count": 1, "template": {"spec": {"containers": [{"name": "c"}]}}}
+TOKEN = "header.payload.signature"
+REPRIEVE = "reprieve.dev/v1alpha1"
+KUEUE = "kueue.x-k8s.io/v1beta2"
+
+
+def thing(version: str, kind: str, name: str, namespace: str = "", **fields: Any) -> dict[str, Any]:
+    meta = {
+        "name": name,
+        "uid": f"{kind}-{namespace}-{name}",
+        **({"namespace": namespace} if namespace else {}),
+    }
+    return {"apiVersion": version, "kind": kind, "metadata": meta, **fields}
+
+
+def pod(name: str, namespace: str, node: str = "") -> dict[str, Any]:
+    spec = {"priority": 1, "containers": [{"name": "c"}], **({"nodeName": node} if node else {})}
+    return thing("v1", "Pod", name, namespace, spec=spec, status={"phase": "Running" if node else "Pending"})
+
+
+def world() -> Files:
+    """Of each kind something in both namespaces. Nothing of it has to wait."""
+    node = thing("v1", "Node", "n", status={"allocatable": {"cpu": "8", "pods": "110"}})
+    items = [node, thing(KUEUE, "ClusterQueue", "train-all", spec={"namespaceSelector": {}})]
+    for each in ("alfa", "bravo"):
+        gang = {"schedulingPolicy": {"gang": {"minCount": 1}}, "priority": 1}
+        items += [
+            thing(REPRIEVE, "PodGroup", "train", each, spec=gang),
+            pod("train-0", each, "n"),
+            pod("untrained", each),
+            thing(KUEUE, "LocalQueue", "train-queue", each, spec={"clusterQueue": "train-all"}),
+            thing(
+                KUEUE, "Workload", "train-job", each, spec={"queueName": "train-queue", "podSets": [POD_SET]}
+            ),
+        ]
+    objects = PageObjects(read_time("2026-03-01T12:00:00Z", "now"))
+    objects.add_file(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode(), "world")
+    return Files(objects)
+
+
+def names(answer: Any) -> list[tuple[str, str, str]]:
+    return [(each["kind"], each["namespace"], each["name"]) for each in answer["found"]]
+
+
+async def test_whatever_has_a_view_is_found_whether_it_waits_or_not() -> None:
+    async with files_page(files=world()) as page:
+        secret = await page.log_in(code=page.code)
+        status, answer, _ = await page.ask("search?q=TRAIN", secret)
+    assert (status, answer["more"]) == (200, False)
+    found = names(answer)
+    assert found[:2] == [("podgroup", "alfa", "train"), ("podgroup", "bravo", "train")]
+    assert found[2:5] == [
+        ("clusterqueue", "", "train-all"),
+        ("localqueue", "alfa", "train-queue"),
+        ("localqueue", "bravo", "train-queue"),
+    ]
+    assert found[5:7] == [("workload", "alfa", "train-job"), ("workload", "bravo", "train-job")]
+    assert set(found[7:9]) == {("pod", "alfa", "train-0"), ("pod", "bravo", "train-0")}
+    assert {name for _, _, name in found[9:]} == {"untrained"}, "those that begin with it come first"
+
+
+async def test_pods_without_a_node_come_before_others() -> None:
+    node = thing("v1", "Node", "n", status={"allocatable": {"cpu": "8", "pods": "110"}})
+    items = [node, pod("a-runs", "alfa", "n"), pod("a-waits", "bravo"), pod("a-rests", "alfa", "n")]
+    objects = PageObjects(read_time("2026-03-01T12:00:00Z", "now"))
+    objects.add_file(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode(), "pods")
+    async with files_page(files=Files(objects)) as page:
+        _, answer, _ = await page.ask("search?q=a-", await page.log_in(code=page.code))
+    assert [name for _, _, name in names(answer)] == ["a-waits", "a-runs", "a-rests"]
+
+
+async def test_a_namespace_finds_all_that_is_in_it() -> None:
+    async with files_page(files=world()) as page:
+        _, answer, _ = await page.ask("search?q=alfa/", await page.log_in(code=page.code))
+    assert {namespace for _, namespace, _ in names(answer)} == {"alfa"}
+    assert len(answer["found"]) == 5
+
+
+async def test_nothing_is_found_that_the_reader_may_not_list() -> None:
+    api = Api()
+    rights = [f"list {each} in alfa" for each in ("pods", "podgroups", "workloads")]
+    api.add(TOKEN, "ann", *rights)
+    async with cluster_page(api, files=world()) as page:
+        _, answer, _ = await page.ask("search?q=train&namespace=alfa", TOKEN)
+        _, elsewhere, _ = await page.ask("search?q=train&namespace=bravo", TOKEN)
+        _, unnamed, _ = await page.ask("search?q=train", TOKEN)
+    assert {(kind, namespace) for kind, namespace, _ in names(answer)} == {
+        ("podgroup", "alfa"),
+        ("workload", "alfa"),
+        ("pod", "alfa"),
+    }
+    assert elsewhere == unnamed == {"found": [], "more": False}
+
+
+async def test_more_than_fifty_are_not_sent() -> None:
+    node = thing("v1", "Node", "n", status={"allocatable": {"cpu": "8", "pods": "110"}})
+    items = [node, *(pod(f"many-{number}", "alfa") for number in range(51))]
+    objects = PageObjects(read_time("2026-03-01T12:00:00Z", "now"))
+    objects.add_file(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode(), "many")
+    source = Files(objects)
+    async with files_page(files=source) as page:
+        _, answer, _ = await page.ask("search?q=many", await page.log_in(code=page.code))
+    assert (len(answer["found"]), answer["more"]) == (50, True)

@@ -1,0 +1,559 @@
+// Generated: python -m hack.page_types web/app/src/wire.ts
+/** What the server answers, and what it is asked with: the schemas of `api/v1/openapi.json`. */
+
+/** Somebody is logged in. */
+export interface NewSession {
+  readonly session: string;
+  readonly user: string;
+  readonly expires: string;
+}
+
+/** How somebody logs in: with one of both. */
+export interface LogIn {
+  readonly code?: string;
+  readonly token?: string;
+}
+
+/** Who is logged in, and what they see. */
+export interface SessionAnswer {
+  readonly user: string;
+  readonly groups: readonly string[];
+  readonly expires: string;
+  readonly cluster: string;
+  readonly live: boolean;
+  readonly trouble: string;
+  readonly mode: Mode;
+  readonly namespaces: Namespaces;
+  readonly missing: readonly string[];
+  readonly command: string;
+  readonly reads: string;
+}
+
+/** What reprieve does in the cluster. */
+export interface Mode {
+  readonly mode: string;
+  readonly sentence: string;
+  readonly enforcedNamespaceSelector: unknown;
+  readonly pauses: readonly string[];
+  readonly limits: readonly string[];
+}
+
+/** The namespaces where the reader sees anything. */
+export interface Namespaces {
+  readonly all: boolean;
+  readonly named: readonly string[];
+  readonly asked: readonly string[];
+}
+
+/** The nodes, and who holds their room. */
+export interface Map {
+  readonly version: string;
+  readonly moment: string;
+  readonly trouble: string;
+  readonly topologyKey: string;
+  readonly topologyKeys: readonly TopologyKey[];
+  readonly resource: string;
+  readonly resources: readonly string[];
+  readonly blocks: readonly (string | null)[];
+  readonly nodes: NodeColumns;
+  readonly gangs: GangColumns;
+  readonly parts: PartColumns;
+  readonly plans: readonly MapPlan[];
+  readonly missing: readonly string[];
+  readonly unread: string;
+}
+
+/** A label by which nodes may stand in blocks. */
+export interface TopologyKey {
+  readonly key: string;
+  readonly podGroups: number;
+}
+
+/** The nodes, block by block, and in each block by name. */
+export interface NodeColumns {
+  readonly name: readonly string[];
+  readonly block: readonly number[];
+  readonly allocatable: readonly number[];
+  readonly used: readonly number[];
+  readonly leaving: readonly number[];
+  readonly promised: readonly number[];
+  readonly free: readonly number[];
+  readonly anonymous: readonly number[];
+}
+
+/** The gangs that have pods on nodes, or plans. */
+export interface GangColumns {
+  readonly namespace: readonly string[];
+  readonly name: readonly string[];
+}
+
+/** What each gang has on each node. */
+export interface PartColumns {
+  readonly node: readonly number[];
+  readonly gang: readonly number[];
+  readonly pods: readonly number[];
+  readonly used: readonly number[];
+  readonly leaving: readonly number[];
+}
+
+/** A plan that is carried out. */
+export interface MapPlan {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly priority: number;
+  readonly gang: number;
+  readonly promised: PromisedColumns;
+  readonly victims: VictimColumns;
+}
+
+/** What a plan promises on each node. */
+export interface PromisedColumns {
+  readonly node: readonly number[];
+  readonly pods: readonly number[];
+  readonly amount: readonly number[];
+}
+
+/** The victims of a plan that are still there, by node and gang. */
+export interface VictimColumns {
+  readonly node: readonly number[];
+  readonly gang: readonly number[];
+  readonly pods: readonly number[];
+  readonly amount: readonly number[];
+}
+
+/** A node. */
+export interface NodeRoom {
+  readonly version: string;
+  readonly moment: string;
+  readonly trouble: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly unschedulable: boolean;
+  readonly taints: readonly string[];
+  readonly resources: readonly NodeAmounts[];
+  readonly pods: readonly NodePod[];
+  readonly promised: readonly PromisedPod[];
+  readonly missing: readonly string[];
+}
+
+/** The room of a node, of one resource. See `NodeColumns`. */
+export interface NodeAmounts {
+  readonly name: string;
+  readonly allocatable: number;
+  readonly used: number;
+  readonly leaving: number;
+  readonly promised: number;
+  readonly free: number;
+  readonly anonymous: number;
+}
+
+/** A pod on the node. */
+export interface NodePod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly gang: string;
+  readonly priority: number;
+  readonly requests: Readonly<Record<string, number>>;
+  readonly leaving: boolean;
+  readonly victimOf: string;
+}
+
+/** A pod that will get room on the node. */
+export interface PromisedPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly gang: string;
+  readonly priority: number;
+  readonly requests: Readonly<Record<string, number>>;
+  readonly plan: string;
+}
+
+/** All that waits, and the reader may list. */
+export interface Waiting {
+  readonly version: string;
+  readonly moment: string;
+  readonly trouble: string;
+  readonly groups: readonly Row[];
+  readonly pods: readonly Row[];
+  readonly workloads: readonly Row[];
+  readonly missing: readonly string[];
+}
+
+/** Something that waits. */
+export interface Row {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly place: number | null;
+  readonly state: string;
+  readonly sentence: string;
+  readonly since: string;
+  readonly priority: number | null;
+  readonly minCount: number | null;
+  readonly members: number | null;
+  readonly bound: number | null;
+  readonly plan: string;
+  readonly queue: string;
+}
+
+/** Why an object waits: what `reprieve why -o json` prints. */
+export interface Answer {
+  readonly kind: string;
+  readonly name: string;
+  readonly waits: boolean;
+  readonly state: string;
+  readonly sentence: string;
+  readonly source: string;
+  readonly since: string;
+  readonly numbers: Readonly<Record<string, number | string>>;
+  readonly missing: readonly string[];
+  readonly places: readonly Place[];
+  readonly waitsFor: readonly string[];
+  readonly wouldHelp: readonly string[];
+  readonly stays: readonly string[];
+  readonly notes: readonly string[];
+  readonly triedAgain: string;
+  readonly podSets: readonly PodCount[];
+  readonly notModelled: readonly string[];
+  readonly plan: string;
+  readonly decision: Readonly<Record<string, unknown>> | null;
+  readonly depends: readonly Answer[];
+}
+
+/** A domain or a flavor, and why it does not take what waits. */
+export interface Place {
+  readonly name: string;
+  readonly outcome: string;
+  readonly reason: string;
+}
+
+/** How many pods of a pod set get quota. */
+export interface PodCount {
+  readonly name: string;
+  readonly count: number;
+  readonly askedCount: number;
+}
+
+/** All queues, as the trees of their Cohorts. */
+export interface Queues {
+  readonly trees: readonly (readonly QueueNode[])[];
+  readonly reclaims: readonly Reclaim[];
+  readonly missing: readonly string[];
+}
+
+/** A ClusterQueue or a Cohort in its tree. */
+export interface QueueNode {
+  readonly kind: string;
+  readonly name: string;
+  readonly depth: number;
+  readonly inactive: string | null;
+  readonly waiting: number | null;
+  readonly quota: readonly Account[];
+}
+
+/** One flavor and resource of a ClusterQueue or Cohort. Amounts are quantities. */
+export interface Account {
+  readonly flavor: string;
+  readonly resource: string;
+  readonly nominal: string;
+  readonly borrowingLimit: string | null;
+  readonly lendingLimit: string | null;
+  readonly quota: string;
+  readonly used: string;
+  readonly borrowed: string;
+  readonly lentAtLeast: string;
+  readonly lentAtMost: string;
+  readonly free: string;
+}
+
+/** What a ClusterQueue could get by preemption for one Workload. */
+export interface Reclaim {
+  readonly clusterQueue: string;
+  readonly flavor: string;
+  readonly resource: string;
+  readonly amount: string;
+  readonly free: string;
+  readonly withinNominal: boolean;
+  readonly rules: readonly string[];
+  readonly victims: readonly QueueVictim[];
+  readonly abovePriority: number | null;
+}
+
+/** A Workload that would lose its quota. Without a name it is of a namespace that the reader may not see. */
+export interface QueueVictim {
+  readonly clusterQueue: string;
+  readonly reason: string;
+  readonly workload: string;
+  readonly priority: number;
+  readonly holds: string;
+  readonly evicting: boolean;
+}
+
+/** One ClusterQueue. */
+export interface QueueAnswer {
+  readonly clusterQueue: string;
+  readonly localQueue: LocalQueue | null;
+  readonly waiting: readonly WaitingWorkload[];
+  readonly path: string;
+  readonly cohort: string | null;
+  readonly inactive: string | null;
+  readonly reservingWorkloads: number;
+  readonly admittedWorkloads: number;
+  readonly quota: readonly Account[];
+  readonly couldTake: readonly Reclaim[];
+  readonly couldLose: readonly Reclaim[];
+  readonly othersWaiting: number;
+  readonly missing: readonly string[];
+}
+
+/** The LocalQueue that was asked for. */
+export interface LocalQueue {
+  readonly name: string;
+  readonly stopPolicy: string;
+  readonly reservingWorkloads: number;
+  readonly admittedWorkloads: number;
+  readonly used: readonly HeldByQueue[];
+}
+
+/** What Workloads of a LocalQueue hold. */
+export interface HeldByQueue {
+  readonly flavor: string;
+  readonly resource: string;
+  readonly quantity: string;
+}
+
+/** A Workload that waits, and what becomes of it if it is tried next, alone. */
+export interface WaitingWorkload {
+  readonly workload: string;
+  readonly localQueue: string;
+  readonly priority: number;
+  readonly created: string | null;
+  readonly outcome: string;
+  readonly notModelled: readonly string[];
+  readonly message: string;
+  readonly victims: readonly string[];
+  readonly podSets: readonly PodCount[];
+}
+
+/** What would happen, one object after the other. */
+export interface WhatIf {
+  readonly steps: readonly Step[];
+  readonly missing: readonly string[];
+}
+
+/** What becomes of an object that is submitted. */
+export interface Step {
+  readonly kind: string;
+  readonly name: string;
+  readonly outcome: string;
+  readonly sentence: string;
+  readonly pods: number;
+  readonly running: number;
+  readonly notModelled: readonly string[];
+  readonly quota: Answer | null;
+  readonly evicted: readonly string[];
+  readonly consequences: readonly Consequence[];
+  readonly quotaConsequences: readonly Answer[];
+  readonly plan: Readonly<Record<string, unknown>> | null;
+}
+
+/** What becomes of a unit that is evicted. */
+export interface Consequence {
+  readonly unit: string;
+  readonly fits: boolean | null;
+  readonly sentence: string;
+  readonly wouldEvict: readonly string[];
+}
+
+/** A PreemptionPlan that nobody has stored. */
+export interface PlanFor {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: PlanMetadata;
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly status: Readonly<Record<string, unknown>>;
+  readonly missing: readonly string[];
+}
+
+/** The name of a plan. */
+export interface PlanMetadata {
+  readonly name: string;
+  readonly namespace: string;
+}
+
+/** What the scheduler did instead: what `reprieve report -o json` prints. */
+export interface Report {
+  readonly answer: string;
+  readonly notKnown: readonly string[];
+  readonly alsoKnown: readonly string[];
+  readonly by: string;
+  readonly asOf: string;
+  readonly namespace: string | null;
+  readonly observedSeconds: number;
+  readonly states: States;
+  readonly open: number;
+  readonly reports: ReportedDays;
+  readonly total: ReportRow;
+  readonly rows: readonly ReportRow[];
+  readonly days: readonly ReportRow[];
+  readonly namespaces: readonly ReportRow[];
+  readonly waits: readonly WaitClass[];
+  readonly dearest: readonly DearDecision[];
+  readonly costs: Costs;
+}
+
+/** Decisions by whether they are compared. */
+export interface States {
+  readonly Same: number;
+  readonly Changed: number;
+  readonly Unknown: number;
+}
+
+/** What PreemptionReports say. */
+export interface ReportedDays {
+  readonly days: readonly string[];
+  readonly decisions: number;
+  readonly gaps: readonly UnseenTime[];
+  readonly enforced: EnforcedPlans;
+  readonly quota: QuotaDecisions;
+}
+
+/** Time in which not all was observed. */
+export interface UnseenTime {
+  readonly cause: string;
+  readonly seconds: number;
+}
+
+/** Plans that were carried out where the mode was Enforce. */
+export interface EnforcedPlans {
+  readonly plans: number;
+  readonly pods: number;
+  readonly bound: number;
+  readonly inVain: number;
+}
+
+/** Decisions of Kueue beside those of reprieve. */
+export interface QuotaDecisions {
+  readonly agrees: number;
+  readonly differs: number;
+  readonly unknown: number;
+}
+
+/** Decisions with something in common. */
+export interface ReportRow {
+  readonly name: string;
+  readonly decisions: number;
+  readonly compared: number;
+  readonly ours: Ours;
+  readonly scheduler: Schedulers;
+  readonly unattributed: number;
+  readonly costs: Amounts;
+  readonly costed: number;
+}
+
+/** What reprieve would have done. */
+export interface Ours {
+  readonly pods: number;
+}
+
+/** What the scheduler did. */
+export interface Schedulers {
+  readonly pods: number;
+  readonly servedNobody: number;
+  readonly groupsBroken: number;
+  readonly inPieces: number;
+  readonly inPiecesSeconds: number;
+  readonly bound: number;
+  readonly medianSecondsUntilBound: number | null;
+}
+
+/** What decisions cost, as it is stored: whole seconds by resource. */
+export interface Amounts {
+  readonly servedNobody: Readonly<Record<string, number>>;
+  readonly idleRemainders: Readonly<Record<string, number>>;
+  readonly heldInPieces: Readonly<Record<string, number>>;
+  readonly victims: Readonly<Record<string, number>>;
+  readonly ours: Readonly<Record<string, number>>;
+  readonly beyondOurs: Readonly<Record<string, number>>;
+  readonly unknown: number;
+  readonly unknownOurs: number;
+}
+
+/** Preemptors that waited about as long until they were bound. */
+export interface WaitClass {
+  readonly name: string;
+  readonly decisions: number;
+}
+
+/** One decision. It has neither names nor a priority where the reader may not list plans. */
+export interface DearDecision {
+  readonly preemptor: string;
+  readonly priority: number | null;
+  readonly plan: string;
+  readonly decided: string;
+  readonly ours: Ours;
+  readonly scheduler: SchedulersVictims;
+  readonly open: boolean;
+  readonly cost: CostLine | null;
+}
+
+/** What the scheduler did for one preemptor. */
+export interface SchedulersVictims {
+  readonly pods: number;
+  readonly servedNobody: number;
+  readonly groupsBroken: number;
+  readonly inPiecesSeconds: number;
+  readonly secondsUntilBound: number | null;
+}
+
+/** A line of the costs, or their sum. */
+export interface CostLine {
+  readonly name: string;
+  readonly hours: number;
+  readonly money: string | null;
+}
+
+/** What it cost, at most. */
+export interface Costs {
+  readonly resource: string;
+  readonly prices: Readonly<Record<string, string>>;
+  readonly lines: readonly CostLine[];
+  readonly sum: CostLine;
+  readonly withoutPrice: readonly string[];
+}
+
+/** What all checks say. */
+export interface Findings {
+  readonly findings: readonly Finding[];
+}
+
+/** What one check says. */
+export interface Finding {
+  readonly check: string;
+  readonly level: string;
+  readonly message: string;
+  readonly fault: string | null;
+  readonly remedy: string | null;
+  readonly command: string | null;
+}
+
+/** What a search has found. */
+export interface Found {
+  readonly found: readonly FoundObject[];
+  readonly more: boolean;
+}
+
+/** An object that has an answer. */
+export interface FoundObject {
+  readonly kind: "clusterqueue" | "localqueue" | "pod" | "podgroup" | "workload";
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Why there is no answer. */
+export interface Fault {
+  readonly reason: string;
+  readonly message: string;
+  readonly right: string;
+}

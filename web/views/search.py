@@ -1,0 +1,51 @@
+"""Objects by a part of their name."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from aiohttp import web
+
+from answers.search import search
+from web.answering import Answering
+from web.questions import MOST_FOUND, namespaces_of, search_of
+from web.readers.rights import Granted
+from web.route import NAMESPACE, Reading, Route, json_answer
+from web.wire.search import Found, FoundObject
+
+__all__ = ["SearchView"]
+
+
+class SearchView:
+    """See `View`."""
+
+    def __init__(self, reading: Reading, answering: Answering) -> None:
+        self._reading, self._answering = reading, answering
+
+    def table(self) -> tuple[Route, ...]:
+        """See `View`."""
+        return (
+            Route(
+                "GET",
+                "/search",
+                self.search,
+                "Objects that have an answer, by a part of their name",
+                Found,
+                query=("q", NAMESPACE),
+            ),
+        )
+
+    async def search(self, request: web.Request) -> web.StreamResponse:
+        """GET search: objects with the text in their name or their namespace. Raises Refused."""
+        reader = await self._reading(request)
+        text, namespaces = search_of(request.query), namespaces_of(request.query)
+
+        async def made(granted: Granted) -> Found:
+            self._answering.check_ready()
+            picture = self._answering.source.picture().picture
+            found, more = await self._answering.run(
+                partial(search, picture, text, granted, namespaces or None, MOST_FOUND)
+            )
+            return Found([FoundObject(each.kind, each.namespace, each.name) for each in found], more)
+
+        return json_answer(await self._answering.with_rights(reader, namespaces, made))

@@ -1,0 +1,25 @@
+"""What a search finds."""
+
+from __future__ import annotations
+
+from answers.search import FoundKind
+from web.wire.base import Wire
+
+__all__ = ["Found", "FoundObject"]
+
+
+class FoundObject(Wire):
+    """An object that has an answer."""
+
+    kind: FoundKind
+    namespace: str
+    """Empty for a ClusterQueue."""
+    name: str
+
+
+class Found(Wire):
+    """What a search has found."""
+
+    found: list[FoundObject]
+    more: bool
+    """Whether there are more than these."""
