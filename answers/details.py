@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from answers.scheduler_marks import Mark, PreemptedEvent, marks_of
 from answers.stored_plans import NO_PLANS, StoredPlans
 from api.core import Pod
 from api.foreign_owners import OwningJob
@@ -36,6 +37,8 @@ class Details:
     """ReplicaSets and StatefulSets."""
     events: Sequence[Event]
     plans: StoredPlans = NO_PLANS
+    preempted: Sequence[PreemptedEvent] = ()
+    """What kube-scheduler says of pods that it has evicted."""
     _by_owner: Mapping[str, Sequence[Pod]] = field(init=False, repr=False, compare=False)
     _by_unit: Mapping[GroupKey | None, Sequence[Pod]] = field(init=False, repr=False, compare=False)
 
@@ -51,6 +54,17 @@ class Details:
     def unit_of(self, pod: Pod) -> GroupKey | None:
         """The group with which the pod may be evicted; None if it has none."""
         return self.units.get(pod.metadata.name)
+
+    def marks(self, name: str) -> list[Mark]:
+        """What kube-scheduler says of pods of this name that it has evicted."""
+        pods = [pod] if (pod := self.pods.get(name)) is not None else []
+        its = "Pod", self.namespace, name
+        events = [
+            each
+            for each in self.preempted
+            if (each.involved_object.kind, each.involved_object.namespace, each.involved_object.name) == its
+        ]
+        return marks_of(pods, events)
 
     def pods_of(self, uid: str) -> Sequence[Pod]:
         """The pods that the owner of this UID controls, by name."""

@@ -13,7 +13,7 @@ from answers.scheduler_marks import Mark
 from api.plans import PreemptionPlan, PreemptionPlanSpec, Preemptor, Victim
 from api.stored_plans import is_observed, is_proposal
 
-__all__ = ["Eviction", "Evictions", "Preempted", "evictions"]
+__all__ = ["Eviction", "Evictions", "Preempted", "evictions", "rule_of"]
 
 RAN: Final = frozenset({"Bound", "QuotaReserved"})
 """Phases in which the preemptor has what others left for."""
@@ -61,10 +61,8 @@ class Eviction:
 
     @property
     def rule(self) -> str:
-        """By which rule: of quota, or that of nodes."""
-        if self.victim.quota:
-            return self.victim.quota.reason
-        return "Priority" if self.spec.outcome == "Preempts" else self.spec.outcome
+        """See `rule_of`."""
+        return rule_of(self.spec, self.victim)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +101,13 @@ class Evictions:
             "byScheduler": [each.plain() for each in self.by_scheduler],
             "oldestPlan": self.oldest or None,
         }
+
+
+def rule_of(spec: PreemptionPlanSpec, victim: Victim) -> str:
+    """By which rule the victim goes: of quota, or that of nodes."""
+    if victim.quota:
+        return victim.quota.reason
+    return "Priority" if spec.outcome == "Preempts" else spec.outcome
 
 
 def evictions(

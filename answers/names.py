@@ -24,6 +24,7 @@ Listed = Literal[
     "localqueues",
     "clusterqueues",
     "poddisruptionbudgets",
+    "events",
 ]
 """Resources. Cohorts count as ClusterQueues."""
 EVERYWHERE: Final = ""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 
-from api.plans import PreemptionPlan
+from api.plans import PreemptionPlan, PreemptionPlanSpec
 from api.stored_plans import current_plan, is_observed
 
-__all__ = ["NO_PLANS", "StoredPlan", "StoredPlans", "stored"]
+__all__ = ["NO_PLANS", "StoredPlan", "StoredPlans", "counted_victims", "stored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class StoredPlan:
     """One of them."""
 
     brief: PreemptionPlan
-    """Without its placements, victims and domains."""
+    """Without its placements, victims and domains. It says how many victims there are."""
     about: frozenset[str]
     """UIDs: of the preemptor, and of an observed plan also those of the pods that it places."""
     whole: Callable[[], PreemptionPlan]
@@ -30,16 +31,24 @@ class StoredPlan:
 def _brief(plan: PreemptionPlan) -> PreemptionPlan:
     """The plan without its long lists."""
     spec = msgspec.structs.replace(
-        plan.spec,
+        counted_victims(plan.spec),
         placements=[],
         victims=[],
         domains=[],
         other_domains=[],
-        excluded=msgspec.UNSET,
-        compressed_victims=msgspec.UNSET,
-        compressed_placements=msgspec.UNSET,
+        excluded=UNSET,
+        compressed_victims=UNSET,
+        compressed_placements=UNSET,
     )
     return msgspec.structs.replace(plan, spec=spec)
+
+
+def counted_victims(spec: PreemptionPlanSpec) -> PreemptionPlanSpec:
+    """The decision with the numbers of its victims, which those have that reprieve has stored."""
+    if spec.victim_units is not UNSET or spec.compressed_victims is not UNSET:
+        return spec
+    pods = sum(len(each.pods) for each in spec.victims)
+    return msgspec.structs.replace(spec, victim_units=len(spec.victims), victim_pods=pods or UNSET)
 
 
 def stored(plan: PreemptionPlan, whole: Callable[[PreemptionPlan], PreemptionPlan]) -> StoredPlan:
@@ -54,6 +63,13 @@ class StoredPlans:
 
     def __init__(self, plans: Sequence[StoredPlan] = ()) -> None:
         self._plans = plans
+
+    def __iter__(self) -> Iterator[StoredPlan]:
+        return iter(self._plans)
+
+    def find(self, name: str) -> StoredPlan | None:
+        """The plan of this name; None if there is none."""
+        return next((each for each in self._plans if each.brief.metadata.name == name), None)
 
     @cached_property
     def _about(self) -> Mapping[str, list[StoredPlan]]:

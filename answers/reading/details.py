@@ -13,7 +13,7 @@ from answers.details import Details, groups_by_namespace
 from answers.picture import JOB, Picture
 from answers.reading.documents import Kind
 from answers.reading.planes import Planes
-from answers.stored_plans import StoredPlans, stored
+from answers.stored_plans import NO_PLANS, StoredPlans, stored
 from answers.worker_clusters import WorkerClusters
 from api.checks import MultiKueueCluster
 from api.compression import expand
@@ -25,6 +25,7 @@ from api.kueue import API_VERSION as QUOTA_VERSION
 from api.owner_annotations import ByOwner
 from api.plan_names import whole_plan_name
 from api.plans import ClusterPreemptionPlan, PreemptionPlan, PreemptionPlanSpec
+from api.preempted import PREEMPTED, PreemptedEvent, Reference
 from nodes.answers.creators import (
     Event,
     ReplicaSet,
@@ -38,6 +39,13 @@ CLUSTER: Final = (QUOTA_VERSION, "MultiKueueCluster")
 TURN: Final = (API_VERSION, "DispatchPlan")
 
 
+class SeenEvent(Event):
+    """An event about a pod that could not be created, or about one that was preempted."""
+
+    related: Reference | None = None
+    first_timestamp: str | None = None
+
+
 @dataclass(slots=True)
 class _Near:
     """The whole objects of one namespace."""
@@ -47,7 +55,7 @@ class _Near:
     jobs: dict[str, OwningJob] = field(default_factory=dict)
     """By name."""
     sets: list[ReplicaSet] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
+    events: list[SeenEvent] = field(default_factory=list)
     plans: list[PreemptionPlan] = field(default_factory=list)
 
 
@@ -59,7 +67,7 @@ class DetailedObjects(Planes):
         JOB: Kind(OwningJob, True),
         ("apps/v1", "ReplicaSet"): Kind(ReplicaSet, True),
         ("apps/v1", "StatefulSet"): Kind(StatefulSet, True),
-        ("v1", "Event"): Kind(Event, True),
+        ("v1", "Event"): Kind(SeenEvent, True),
         (API_VERSION, "ClusterPreemptionPlan"): Kind(ClusterPreemptionPlan, False),
         CLUSTER: Kind(MultiKueueCluster, False),
         TURN: Kind(DispatchPlan, True),
@@ -76,6 +84,7 @@ class DetailedObjects(Planes):
         self._turns: list[DispatchPlan] = []
         self._clusters_unread: list[str] = []
         self._groups: dict[str, dict[GroupKey, PodGroup]] | None = None
+        self._stored: dict[str, StoredPlans] | None = None
 
     def is_near(self, namespace: str) -> bool:
         """Whether the objects of the namespace are kept whole."""
@@ -114,7 +123,7 @@ class DetailedObjects(Planes):
                 self._turns += [thing] if near is not None else []
             case MultiKueueCluster():
                 self._clusters[thing.metadata.name] = thing
-            case Event():
+            case SeenEvent():
                 if near is not None:
                     near.events.append(thing)
             case ReplicaSet():
@@ -150,8 +159,18 @@ class DetailedObjects(Planes):
             jobs=near.jobs,
             sets=near.sets,
             events=near.events,
-            plans=StoredPlans([stored(each, partial(self._with_names, each)) for each in near.plans]),
+            plans=self.plans().get(namespace, NO_PLANS),
+            preempted=[_preempted(each) for each in near.events if each.reason == PREEMPTED],
         )
+
+    def plans(self) -> Mapping[str, StoredPlans]:
+        """The plans of those namespaces whose objects are kept whole. Call it after the last object was read."""
+        if self._stored is None:
+            self._stored = {namespace: self._plans_of(near) for namespace, near in self._near.items()}
+        return self._stored
+
+    def _plans_of(self, near: _Near) -> StoredPlans:
+        return StoredPlans([stored(each, partial(self._with_names, each)) for each in near.plans])
 
     def _of(self, namespace: str) -> _Near:
         return self._near.setdefault(namespace, _Near())
@@ -167,6 +186,18 @@ class DetailedObjects(Planes):
         del brief
         spec = self._whole.get(whole_plan_name(plan.metadata.namespace, plan.metadata.name))
         return plan if spec is None else msgspec.structs.replace(plan, spec=spec)
+
+
+def _preempted(event: SeenEvent) -> PreemptedEvent:
+    return PreemptedEvent(
+        metadata=event.metadata,
+        involved_object=event.involved_object,
+        related=event.related,
+        reason=event.reason,
+        message=event.message,
+        event_time=event.event_time,
+        first_timestamp=event.first_timestamp,
+    )
 
 
 class NamespaceObjects(DetailedObjects):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterator, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import cast, get_args
@@ -14,6 +15,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import answers.stored.listed
+import answers.stored.staying
 import answers.waiting
 import answers.why
 from answers import queue_data, withholding
@@ -29,6 +32,10 @@ from answers.queue import all_queues, check_counted, one_queue
 from answers.reading.details import DetailedObjects
 from answers.reading.posted import Posted
 from answers.reading.quota_objects import read_time
+from answers.stored.about import about
+from answers.stored.gone import who_evicted
+from answers.stored.history import history
+from answers.stored.listed import plans
 from answers.submission import Known
 from answers.waiting import waiting
 from answers.what_if.answer import what_if
@@ -67,11 +74,26 @@ def read(made: World) -> DetailedObjects:
     return objects
 
 
+def said_of_plans(objects: DetailedObjects, tenant: Tenant) -> Iterator[str]:
+    """All that stored plans say to the reader."""
+    picture, stored = objects.picture(), objects.plans()
+    yield json.dumps(plans(picture, stored, tenant).plain())
+    yield json.dumps(history(stored, tenant).plain())
+    for namespace, its in stored.items():
+        for each in its if namespace in tenant.namespaces else ():
+            with suppress(InputError):
+                yield json.dumps(about(picture, stored, namespace, each.brief.metadata.name, tenant).plain())
+    for space in tenant.namespaces:
+        for name in (f"{MARKS[space]}-run-0", f"{MARKS[space]}-held-0"):
+            marks = objects.details(space).marks(name)
+            yield json.dumps(who_evicted(stored, space, name, marks, tenant).plain())
+
+
 def said(made: World, tenant: Tenant) -> str:
     """All that the reader may ask for, as it is sent."""
     objects = read(made)
     picture, details = objects.picture(), cache(objects.details)
-    found = [json.dumps(waiting(picture, details, tenant).plain())]
+    found = [json.dumps(waiting(picture, details, tenant).plain()), *said_of_plans(objects, tenant)]
     if tenant.lists("nodes"):
         found += maps(picture, details, tenant)
     for kind, namespace, name in made.questions():
@@ -143,6 +165,8 @@ MUTATIONS: dict[str, tuple[object, str, object]] = {
     "pods on nodes": (Rooms, "seen", property(lambda rooms: rooms.snapshot.pod_live)),
     "the map of other namespaces": (Rooms, "sees", lambda *_: True),
     "rows of other namespaces": (answers.waiting._Listing, "_lists", lambda *_: True),
+    "plans of other namespaces": (answers.stored.listed, "_may", lambda *_: True),
+    "the cut-off of those who stay": (answers.stored.staying, "_is_exact", lambda *_: True),
 }
 
 

@@ -27,6 +27,7 @@ NAMESPACED: Final[Mapping[Listed, Access]] = {
     "preemptionplans": Access(REPRIEVE, "preemptionplans", "list"),
     "dispatchplans": Access(REPRIEVE, "dispatchplans", "list"),
     "poddisruptionbudgets": Access("policy", "poddisruptionbudgets", "list"),
+    "events": Access("", "events", "list"),
 }
 CLUSTER_WIDE: Final[Mapping[Listed, tuple[Access, ...]]] = {
     "nodes": (Access("", "nodes", "list"),),

@@ -9,7 +9,9 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
+from api.dispatch import DispatchedWorkload, DispatchPlanSpec, WorkerCluster
 from api.instead import Instead, InsteadVictims
+from api.meta import Condition
 from api.plan_names import whole_plan_name
 from api.plan_results import DomainResult, Excluded, Outcome, PlanCost, Score, StoppingBudget
 from api.plans import (
@@ -38,6 +40,9 @@ KUEUE: Final = "kueue.x-k8s.io/v1beta2"
 HUGE: Final = "3000000000000000"
 """CPUs: what two of them hold cannot be counted."""
 PHASES: Final = ("Planned", "Confirmed", "Evicting", "Ready", "Unschedulable", "Blocked", "Aborted", "Bound")
+
+EVICTING: Final = ("Evicting", "Ready", "Aborted", "Bound")
+"""Phases of plans that evict, or did."""
 
 
 def marks_of(namespaces: Collection[str]) -> list[str]:
@@ -323,6 +328,7 @@ class World:
         name = f"{meta['name']}-{self._random.randint(0, 2**32):08x}"
         instead = Instead(InsteadVictims(pods=2), state="Same", concluded=True) if observed else None
         status = PreemptionPlanStatus(phase=phase, last_decision_time=self._time(), instead=instead)  # type: ignore[arg-type]
+        status.conditions = _conditions(space, phase, status.last_decision_time or "")
         withheld = _withheld(spec, space)
         self._add(
             OURS,
@@ -350,6 +356,8 @@ class World:
             self._holders.append(self._workload(space, f"{mark}-held-{number}", held=True))
         for number in range(self._random.randint(0, 2)):
             waiting = self._workload(space, f"{mark}-wants-{number}", held=False)
+            if number:
+                self._turn(space, waiting)
             if self._is(0.4) and self._holders:
                 self._quota_plan(space, waiting)
 
@@ -417,6 +425,24 @@ class World:
                 OURS, "ClusterPreemptionPlan", whole_plan_name(space, name), spec=msgspec.to_builtins(spec)
             )
 
+    def _turn(self, space: str, workload: Object) -> None:
+        """A worker cluster may preempt for it."""
+        meta, priority = workload["metadata"], workload["spec"]["priority"]
+        cost = PlanCost(priority, priority, 1, 2, 60)
+        said = f"asks, as {MARKS[space]} says"
+        spec = DispatchPlanSpec(
+            workload=DispatchedWorkload(meta["name"], meta["uid"], NOW, priority),
+            number=1,
+            cluster="east",
+            order="LeastDisruption",
+            reason=f"it costs least, {MARKS[space]} says",
+            began=NOW,
+            until=NOW,
+            clusters=[WorkerCluster("east", said, 0, 0, cost)],
+        )
+        name = f"{meta['name']}-turn"
+        self._add(OURS, "DispatchPlan", name, space, spec=msgspec.to_builtins(spec))
+
     # ---- what is asked
 
     def questions(self) -> Iterator[tuple[str, str, str]]:
@@ -430,6 +456,13 @@ class World:
                 yield "podgroup", meta["namespace"], name
             elif kind is not None:
                 yield kind, meta["namespace"], meta["name"]
+
+
+def _conditions(space: str, phase: str, time: str) -> list[Condition]:
+    """Of a plan: that it evicts, if it came to that, and its phase."""
+    types = [*(["Evicting"] if phase in EVICTING else []), *([phase] if phase != "Evicting" else [])]
+    says = f"it is so, {MARKS[space]} says"
+    return [Condition(each, "True", "SaidSo", says, time, 1) for each in types]
 
 
 def _owner(version: str, kind: str, name: str, uid: str) -> Object:
