@@ -18,12 +18,13 @@ MEANS: Final = {
     "topologyKey": "The label by whose value nodes stand in blocks. By default the one that most PodGroups name.",
     "resource": "The resource whose amounts are shown. By default an extended one, if nodes have any, or else cpu.",
     "q": "A part of a namespace or a name.",
-    "topics": "What the stream is about, with commas between: waiting, queues.",
+    "topics": "What the stream is about, with commas between: waiting, plans, queues.",
     "since": "How far back, such as 12h or 30d. By default 7d.",
     "by": "day, namespace, priority or gang. By default day.",
     "price": "What an hour of a core (cpu), a GiB (memory) or a device costs, such as nvidia.com/gpu=2.5. May be "
     "repeated.",
     "preemptorNamespace": "Only for preemptors of this namespace. By default of all.",
+    "preemptor": "KIND/NAMESPACE/NAME of one preemptor, where KIND is podgroup, pod or workload.",
     "kind": "pod, podgroup, job or workload.",
     "name": "The name of the object.",
 }

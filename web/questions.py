@@ -23,9 +23,11 @@ __all__ = [
     "check_namespace",
     "choice_of",
     "name_of",
+    "names_of",
     "namespaces_of",
     "object_of",
     "plan_object_of",
+    "preemptor_of",
     "report_of",
     "search_of",
     "topics_of",
@@ -38,7 +40,7 @@ NAME: Final = re.compile(r"[^/]{1,512}", re.DOTALL)
 slash."""
 KINDS: Final = get_args(WhyKind)
 PLAN_KINDS: Final = get_args(PlanKind)
-TOPICS: Final = ("waiting", "queues")
+TOPICS: Final = ("waiting", "plans", "queues")
 MOST_QUERY: Final = 253
 MOST_CHOSEN: Final = 317
 """Of a label's key, or a resource's name, with its prefix."""
@@ -74,8 +76,29 @@ def object_of(kind: str, namespace: str, name: str, *, is_live: bool) -> tuple[W
     """What an answer is about. `is_live`: an API server is asked about the namespace. Raises Refused."""
     if kind not in KINDS:
         raise bad_request(f"the kind must be one of {', '.join(KINDS)}")
-    name_of(namespace, name, is_live=is_live)
-    return cast(WhyKind, kind), namespace, name
+    return cast(WhyKind, kind), *names_of(namespace, name, is_live=is_live)
+
+
+def names_of(namespace: str, name: str, *, is_live: bool) -> tuple[str, str]:
+    """The namespace and the name of an object. `is_live`: an API server is asked about them. Raises Refused."""
+    if is_live:
+        check_namespace(namespace, "the namespace")
+    if NAME.fullmatch(namespace) is None or NAME.fullmatch(name) is None:
+        raise bad_request("this is no name of an object")
+    return namespace, name
+
+
+def preemptor_of(query: MultiMapping[str]) -> tuple[str, str, str] | None:
+    """The kind in small letters, namespace and name of `?preemptor=KIND/NAMESPACE/NAME`; None without it. Raises
+    Refused."""
+    given = query.get("preemptor")
+    if given is None:
+        return None
+    kind, _, rest = given.partition("/")
+    namespace, _, name = rest.partition("/")
+    if kind not in KINDS:
+        raise bad_request(f"preemptor: the kind must be one of {', '.join(KINDS)}")
+    return kind, *names_of(namespace, name, is_live=False)
 
 
 def name_of(namespace: str, name: str, *, is_live: bool) -> str:

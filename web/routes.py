@@ -8,7 +8,9 @@ from typing import Final
 from web.route import Route, View
 from web.views.doctor import DoctorView
 from web.views.events import EventsView
+from web.views.history import HistoryView
 from web.views.map import MapView
+from web.views.plans import PlansView
 from web.views.queues import QueuesView
 from web.views.report import ReportView
 from web.views.search import SearchView
@@ -24,8 +26,10 @@ VIEWS: Final[tuple[type[View], ...]] = (
     MapView,
     WaitingView,
     WhyView,
+    PlansView,
     QueuesView,
     WhatIfView,
+    HistoryView,
     ReportView,
     DoctorView,
     SearchView,

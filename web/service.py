@@ -33,7 +33,9 @@ from web.statics import Static
 from web.streams import Streams
 from web.views.doctor import DoctorView
 from web.views.events import EventsView
+from web.views.history import HistoryView
 from web.views.map import MapView
+from web.views.plans import PlansView
 from web.views.queues import QueuesView
 from web.views.report import ReportView
 from web.views.search import SearchView
@@ -81,8 +83,10 @@ class PageService:
             MapView(reading, self._answering, self._thread, clock),
             WaitingView(reading, self._answering, self._thread, clock),
             WhyView(reading, self._answering),
+            PlansView(reading, self._answering, self._thread, clock),
             QueuesView(reading, self._answering, self._thread, clock),
             WhatIfView(settings, reading, self._answering),
+            HistoryView(reading, self._answering, self._thread, clock),
             ReportView(reading, self._answering, self._thread, clock),
             DoctorView(reading, self._answering),
             SearchView(reading, self._answering),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final, Generic, TypeVar
 
@@ -17,6 +17,7 @@ from api.foreign_owners import OwningJob
 from api.kueue import API_VERSION as QUOTA_VERSION
 from api.kueue import WorkloadPriorityClass
 from api.meta import ListMeta
+from api.preempted import PREEMPTED, PreemptedEvent
 from kube.errors import ApiError
 from nodes.answers.creators import Event, ReplicaSet, StatefulSet
 from nodes.groups.train_jobs import (
@@ -27,7 +28,7 @@ from nodes.groups.train_jobs import (
 )
 from web.sources.source import Ask
 
-__all__ = ["Asked", "ask_about", "ask_known"]
+__all__ = ["Asked", "ask_about", "ask_known", "ask_pods", "ask_preempted"]
 
 T = TypeVar("T")
 
@@ -83,6 +84,11 @@ CLUSTER_RUNTIMES: Final = _Kind(
     f"/apis/{TRAINER_VERSION}",
     "clustertrainingruntimes",
     msgspec.json.Decoder(_List[ClusterTrainingRuntime]),
+)
+
+
+PREEMPTIONS: Final = _Kind(
+    ("v1", "Event"), "/api/v1", "events", msgspec.json.Decoder(_List[PreemptedEvent]), f"reason={PREEMPTED}"
 )
 
 
@@ -142,6 +148,18 @@ async def ask_known(namespaces: Collection[str], ask: Ask) -> Known:
         for each in (*shared, *(each for runtimes in named for each in runtimes))
     }
     return Known({each.metadata.name: each for each in classes}, runtimes, unread)
+
+
+async def ask_pods(namespace: str, name: str, ask: Ask) -> list[Pod]:
+    """The pod of this name, if it is there. Raises ApiError."""
+    return await _items(replace(PODS, selector=f"metadata.name={name}"), namespace, ask)
+
+
+async def ask_preempted(namespace: str, name: str, ask: Ask) -> list[PreemptedEvent]:
+    """What kube-scheduler says of pods of this name that it has evicted. Raises ApiError."""
+    about = f"involvedObject.kind=Pod,involvedObject.name={name}"
+    kind = replace(PREEMPTIONS, selector=f"{PREEMPTIONS.selector},{about}")
+    return await _items(kind, namespace, ask)
 
 
 async def _items(kind: _Kind[T], namespace: str, ask: Ask) -> list[T]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 
 from answers.details import Details
 from answers.doctor.seen import Seen as Looked
+from answers.names import Names
 from answers.picture import Picture
 from answers.reading.page_objects import PageObjects
+from answers.scheduler_marks import Mark
 from answers.submission import Known
 from web.sources.source import Ask, Seen
 
@@ -25,7 +27,7 @@ class Files:
 
     def __init__(self, objects: PageObjects) -> None:
         """`objects`: everything has been read. Raises InputError for an object that cannot be used."""
-        self._seen = Seen(objects.picture(), cache(objects.details), objects.account())
+        self._seen = Seen(objects.picture(), cache(objects.details), objects.account(), objects.plans())
         self._known, self._looked = objects.known(), objects.seen()
         self.lease: Mapping[str, str] = objects.nodes.published
 
@@ -51,6 +53,11 @@ class Files:
         """See `Source`. Nothing is asked."""
         del ask
         return self._looked
+
+    async def marks(self, namespace: str, name: str, names: Names, ask: Ask) -> Sequence[Mark]:
+        """See `Source`. Whoever reads files may read all of them."""
+        del names, ask
+        return self._seen.details(namespace).marks(name)
 
     async def changed(self) -> None:
         """See `Source`."""

@@ -7,8 +7,9 @@ docs/page.md.
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from http import HTTPStatus
@@ -17,11 +18,13 @@ from typing import Any, Final
 from answers.details import Details, groups_by_namespace
 from answers.doctor.seen import Seen as Looked
 from answers.errors import UnreadError
+from answers.names import Names
 from answers.picture import Picture
 from answers.reading.details import CLUSTER, TURN, DetailedObjects
 from answers.reading.node_objects import NodeObjects
 from answers.reading.planes import QUOTA_KINDS, unread
 from answers.reports.decisions import Account
+from answers.scheduler_marks import Mark, marks_of
 from answers.stored_plans import NO_PLANS, StoredPlans
 from answers.submission import Known
 from answers.worker_clusters import WorkerClusters
@@ -53,7 +56,7 @@ from runtime.mirror.views import View, Views
 from runtime.mirror.watched_quota import WatchedQuota
 from runtime.mirror.watched_tables import FOREIGN_GROUPS, WatchedTables
 from web.sources.accounts import KeptDecisions
-from web.sources.asked import ask_about, ask_known
+from web.sources.asked import ask_about, ask_known, ask_pods, ask_preempted
 from web.sources.examined import look
 from web.sources.lease import USUAL, LeaseReader
 from web.sources.plans import KeptPlans, WholeSpecs
@@ -67,6 +70,8 @@ LOOK_SECONDS: Final = 0.5
 STANDS_SECONDS: Final = 3.0
 """A watch that is interrupted for longer is said to stand. Watches end in the course of things, and begin anew at
 once."""
+POD_NAME: Final = re.compile(r"[a-z0-9.-]{1,253}")
+"""As far as it is safe in a field selector."""
 KINDS: Final[Mapping[type[Any], tuple[str, str]]] = {
     kind.struct: key for key, kind in {**NodeObjects.kinds, **DetailedObjects.kinds}.items()
 } | {kind.struct: key for key, kind in NodeObjects.kinds.items()}
@@ -189,9 +194,10 @@ class Cluster:
         self._notice()
         if self._seen is None:
             picture = self._picture()
-            near = _Namespaces(picture, self._pods.shared(), self._plans.shared())
+            plans = self._plans.shared()
+            near = _Namespaces(picture, self._pods.shared(), plans)
             account = Account(self._decisions.shared(), tuple(self._reports))
-            self._seen = Seen(picture, cache(near.details), account)
+            self._seen = Seen(picture, cache(near.details), account, plans)
         return self._seen
 
     async def changed(self) -> None:
@@ -224,6 +230,14 @@ class Cluster:
     async def looked(self, ask: Ask) -> Looked:
         """See `Source`. All of it is asked for: the mirror drops most of what the checks look at."""
         return await look(ask)
+
+    async def marks(self, namespace: str, name: str, names: Names, ask: Ask) -> Sequence[Mark]:
+        """See `Source`. What is no name of a pod is asked about nowhere."""
+        if POD_NAME.fullmatch(name) is None:
+            return []
+        pods = await ask_pods(namespace, name, ask) if names.lists("pods", namespace) else []
+        events = await ask_preempted(namespace, name, ask) if names.lists("events", namespace) else []
+        return marks_of(pods, events)
 
     # ---- following
 

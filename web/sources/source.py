@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from answers.details import Details
 from answers.doctor.seen import Seen as Looked
+from answers.names import Names
 from answers.picture import Picture
 from answers.reports.decisions import NO_ACCOUNT, Account
+from answers.scheduler_marks import Mark
+from answers.stored_plans import StoredPlans
 from answers.submission import Known
 
 __all__ = ["Ask", "Seen", "Source"]
@@ -27,6 +30,8 @@ class Seen:
     """What a namespace has, as far as the list of what waits needs it: of its pods at least those without a node."""
     account: Account = NO_ACCOUNT
     """What reports of preemption are made from."""
+    plans: Mapping[str, StoredPlans] = field(default_factory=dict)
+    """The stored plans by namespace."""
 
     def at(self, moment: int) -> Picture:
         """The picture, looked at later. `moment`: in microseconds since 1970."""
@@ -76,6 +81,12 @@ class Source(Protocol):
         """What the checks of `doctor` look at. What `ask` may not read is named in it.
 
         Raises ApiError for other faults.
+        """
+
+    async def marks(self, namespace: str, name: str, names: Names, ask: Ask) -> Sequence[Mark]:
+        """What kube-scheduler says of pods of this name that it has evicted, as far as `names` and `ask` may read it.
+
+        Raises ApiError.
         """
 
     async def changed(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -15,7 +15,9 @@ from aiohttp import web
 from answers.details import Details
 from answers.doctor.seen import Seen as Looked
 from answers.errors import UnreadError
+from answers.names import Names
 from answers.picture import Picture
+from answers.scheduler_marks import Mark
 from answers.submission import Known
 from api.clock import SYSTEM_CLOCK, Clock
 from kube.access import PATH as ACCESS
@@ -63,6 +65,9 @@ class StandingSource:
         raise UnreadError("there is no picture in this test")
 
     async def looked(self, ask: Ask) -> Looked:
+        raise UnreadError("there is no picture in this test")
+
+    async def marks(self, namespace: str, name: str, names: Names, ask: Ask) -> Sequence[Mark]:
         raise UnreadError("there is no picture in this test")
 
     async def changed(self) -> None:

@@ -106,6 +106,13 @@ async def test_headers_that_name_a_user_are_nothing() -> None:
         ("session?namespace=" + ",".join(f"n{each}" for each in range(21)), "GET", 400, "BadRequest"),
         ("waiting", "GET", 503, "Unavailable"),
         ("why/pod/a/%7B%7Bb%7D%7D", "GET", 503, "Unavailable"),
+        ("plans", "GET", 503, "Unavailable"),
+        ("plans?preemptor=secret/a/b", "GET", 400, "BadRequest"),
+        ("plans?preemptor=podgroup/a", "GET", 400, "BadRequest"),
+        ("plans/a", "GET", 404, "NotFound"),
+        ("plans/a/b", "GET", 503, "Unavailable"),
+        ("evictions", "GET", 503, "Unavailable"),
+        ("who-evicted/a/b", "GET", 503, "Unavailable"),
     ],
 )
 async def test_faults_are_told_as_json(path: str, method: str, status: int, reason: str) -> None:
@@ -149,6 +156,20 @@ async def test_a_right_that_is_missing_comes_before_any_look() -> None:
             assert (status, body["reason"], body["right"]) == (403, "Forbidden", right)
         assert (await page.ask("why/pod/team-a/x", TOKEN))[0] == 503, "the source is asked"
         assert (await page.ask("why/pod/Team_A/x", TOKEN))[0] == 400
+
+
+async def test_plans_and_evictions_need_a_right_in_their_namespace() -> None:
+    api = Api()
+    api.add(TOKEN, "anna", "list preemptionplans in team-a", "list workloads in team-b")
+    async with cluster_page(api) as page:
+        for asked, right in {
+            "plans/team-b/x": "list preemptionplans in team-b",
+            "who-evicted/team-a/x": "list pods in team-a",
+        }.items():
+            status, body, _ = await page.ask(asked, TOKEN)
+            assert (status, body["reason"], body["right"]) == (403, "Forbidden", right)
+        for asked in ("plans/team-a/x", "who-evicted/team-b/x", "plans", "evictions"):
+            assert (await page.ask(asked, TOKEN))[0] == 503, "the source is asked"
 
 
 async def test_limits_of_a_user_name_when_to_come_back() -> None:

@@ -235,6 +235,116 @@ export interface PodCount {
   readonly askedCount: number;
 }
 
+/** All stored plans that the reader may list. */
+export interface Plans {
+  readonly version: string;
+  readonly moment: string;
+  readonly trouble: string;
+  readonly plans: readonly PlanRow[];
+  readonly oldestPlan: string | null;
+  readonly missing: readonly string[];
+}
+
+/** A stored plan in one row. */
+export interface PlanRow {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly plane: string;
+  readonly preemptor: PlanPreemptor;
+  readonly outcome: string;
+  readonly standing: string;
+  readonly phase: string;
+  readonly sentence: string;
+  readonly evictedBy: string;
+  readonly victimUnits: number | null;
+  readonly victimPods: number | null;
+  readonly cluster: string;
+  readonly decided: string;
+  readonly since: string;
+  readonly end: string;
+  readonly inVain: boolean | null;
+}
+
+/** For whom a plan is. */
+export interface PlanPreemptor {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly priority: number;
+}
+
+/** All that is known of one stored plan. */
+export interface PlanAnswer {
+  readonly version: string;
+  readonly moment: string;
+  readonly trouble: string;
+  readonly plan: PlanRow;
+  readonly phases: readonly PhaseOfPlan[];
+  readonly confirmed: string;
+  readonly evictor: string;
+  readonly decision: Readonly<Record<string, unknown>> | null;
+  readonly victims: readonly PlanVictim[];
+  readonly staying: Stay | null;
+  readonly nodes: readonly PlannedNode[];
+  readonly instead: Instead | null;
+  readonly turns: readonly Readonly<Record<string, unknown>>[];
+  readonly notes: readonly string[];
+  readonly missing: readonly string[];
+}
+
+/** A phase that a plan has come to. */
+export interface PhaseOfPlan {
+  readonly name: string;
+  readonly time: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly isLast: boolean;
+}
+
+/** A unit that a plan names as a victim. */
+export interface PlanVictim {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly priority: number | null;
+  readonly pods: number;
+  readonly nodes: readonly string[];
+  readonly violatesPodDisruptionBudget: boolean;
+  readonly rule: string | null;
+  readonly clusterQueue: string | null;
+}
+
+/** Who stays in the domain of a plan. */
+export interface Stay {
+  readonly units: readonly StayingUnit[];
+  readonly others: boolean;
+}
+
+/** A unit that stays. */
+export interface StayingUnit {
+  readonly kind: string;
+  readonly name: string;
+  readonly priority: number;
+  readonly pods: number;
+  readonly why: string;
+}
+
+/** A node that a plan names: pods as NAMESPACE/NAME. */
+export interface PlannedNode {
+  readonly name: string;
+  readonly leaving: readonly string[];
+  readonly coming: readonly string[];
+  readonly staying: readonly string[] | null;
+  readonly othersStay: boolean;
+}
+
+/** What a scheduler did instead of an observed plan. */
+export interface Instead {
+  readonly sentences: readonly string[];
+  readonly numbers: Readonly<Record<string, unknown>>;
+}
+
 /** All queues, as the trees of their Cohorts. */
 export interface Queues {
   readonly trees: readonly (readonly QueueNode[])[];
@@ -380,6 +490,44 @@ export interface PlanFor {
 export interface PlanMetadata {
   readonly name: string;
   readonly namespace: string;
+}
+
+/** The evictions of all stored plans that the reader may list. */
+export interface Evictions {
+  readonly version: string;
+  readonly moment: string;
+  readonly trouble: string;
+  readonly evictions: readonly Eviction[];
+  readonly oldestPlan: string | null;
+  readonly missing: readonly string[];
+}
+
+/** What one plan began to evict in one namespace by one rule. */
+export interface Eviction {
+  readonly time: string;
+  readonly plan: string;
+  readonly preemptor: EvictionPreemptor;
+  readonly namespace: string;
+  readonly rule: string;
+  readonly units: number;
+  readonly pods: number;
+  readonly phase: string;
+  readonly inVain: boolean | null;
+}
+
+/** For whom somebody was evicted. */
+export interface EvictionPreemptor {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** Who evicted an object: what `reprieve who-evicted -o json` prints. */
+export interface EvictedBy {
+  readonly name: string;
+  readonly evictions: readonly Readonly<Record<string, unknown>>[];
+  readonly byScheduler: readonly Readonly<Record<string, unknown>>[];
+  readonly oldestPlan: string | null;
+  readonly missing: readonly string[];
 }
 
 /** What the scheduler did instead: what `reprieve report -o json` prints. */

@@ -18,6 +18,7 @@ from answers.errors import InputError
 from answers.names import ALL
 from answers.reading.page_objects import PageObjects
 from answers.reading.quota_objects import read_time
+from answers.stored.gone import who_evicted
 from answers.waiting import waiting
 from answers.why import why
 from cli.main import reprieve
@@ -90,6 +91,34 @@ def test_the_page_answers_about_an_example_as_the_command(path: Path) -> None:
         else:
             answer = why(picture, details, kind, meta["name"])  # type: ignore[arg-type]
             assert answer.plain() == json.loads(printed.stdout)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: str(path.relative_to(ROOT / "examples")))
+def test_the_page_says_who_evicted_as_the_command(path: Path) -> None:
+    data = path.read_bytes()
+    found = things(data)
+    kinds = {each.get("kind", "") for each in found}
+    if "PreemptionPlan" not in kinds:
+        pytest.skip("no plans")
+    source = files_of((str(path), data))
+    seen = source.picture()
+    victims = [
+        (each["namespace"], each["name"])
+        for plan in found
+        if plan.get("kind") == "PreemptionPlan"
+        for victim in plan["spec"].get("victims", ())
+        for each in (victim, *victim["pods"], plan["spec"]["preemptor"])
+    ]
+    assert victims
+    for namespace, name in victims:
+        printed = CliRunner().invoke(
+            reprieve,
+            ["who-evicted", f"{namespace}/{name}", "-f", str(path), "-o", "json"],
+            env={"HOME": "/none"},
+        )
+        marks = asyncio.run(source.marks(namespace, name, ALL, nobody))
+        answer = who_evicted(seen.plans, namespace, name, marks, ALL)
+        assert answer.plain() == json.loads(printed.stdout)
 
 
 @pytest.mark.parametrize("case", WHY, ids=lambda case: case["id"])

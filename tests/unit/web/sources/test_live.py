@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
+import msgspec
 import pytest
 
 from answers.doctor.checks import examine
 from answers.names import ALL
 from answers.reading.published import LEASE
 from answers.reading.seen import SeenObjects
+from answers.stored.listed import plans
 from answers.waiting import waiting
 from answers.why import why
 from api.meta import ObjectMeta
@@ -23,6 +25,8 @@ from runtime.mirror.resources import GROUPS, PLANS, PODS
 from runtime.mirror.view import View
 from tests.kit.clock import ManualClock
 from tests.kit.followed import Followed, settled
+from tests.kit.stored_plans import BOUND
+from web.readers.rights import Granted
 from web.sources.asked import ask_known
 from web.sources.live import LOOK_SECONDS, STANDS_SECONDS
 
@@ -363,3 +367,38 @@ async def test_a_fault_of_the_api_server_is_no_finding() -> None:
 
     with pytest.raises(ApiError):
         await cluster.source.looked(ask)
+
+
+async def test_what_the_scheduler_says_of_a_pod_is_asked_as_the_user_and_only_what_they_may_list() -> None:
+    cluster = await followed()
+    asked = list[tuple[str, str]]()
+
+    async def ask(path: str, query: Mapping[str, str]) -> bytes:
+        asked.append((path, query.get("fieldSelector", "")))
+        event = {
+            "metadata": {"name": "e", "namespace": "a"},
+            "involvedObject": {"kind": "Pod", "namespace": "a", "name": "one", "uid": "uid-one"},
+            "reason": "Preempted",
+            "message": "Preempted by pod uid-hero on node n0",
+        }
+        items = [event] if path.endswith("/events") else []
+        return json.dumps({"metadata": {}, "items": items}).encode()
+
+    (mark,) = await cluster.source.marks("a", "one", ALL, ask)
+    assert (mark.uid, mark.preemptor_uid) == ("uid-one", "uid-hero")
+    events = "reason=Preempted,involvedObject.kind=Pod,involvedObject.name=one"
+    assert asked == [
+        ("/api/v1/namespaces/a/pods", "metadata.name=one"),
+        ("/api/v1/namespaces/a/events", events),
+    ]
+    asked.clear()
+    assert await cluster.source.marks("a", "one,metadata.namespace=b", ALL, ask) == []
+    assert await cluster.source.marks("a", "one", Granted(frozenset({("nodes", "")})), ask) == []
+    assert asked == []
+
+
+async def test_plans_of_all_namespaces_are_in_the_picture() -> None:
+    plan = msgspec.to_builtins(BOUND)
+    cluster = await followed(plan)
+    (row,) = plans(cluster.source.picture().picture, cluster.source.picture().plans, ALL).rows
+    assert (row.name, row.standing, row.units, row.pods) == ("hero-bound", "Over", 1, 2)
