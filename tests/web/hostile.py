@@ -34,7 +34,7 @@ IN_LISTS: Final = (*TEXTS, SLASHES)
 
 
 def hostile_file(folder: Path) -> Path:
-    """A file with a pod and a gang for each text, and with Workloads and Jobs."""
+    """A file with a pod, a gang and a plan for each text, and with Workloads and Jobs."""
     path = folder / "<b>hostile<img src=x>.json"
     items = [each for number, text in enumerate(IN_LISTS) for each in _objects(number, text)]
     items += [*_queues(), *_observed(), *_looked_at()]
@@ -96,6 +96,7 @@ def _objects(number: int, text: str) -> list[dict[str, Any]]:
         },
         _pod(f"{text}-member", namespace, other, {"reprieve.dev/pod-group": text}, requests, f"job-{number}"),
         _pod(text, namespace, other, {}, {"cpu": "2"}, ""),
+        _plan(number, text, other, namespace),
         {
             "apiVersion": "batch/v1",
             "kind": "Job",
@@ -134,6 +135,56 @@ def _objects(number: int, text: str) -> list[dict[str, Any]]:
             },
         },
     ]
+
+
+def _plan(number: int, text: str, other: str, namespace: str) -> dict[str, Any]:
+    """A plan that has ended after it evicted."""
+    pods = [{"namespace": other, "name": text, "uid": f"victim-{number}", "node": text}]
+    return {
+        "apiVersion": "reprieve.dev/v1alpha1",
+        "kind": "PreemptionPlan",
+        "metadata": {"name": text, "namespace": namespace, "creationTimestamp": "2026-02-01T00:00:00Z"},
+        "spec": {
+            "preemptor": {
+                "kind": "PodGroup",
+                "apiVersion": text,
+                "namespace": namespace,
+                "name": text,
+                "uid": f"group-{number}",
+                "priority": 7,
+            },
+            "outcome": "Preempts",
+            "reason": f"{text} {SLASHES}",
+            "domain": {"topologyKey": text, "value": other},
+            "placements": [{"pod": f"{text}-member", "node": other}],
+            "victims": [
+                {
+                    "kind": "Pod",
+                    "namespace": other,
+                    "name": text,
+                    "uid": f"victim-{number}",
+                    "priority": 1,
+                    "violatesPodDisruptionBudget": True,
+                    "pods": pods,
+                }
+            ],
+            "domains": [{"value": other, "outcome": "Preempts", "reason": text, "score": None}],
+        },
+        "status": {
+            "phase": "Aborted",
+            "takenNodes": [text],
+            "conditions": [
+                {
+                    "type": each,
+                    "status": "True",
+                    "reason": text,
+                    "message": f"{text} {other} {SLASHES}",
+                    "lastTransitionTime": "2026-02-01T00:00:01Z",
+                }
+                for each in ("Evicting", "Aborted", text)
+            ],
+        },
+    }
 
 
 def _pod(

@@ -29,7 +29,7 @@ ADDRESS: Final = re.compile(r"http://127\.0\.0\.1:\d+/#code=\S+")
 
 WAITS: Final = 3
 """The status of `reprieve why` for what waits."""
-EXAMPLES: Final = ("training-cluster.yaml", "why/members.yaml", "why/queue.yaml")
+EXAMPLES: Final = ("training-cluster.yaml", "why/members.yaml", "why/queue.yaml", "questions/evicted.yaml")
 
 
 def examples_file(folder: Path) -> Path:

@@ -37,10 +37,25 @@ VIEWS: Final = (
     ("#/report?by=gang&price=cpu%3D1&day=2026-02-28", "2 of these 3 are of"),
     ("#/doctor", "NotInstalled"),
     ("#/gang/research/nothing", "There is no such object."),
+    ("#/plans", "llama-train-feaf99077c"),
+    ("#/plan/research/llama-train-feaf99077c", "all 4 planned pods are bound"),
+    ("#/history", "Victims in time"),
+    ("#/evicted/research/sweep-2", "plans that name it"),
     ("#/elsewhere", "There is no view at this address"),
 )
 """Each address, and a text that it shows."""
 LOOKS: Final[tuple[tuple[Theme, int], ...]] = (("light", 1440), ("dark", 1440), ("light", 320), ("dark", 320))
+
+
+def plan_addresses(text: str) -> tuple[tuple[str, str], ...]:
+    """The views of the plan of this text, which evicted a pod of the next namespace: their addresses and headings."""
+    name, victim = quote(text, safe=""), quote(TEXTS[1], safe="")
+    return (
+        ("#/plans", "Plans"),
+        (f"#/plan/{name}/{name}", "Plan"),
+        ("#/history", "History"),
+        (f"#/evicted/{victim}/{name}", "Who evicted"),
+    )
 
 
 async def judge(page: Page) -> list[str]:
@@ -96,6 +111,11 @@ async def test_hostile_texts_are_shown_and_do_nothing(
     for address, text in (("#/report?by=gang", "for 14 decisions"), ("#/doctor", "NotInstalled")):
         await page.evaluate("(address) => { location.hash = address }", address)
         await page.get_by_text(text, exact=False).first.wait_for()
+        faults += await judge(page)
+    for address, heading in plan_addresses(TEXTS[0]):
+        await page.evaluate("(address) => { location.hash = address }", address)
+        await page.locator("h1", has_text=heading).wait_for()
+        await page.locator("main table.lines:visible, main section.part:visible").first.wait_for()
         faults += await judge(page)
     assert await page.locator("img, iframe, object, embed, [onerror], [onfocus], body script").count() == 0
     assert faults == []

@@ -1,6 +1,7 @@
 /** The addresses of the views: what stands behind the `#`. */
 
 import type { Kind } from "./api.ts";
+import type { By } from "./history.ts";
 import { type ReportQuestion, readReportQuestion } from "./report_question.ts";
 import type { FoundObject } from "./wire.ts";
 
@@ -10,9 +11,13 @@ export type Route =
   | { readonly view: "map"; readonly choice: MapChoice }
   | { readonly view: "waiting"; readonly filters: Filters }
   | { readonly view: "answer"; readonly kind: Kind; readonly namespace: string; readonly name: string }
+  | { readonly view: "plans"; readonly filters: PlanFilters }
+  | { readonly view: "plan"; readonly namespace: string; readonly name: string }
   | { readonly view: "queues"; readonly pair: string }
   | { readonly view: "queue"; readonly namespace: string; readonly name: string }
   | { readonly view: "what-if" }
+  | { readonly view: "history"; readonly by: By }
+  | { readonly view: "evicted"; readonly namespace: string; readonly name: string }
   | { readonly view: "report"; readonly question: ReportQuestion }
   | { readonly view: "doctor" }
   | { readonly view: "unknown"; readonly address: string };
@@ -38,6 +43,16 @@ export interface Filters {
   readonly text: string;
 }
 
+/** What the list of plans is narrowed to. Empty: everything. */
+export interface PlanFilters {
+  readonly standing: string;
+  readonly namespace: string;
+  readonly plane: string;
+  readonly text: string;
+}
+
+export const ALL_PLANS: PlanFilters = { standing: "", namespace: "", plane: "", text: "" };
+
 export const NO_FILTERS: Filters = { kind: "", namespace: "", state: "", text: "" };
 
 const KINDS = new Map<string, Kind>([
@@ -54,19 +69,26 @@ export function readRoute(hash: string): Route {
   const [path = "", query = ""] = halves(hash.replace(/^#?\/?/, ""), "?");
   if (path === "" || path === "waiting") return { view: "waiting", filters: readFilters(query) };
   if (path === "map") return { view: "map", choice: readChoice(query) };
+  if (path === "plans") return { view: "plans", filters: readPlanFilters(query) };
   if (path === "queues") return { view: "queues", pair: new URLSearchParams(query).get("pair") ?? "" };
   if (path === "what-if") return { view: "what-if" };
-  const queue = readQueue(path);
-  if (queue !== null) return queue;
   if (path === "report") return { view: "report", question: readReportQuestion(query) };
   if (path === "doctor") return { view: "doctor" };
-  const [link = "", namespace, name, ...more] = path.split("/");
-  const kind = KINDS.get(link);
-  if (kind === undefined || !namespace || !name || more.length > 0) return { view: "unknown", address: hash };
+  if (path === "history") return { view: "history", by: readBy(query) };
+  return readQueue(path) ?? readObject(path) ?? { view: "unknown", address: hash };
+}
+
+/** The view of one object; null if the path means none. */
+function readObject(path: string): Route | null {
+  const [link = "", ...names] = path.split("/");
+  if (names.length !== 2 || names.includes("")) return null;
   try {
-    return { view: "answer", kind, namespace: decodeURIComponent(namespace), name: decodeURIComponent(name) };
+    const [namespace = "", name = ""] = names.map(decodeURIComponent);
+    if (link === "plan" || link === "evicted") return { view: link, namespace, name };
+    const kind = KINDS.get(link);
+    return kind === undefined ? null : { view: "answer", kind, namespace, name };
   } catch {
-    return { view: "unknown", address: hash };
+    return null;
   }
 }
 
@@ -80,6 +102,21 @@ function readQueue(path: string): Route | null {
   } catch {
     return null;
   }
+}
+
+function readBy(query: string): By {
+  const by = new URLSearchParams(query).get("by");
+  return by === "rule" || by === "vain" ? by : "namespace";
+}
+
+function readPlanFilters(query: string): PlanFilters {
+  const found = new URLSearchParams(query);
+  return {
+    standing: found.get("standing") ?? "",
+    namespace: found.get("namespace") ?? "",
+    plane: found.get("plane") ?? "",
+    text: found.get("text") ?? "",
+  };
 }
 
 function readFilters(query: string): Filters {
@@ -118,6 +155,27 @@ function readChoice(query: string): MapChoice {
 export function mapAddress(choice: MapChoice = USUAL_MAP): string {
   const { topologyKey, resource, gang, node, isTable } = choice;
   return addressOf("#/map", { topologyKey, resource, gang, node, as: isTable ? "table" : "" });
+}
+
+/** The address of the list of plans, narrowed. */
+export function plansAddress(filters: PlanFilters = ALL_PLANS): string {
+  const { standing, namespace, plane, text } = filters;
+  return addressOf("#/plans", { standing, namespace, plane, text });
+}
+
+/** The address of a plan. */
+export function planAddress(namespace: string, name: string): string {
+  return `#/plan/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+}
+
+/** The address of evictions in time. */
+export function historyAddress(by: By = "namespace"): string {
+  return addressOf("#/history", { by: by === "namespace" ? "" : by });
+}
+
+/** The address of who evicted an object. */
+export function evictedAddress(namespace: string, name: string): string {
+  return `#/evicted/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
 }
 
 /** The address of the answer for an object. */

@@ -106,6 +106,21 @@ export interface OtherDomains {
   readonly count: number;
 }
 
+/** A worker cluster when a turn was given. */
+export interface WorkerCluster {
+  readonly name: string;
+  readonly said: string;
+  readonly turns: number;
+  readonly openGates: number;
+  readonly cost: {
+    readonly highestVictimPriority: number;
+    readonly prioritySum: number;
+    readonly workloads: number;
+    readonly pods: number;
+    readonly podSeconds: number;
+  } | null;
+}
+
 export interface Turn {
   readonly plan: string;
   readonly spec: {
@@ -114,6 +129,7 @@ export interface Turn {
     readonly reason: string;
     readonly began: string;
     readonly until: string;
+    readonly clusters?: readonly WorkerCluster[];
   };
   readonly status: { readonly phase: string; readonly reason: string; readonly ended?: string } | null;
 }
@@ -159,6 +175,155 @@ export interface Problem {
   readonly message: string;
   /** The right that is missing; empty if none is. */
   readonly right: string;
+}
+
+/** A stored plan in one row. */
+export interface PlanRow {
+  readonly kind: "PreemptionPlan" | "DispatchPlan";
+  readonly namespace: string;
+  readonly name: string;
+  readonly plane: "Nodes" | "Quota" | "Clusters";
+  readonly preemptor: {
+    readonly kind: string;
+    readonly namespace: string;
+    readonly name: string;
+    readonly priority: number;
+  };
+  readonly outcome: string;
+  /** By a plan that is Observed or Proposed nobody is evicted. */
+  readonly standing: "GoesOn" | "Over" | "Observed" | "Proposed";
+  readonly phase: string;
+  readonly sentence: string;
+  readonly evictedBy: string;
+  readonly victimUnits: number | null;
+  readonly victimPods: number | null;
+  readonly cluster: string;
+  readonly decided: string;
+  readonly since: string;
+  readonly end: string;
+  readonly inVain: boolean | null;
+}
+
+/** What each answer about many objects begins with. */
+export interface Head {
+  readonly version: string;
+  /** The time that all ages are counted to. */
+  readonly moment: string;
+  readonly trouble: string;
+  readonly missing: readonly string[];
+}
+
+/** Of `GET plans`. */
+export interface Plans extends Head {
+  readonly plans: readonly PlanRow[];
+  readonly oldestPlan: string | null;
+}
+
+export interface PhaseOfPlan {
+  readonly name: string;
+  readonly time: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly isLast: boolean;
+}
+
+export interface PlanVictim {
+  readonly kind: string;
+  /** Empty, as the name is, if one may not know it. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly priority: number | null;
+  readonly pods: number;
+  readonly nodes: readonly string[];
+  readonly violatesPodDisruptionBudget: boolean;
+  readonly rule: string | null;
+  readonly clusterQueue: string | null;
+}
+
+export interface StayingUnit {
+  readonly kind: string;
+  readonly name: string;
+  readonly priority: number;
+  readonly pods: number;
+  readonly why: string;
+}
+
+export interface PlannedNode {
+  readonly name: string;
+  readonly leaving: readonly string[];
+  readonly coming: readonly string[];
+  /** Null if it is not known (any longer). */
+  readonly staying: readonly string[] | null;
+  readonly othersStay: boolean;
+}
+
+/** Of `GET plans/NS/NAME`. */
+export interface PlanAnswer extends Head {
+  readonly plan: PlanRow;
+  readonly phases: readonly PhaseOfPlan[];
+  readonly confirmed: string;
+  readonly evictor: string;
+  readonly decision: Decision | null;
+  readonly victims: readonly PlanVictim[];
+  readonly staying: { readonly units: readonly StayingUnit[]; readonly others: boolean } | null;
+  readonly nodes: readonly PlannedNode[];
+  readonly instead: { readonly sentences: readonly string[]; readonly numbers: unknown } | null;
+  readonly turns: readonly Turn[];
+  readonly notes: readonly string[];
+}
+
+/** What one plan began to evict in one namespace by one rule. */
+export interface Eviction {
+  readonly time: string;
+  /** NAMESPACE/NAME. */
+  readonly plan: string;
+  readonly preemptor: { readonly kind: string; readonly name: string };
+  /** Of the victims; empty if one may not know it. */
+  readonly namespace: string;
+  readonly rule: string;
+  readonly units: number;
+  readonly pods: number;
+  readonly phase: string;
+  readonly inVain: boolean | null;
+}
+
+/** Of `GET evictions`. */
+export interface Evictions extends Head {
+  readonly evictions: readonly Eviction[];
+  readonly oldestPlan: string | null;
+}
+
+interface Unit {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly priority: number;
+}
+
+/** Of `GET who-evicted/NS/NAME`: what `reprieve who-evicted -o json` prints. */
+export interface EvictedBy {
+  readonly name: string;
+  readonly evictions: readonly {
+    readonly plan: string;
+    readonly phase: string;
+    readonly evictingSince: string | null;
+    readonly preemptor: Unit;
+    readonly preemptorRan: boolean;
+    readonly victim: Unit;
+    readonly rule: string;
+    readonly reason: string;
+    readonly planEnd: string | null;
+    readonly evictedBy: string | null;
+  }[];
+  readonly byScheduler: readonly {
+    readonly preemptor: { readonly kind: string; readonly name: string | null; readonly uid: string | null };
+    readonly time: string | null;
+    readonly message: string;
+    readonly plan: string | null;
+    readonly observed: { readonly plan: string; readonly preemptor: string; readonly namesIt: boolean } | null;
+  }[];
+  readonly oldestPlan: string | null;
+  readonly missing?: readonly string[];
 }
 
 /** Of `GET map`. Nodes, blocks and gangs are named by their place in the columns of those; gang -1: pods without one. */

@@ -78,6 +78,21 @@ export function nodePath(name: string): string {
   return `nodes/${encodeURIComponent(name)}`;
 }
 
+/** The path of an answer about one plan. */
+export function planPath(namespace: string, name: string): string {
+  return `plans/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+}
+
+/** The path of the plans for one preemptor. */
+export function plansForPath(kind: string, namespace: string, name: string): string {
+  return `plans?preemptor=${encodeURIComponent(`${kind}/${namespace}/${name}`)}`;
+}
+
+/** The path of the answer who evicted an object. */
+export function evictedPath(namespace: string, name: string): string {
+  return `who-evicted/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+}
+
 /** The path with the namespaces that are asked about; all that one may see if there are none. */
 export function within(path: string, namespaces: readonly string[]): string {
   if (namespaces.length === 0) return path;

@@ -27,6 +27,13 @@ function without(options: string, name: string): string {
   return options.slice(0, last) + options.slice(last).replace(new RegExp(` ?--${name} [^ ']+`), "");
 }
 
+/** `reprieve who-evicted NAMESPACE/NAME` with the options that read the same cluster. */
+export function evictedCommand(namespace: string, name: string, options: string): string {
+  const object = quoted(`${namespace}/${name}`);
+  const words = ["reprieve who-evicted", options, namespace.startsWith("-") ? "--" : "", object];
+  return words.filter((word) => word !== "").join(" ");
+}
+
 /** A command that takes no object, with the options that read the same cluster. `words`: each is one word. */
 export function command(name: string, words: readonly string[], options: string): string {
   return [`reprieve ${name}`, ...words.map(quoted), options].filter((word) => word !== "").join(" ");

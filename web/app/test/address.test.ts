@@ -2,13 +2,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   answerAddress,
+  evictedAddress,
   foundAddress,
   halves,
+  historyAddress,
   kindOf,
   mapAddress,
   NO_FILTERS,
   namespaceQuery,
   namespacesOf,
+  planAddress,
+  plansAddress,
   queueAddress,
   queuesAddress,
   readRoute,
@@ -68,8 +72,32 @@ test("filters are in the address, and come back from it", () => {
   assert.equal(waitingAddress(), "#/waiting");
 });
 
+test("plans and evictions have addresses that lead back to them", () => {
+  for (const text of HOSTILE) {
+    const filters = { standing: "Over", namespace: text, plane: "Quota", text };
+    assert.deepEqual(readRoute(plansAddress(filters)), { view: "plans", filters });
+    assert.deepEqual(readRoute(planAddress(text, "x")), { view: "plan", namespace: text, name: "x" });
+    assert.deepEqual(readRoute(evictedAddress("x", text)), { view: "evicted", namespace: "x", name: text });
+  }
+  for (const by of ["namespace", "rule", "vain"] as const) {
+    assert.deepEqual(readRoute(historyAddress(by)), { view: "history", by });
+  }
+  assert.equal(plansAddress(), "#/plans");
+  assert.deepEqual(readRoute("#/history?by=nothing"), { view: "history", by: "namespace" });
+});
+
 test("an address that means nothing is said to be unknown", () => {
-  for (const hash of ["#/plans", "#/gang/a", "#/gang/a/b/c", "#/gang//b", "#/gang/%zz/b", "#/__proto__/a/b"]) {
+  for (const hash of [
+    "#/plans/a",
+    "#/plan/a",
+    "#/plan/a/",
+    "#/evicted/a/b/c",
+    "#/gang/a",
+    "#/gang/a/b/c",
+    "#/gang//b",
+    "#/gang/%zz/b",
+    "#/__proto__/a/b",
+  ]) {
     assert.deepEqual(readRoute(hash), { view: "unknown", address: hash });
   }
 });

@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { queueCommand, quoted, whyCommand } from "../src/command.ts";
+import { evictedCommand, queueCommand, quoted, whyCommand } from "../src/command.ts";
 
 test("the command is the one that a person would type", () => {
   assert.equal(whyCommand("podgroup", "research", "train", ""), "reprieve why podgroup research/train");
   assert.equal(whyCommand("pod", "a", "b", "--context staging"), "reprieve why pod --context staging a/b");
+});
+
+test("the command for who evicted an object has no kind", () => {
+  assert.equal(evictedCommand("a", "b c", "-f x"), "reprieve who-evicted -f x 'a/b c'");
+  assert.equal(evictedCommand("-a", "b", ""), "reprieve who-evicted -- -a/b");
 });
 
 test("a name that begins with a hyphen is no option", () => {

@@ -6,6 +6,7 @@ import { whyPath } from "../client.ts";
 import { answer } from "../state.ts";
 import { kindName } from "../waiting.ts";
 import { AnswerCard } from "./answer_card.tsx";
+import { PlansInTime } from "./plans_in_time.tsx";
 import { Refused } from "./refused.tsx";
 import { ObjectName, Said } from "./text.tsx";
 import { useTitle } from "./title.ts";
@@ -41,6 +42,7 @@ export function Answering({ kind, namespace, name }: Props) {
       {refusal !== null && <Refused refusal={refusal} hasOld={found !== null} />}
       {found === null && refusal === null && <p class="quiet">Loading…</p>}
       {found !== null && <AnswerCard answer={found} depth={0} address={answerAddress(kind, namespace, name)} />}
+      {found !== null && kind !== "job" && <PlansInTime kind={kind} name={found.name} />}
     </>
   );
 }

@@ -6,11 +6,15 @@ import { reportPath } from "../report_question.ts";
 import { about, entry, route, said } from "../state.ts";
 import { Answering } from "./answering.tsx";
 import { DoctorView } from "./doctor.tsx";
+import { EvictedView } from "./evicted.tsx";
 import { Help, helpIsOpen } from "./help.tsx";
+import { HistoryView } from "./history.tsx";
 import { useKeys } from "./keys.ts";
 import { Login } from "./login.tsx";
 import { MapView } from "./map/map.tsx";
 import { Notices } from "./notices.tsx";
+import { PlanView } from "./plan.tsx";
+import { PlansView } from "./plans.tsx";
 import { QueueView } from "./queue.tsx";
 import { QueuesView } from "./queues.tsx";
 import { ReportView } from "./report.tsx";
@@ -66,11 +70,21 @@ function View({ route: shown }: { readonly route: Route }) {
     const { kind, namespace, name } = shown;
     return <Answering key={JSON.stringify([kind, namespace, name])} kind={kind} namespace={namespace} name={name} />;
   }
+  if (shown.view === "plans") return <PlansView filters={shown.filters} />;
+  if (shown.view === "plan") {
+    const { namespace, name } = shown;
+    return <PlanView key={JSON.stringify([namespace, name])} namespace={namespace} name={name} />;
+  }
   if (shown.view === "queues") return <QueuesView pair={shown.pair} />;
   if (shown.view === "what-if") return <WhatIfView />;
   if (shown.view === "queue") {
     const { namespace, name } = shown;
     return <QueueView key={JSON.stringify([namespace, name])} namespace={namespace} name={name} />;
+  }
+  if (shown.view === "history") return <HistoryView by={shown.by} />;
+  if (shown.view === "evicted") {
+    const { namespace, name } = shown;
+    return <EvictedView key={JSON.stringify([namespace, name])} namespace={namespace} name={name} />;
   }
   if (shown.view === "report") {
     return <ReportView key={reportPath(shown.question)} question={shown.question} />;

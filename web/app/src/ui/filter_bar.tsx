@@ -2,11 +2,9 @@
 
 import { type Filters, waitingAddress } from "../address.ts";
 import type { Waiting } from "../api.ts";
-import { printable } from "../printable.ts";
 import { route } from "../state.ts";
-import { counts, grouped } from "../waiting.ts";
-
-type Options = readonly (readonly [string, string])[];
+import { counts } from "../waiting.ts";
+import { Choice, type Options, optionsOf } from "./choice.tsx";
 
 const KINDS: Options = [
   ["", "All kinds"],
@@ -46,35 +44,6 @@ export function FilterBar({ waiting, filters }: { readonly waiting: Waiting; rea
         onChange={(state) => change({ state })}
       />
     </form>
-  );
-}
-
-/** All, what is chosen, and what occurs, with how often it does. */
-function optionsOf(all: string, chosen: string, found: ReadonlyMap<string, number>): Options {
-  const occurring = [...found].map(([name, count]) => [name, `${printable(name)} (${grouped(count)})`] as const);
-  const gone = chosen === "" || found.has(chosen) ? [] : [[chosen, `${printable(chosen)} (0)`] as const];
-  return [["", all], ...gone, ...occurring];
-}
-
-interface ChoiceProps {
-  readonly title: string;
-  readonly value: string;
-  readonly options: Options;
-  readonly onChange: (value: string) => void;
-}
-
-function Choice({ title, value, options, onChange }: ChoiceProps) {
-  return (
-    <label>
-      <span>{title}</span>
-      <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        {options.map(([each, text]) => (
-          <option key={each} value={each}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }
 

@@ -1,7 +1,7 @@
 /** The keys that work in every view. */
 
 import { useEffect } from "preact/hooks";
-import { waitingAddress } from "../address.ts";
+import { historyAddress, plansAddress, type Route, waitingAddress } from "../address.ts";
 import { entry, route } from "../state.ts";
 import { helpIsOpen } from "./help.tsx";
 
@@ -25,8 +25,14 @@ function pressed(event: KeyboardEvent): void {
     event.preventDefault();
     helpIsOpen.value = true;
   } else if (event.key === "Escape" && route.value.view !== "waiting") {
-    window.location.hash = waitingAddress();
+    window.location.hash = listOf(route.value);
   }
+}
+
+/** The list that a view belongs to. */
+function listOf(shown: Route): string {
+  if (shown.view === "plan") return plansAddress();
+  return shown.view === "evicted" ? historyAddress() : waitingAddress();
 }
 
 function isTyping(target: EventTarget | null): boolean {

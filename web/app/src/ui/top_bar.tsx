@@ -1,6 +1,14 @@
 /** The bar above all views. */
 
-import { DOCTOR, mapAddress, queuesAddress, waitingAddress, whatIfAddress } from "../address.ts";
+import {
+  DOCTOR,
+  historyAddress,
+  mapAddress,
+  plansAddress,
+  queuesAddress,
+  waitingAddress,
+  whatIfAddress,
+} from "../address.ts";
 import { reportAddress } from "../report_question.ts";
 import { about, isPaused, link, logOut, pauseUpdates, route } from "../state.ts";
 import { changeTheme, type Theme, theme } from "../theme.ts";
@@ -25,11 +33,17 @@ export function TopBar() {
         <a href={waitingAddress()} aria-current={route.value.view === "waiting" ? "page" : undefined}>
           Waiting
         </a>
+        <a href={plansAddress()} aria-current={route.value.view === "plans" ? "page" : undefined}>
+          Plans
+        </a>
         <a href={queuesAddress()} aria-current={route.value.view === "queues" ? "page" : undefined}>
           Queues
         </a>
         <a href={whatIfAddress()} aria-current={route.value.view === "what-if" ? "page" : undefined}>
           What if
+        </a>
+        <a href={historyAddress()} aria-current={route.value.view === "history" ? "page" : undefined}>
+          History
         </a>
         <a href={reportAddress()} aria-current={route.value.view === "report" ? "page" : undefined}>
           Report
