@@ -11,7 +11,7 @@ import msgspec
 
 from answers.names import EVERYWHERE, Listed
 from answers.plan import plan as decided
-from answers.reading.posted import SubmittableObjects
+from answers.reading.page_objects import PageObjects
 from answers.reading.quota_objects import read_time
 from api.dispatch import (
     DispatchedWorkload,
@@ -127,9 +127,9 @@ DRIVEN: Final = stored("hero-driven", "Planned", evicted_by="Reprieve", evictor_
 BOUND: Final = stored("hero-bound", "Planned", "Confirmed", "Evicting", "Ready", "Bound")
 
 
-def read(*objects: Any, files: Sequence[Path] = ()) -> SubmittableObjects:
+def read(*objects: Any, files: Sequence[Path] = ()) -> PageObjects:
     """A cluster with these objects, and what the files have."""
-    found = SubmittableObjects(read_time(NOW, "now"))
+    found = PageObjects(read_time(NOW, "now"))
     for path in files:
         found.add_file(path.read_bytes(), str(path))
     items = {"apiVersion": "v1", "kind": "List", "items": [msgspec.to_builtins(each) for each in objects]}
@@ -137,7 +137,7 @@ def read(*objects: Any, files: Sequence[Path] = ()) -> SubmittableObjects:
     return found
 
 
-def training(*phases: str, **spec: Any) -> tuple[PreemptionPlan, SubmittableObjects]:
+def training(*phases: str, **spec: Any) -> tuple[PreemptionPlan, PageObjects]:
     """The example, and the plan that reprieve makes of it, as far as these phases."""
     objects = read(files=[CLUSTER])
     made = decided(objects.picture().nodes, "research", "llama-train").spec

@@ -27,10 +27,10 @@ function without(options: string, name: string): string {
   return options.slice(0, last) + options.slice(last).replace(new RegExp(` ?--${name} [^ ']+`), "");
 }
 
-/** `reprieve who-evicted NAMESPACE/NAME` with the options that read the same cluster. */
+/** `reprieve who-evicted NAMESPACE/NAME` with the options that read the same cluster. It takes no time. */
 export function evictedCommand(namespace: string, name: string, options: string): string {
   const object = quoted(`${namespace}/${name}`);
-  const words = ["reprieve who-evicted", options, namespace.startsWith("-") ? "--" : "", object];
+  const words = ["reprieve who-evicted", without(options, "now"), namespace.startsWith("-") ? "--" : "", object];
   return words.filter((word) => word !== "").join(" ");
 }
 

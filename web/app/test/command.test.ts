@@ -10,6 +10,7 @@ test("the command is the one that a person would type", () => {
 
 test("the command for who evicted an object has no kind", () => {
   assert.equal(evictedCommand("a", "b c", "-f x"), "reprieve who-evicted -f x 'a/b c'");
+  assert.equal(evictedCommand("a", "b", "-f x --now 2026-03-01T12:00:00Z"), "reprieve who-evicted -f x a/b");
   assert.equal(evictedCommand("-a", "b", ""), "reprieve who-evicted -- -a/b");
 });
 

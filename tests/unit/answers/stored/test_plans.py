@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from answers.errors import InputError
 from answers.names import ALL, Names
-from answers.reading.posted import SubmittableObjects
+from answers.reading.page_objects import PageObjects
 from answers.stored.about import PlanAnswer, about
 from answers.stored.listed import plans
 from answers.stored.nodes import nodes_of
@@ -70,9 +70,7 @@ KINDS: Final = {
 }
 
 
-def asked(
-    objects: SubmittableObjects, name: str, names: Names = ALL, namespace: str = "team-a"
-) -> PlanAnswer:
+def asked(objects: PageObjects, name: str, names: Names = ALL, namespace: str = "team-a") -> PlanAnswer:
     return about(objects.picture(), objects.plans(), namespace, name, names)
 
 
