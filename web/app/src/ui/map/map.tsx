@@ -100,11 +100,6 @@ function Content({ map, choice }: { readonly map: NodeMap; readonly choice: MapC
   if (model.size === 0) return <p class="empty">There are no nodes.</p>;
   return (
     <>
-      {map.trouble !== "" && (
-        <Notice kind="bad" title="What is shown may be old.">
-          <Said text={map.trouble} />
-        </Notice>
-      )}
       {map.unread !== "" && (
         <Notice kind="warn" title="The page has not read everything.">
           <Said text={map.unread} />
