@@ -93,7 +93,7 @@ async def test_a_day_a_namespace_and_a_decision_lead_on(open_tab: TabOpener, exa
     await page.get_by_text("for preemptors of the namespace serving").wait_for()
     assert page.url.endswith("#/report?namespace=serving")
     await page.get_by_role("link", name="serving/api").click()
-    await page.get_by_role("heading", name="serving/api").wait_for()
+    await page.wait_for_url("**/#/plan/serving/plan-1")
 
 
 async def test_another_report_has_another_address(open_tab: TabOpener, examples: Served) -> None:

@@ -1,6 +1,6 @@
 /** What it cost, and the dearest decisions. */
 
-import { answerAddress, halves } from "../address.ts";
+import { halves, planAddress } from "../address.ts";
 import { COSTS, decisionsOf, seconds } from "../report.ts";
 import { type ReportQuestion, reportAddress } from "../report_question.ts";
 import type { Costs, DearDecision, Report } from "../wire.ts";
@@ -133,7 +133,7 @@ function DecisionName({ decision }: { readonly decision: DearDecision }) {
   if (decision.preemptor === "") return <span class="quiet">a preemptor of another namespace</span>;
   const [namespace, name] = halves(decision.preemptor, "/");
   return (
-    <a href={answerAddress("podgroup", namespace, name)}>
+    <a href={planAddress(...halves(decision.plan, "/"))}>
       <ObjectName namespace={namespace} name={name} />
     </a>
   );
