@@ -73,7 +73,7 @@ class Answering:
 
     @contextmanager
     def question(self, reader: Reader) -> Iterator[None]:
-        """What costs a search: for each user one at a time, and so many a minute. On a laptop nothing limits them.
+        """What costs a search: for each user one at a time, and at most 30 a minute. On a laptop nothing limits them.
 
         Raises Refused.
         """

@@ -22,7 +22,7 @@ VARIABLE: Final = re.compile(r"{(\w+)}")
 """A part of a path that the caller chooses."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Reading = Callable[[web.Request], Awaitable[Reader]]
-"""Who asks. It counts the request. Raises Refused."""
+"""The reader of a request. It counts the request. Raises Refused."""
 
 
 class Route(NamedTuple):
