@@ -24,6 +24,8 @@ GAP: Final = 2
 INDENT: Final = 4
 HEADER_STYLE: Final = "dim"
 WORD: Final = re.compile(r"\S+")
+INDENTED: Final = re.compile(r"^[ ]*\S+|\S+", re.MULTILINE)
+"""A word, with the spaces before the first one of a line: they stand in its column, too."""
 
 
 @dataclass(slots=True)
@@ -60,7 +62,7 @@ class Rows:
         for index, name in enumerate(self._names()):
             cells = [Text(name), *(row[index] for row in self.rows)]
             most = max((len_ for cell in cells for len_ in _lengths(cell.plain.splitlines())), default=0)
-            word = max((len_ for cell in cells for len_ in _lengths(cell.plain.split())), default=0)
+            word = max((len_ for cell in cells for len_ in _lengths(INDENTED.findall(cell.plain))), default=0)
             wishes.append((max(word, min(most, LEAST_TEXT)), most))
         return wishes
 

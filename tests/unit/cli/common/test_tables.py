@@ -49,6 +49,13 @@ def test_what_does_not_fit_beside_each_other_is_shown_below(width: int) -> None:
     assert lines[-1].strip() == "priority 7, why no room"
 
 
+@pytest.mark.parametrize("width", range(40, 60))
+def test_a_name_below_another_one_is_not_cut(width: int) -> None:
+    """In a tree, spaces stand before it."""
+    lines = shown(table((f"    {LONG[:24]}", "5", "no room for it")), width)
+    assert sum(LONG[:24] in line for line in lines) == 1
+
+
 def test_a_mark_stands_before_the_name() -> None:
     made = Rows(("", "pod", "why"))
     made.add_row("*", LONG, "no room")
