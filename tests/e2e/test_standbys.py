@@ -215,7 +215,7 @@ def test_the_leader_goes_in_the_middle_of_twenty_evictions(
     stream.wait_bound()
     assert offered(plane, sandbox, stream.on(nodes)) == []
     assert sandbox.history.evictions() == {f"low-{number}-0": 1 for number in range(VICTIMS)}
-    assert gone_before_any_is_bound(sandbox, members) == VICTIMS
+    assert gone_before_any_is_bound(sandbox, offered(plane, sandbox, members)) == VICTIMS
     assert len(sandbox.plans("hero")) == 1
 
 
@@ -353,4 +353,4 @@ def test_a_roll_out_loses_no_room(
     assert sandbox.history.evictions() == {f"low-{number}-0": 1 for number in range(6)}
     stream.wait_bound()
     assert offered(plane, sandbox, stream.on(nodes)) == []
-    assert gone_before_any_is_bound(sandbox, members) == len(members)
+    assert gone_before_any_is_bound(sandbox, offered(plane, sandbox, members)) == len(members)
