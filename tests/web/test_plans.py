@@ -117,9 +117,9 @@ async def test_nothing_says_evicted_of_a_plan_that_nobody_carries_out(
 async def test_a_list_is_narrowed_and_its_address_has_it(open_tab: TabOpener, planned: Served) -> None:
     tab = await opened(open_tab, planned, "#/plans")
     page = tab.page
-    assert await page.locator("tbody tr").count() == 8
+    assert await page.locator("tbody tr").count() == 12
     await page.get_by_label("Standing").select_option("Observed")
-    assert await page.locator("tbody tr").count() == 1
+    assert await page.locator("tbody tr").count() == 5
     assert "standing=Observed" in page.url
     await page.get_by_label("Standing").select_option("")
     await page.get_by_label("Filter by text").fill("tune turn")
@@ -138,7 +138,7 @@ async def test_a_gang_leads_to_its_plans(open_tab: TabOpener, planned: Served) -
     page = tab.page
     await page.get_by_role("heading", name="Its plans in time").wait_for()
     links = await page.locator("ol.phases a").all_inner_texts()
-    assert set(links) == {"train-1", "llama-train-feaf99077c"}
+    assert set(links) == {"train-1", "llama-train-feaf99077c", "plan-2"}
     await page.get_by_role("link", name="llama-train-feaf99077c").click()
     await page.get_by_text("all 4 planned pods are bound").first.wait_for()
     tab.expect_nothing()
