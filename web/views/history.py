@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,28 +14,16 @@ from answers.scheduler_marks import Mark
 from answers.stored.gone import who_evicted
 from answers.stored.history import history
 from api.clock import Clock
-from api.times import rfc3339_micro
 from web.answering import Answering
 from web.errors import forbidden
+from web.lists import Asked, Lists
 from web.questions import names_of, namespaces_of
 from web.readers.rights import Granted
 from web.route import NAMESPACE, Reading, Route, json_answer
-from web.shared import Shared
 from web.sources.source import Seen
-from web.versions import version_for
 from web.wire.history import EvictedBy, Evictions
 
 __all__ = ["HistoryView"]
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """Which evictions. Equal questions are answered once."""
-
-    version: str
-    trouble: str
-    granted: Granted
-    namespaces: tuple[str, ...]
 
 
 class HistoryView:
@@ -44,7 +31,7 @@ class HistoryView:
 
     def __init__(self, reading: Reading, answering: Answering, executor: Executor, clock: Clock) -> None:
         self._reading, self._answering = reading, answering
-        self._lists = Shared[Asked, dict[str, Any]](executor, clock)
+        self._lists = Lists(answering, executor, clock, _evictions)
 
     def table(self) -> tuple[Route, ...]:
         """See `View`."""
@@ -69,15 +56,8 @@ class HistoryView:
 
     async def evictions(self, request: web.Request) -> web.StreamResponse:
         """GET evictions: by plans of the named namespaces if there are any. Raises Refused."""
-        reader, namespaces = await self._reading(request), namespaces_of(request.query)
-        source = self._answering.source
-
-        async def made(granted: Granted) -> dict[str, Any]:
-            self._answering.check_ready()
-            asked = Asked(source.version, source.trouble, granted, namespaces)
-            return await self._lists.get(asked, self._list_of(asked))
-
-        return json_answer(await self._answering.with_rights(reader, namespaces, made))
+        reader = await self._reading(request)
+        return json_answer(await self._lists.answer(reader, namespaces_of(request.query)))
 
     async def who_evicted(self, request: web.Request) -> web.StreamResponse:
         """GET who-evicted. Raises Refused: for a missing right before anybody looks for evictions."""
@@ -97,11 +77,6 @@ class HistoryView:
         namespaces = {*namespaces_of(request.query), namespace}
         return json_answer(await self._answering.with_rights(reader, namespaces, made))
 
-    def _list_of(self, asked: Asked) -> Callable[[], dict[str, Any]]:
-        """Makes the answer, of what is there now."""
-        source = self._answering.source
-        return partial(_evictions, source.picture(), source.now(), asked)
-
 
 def _may_name(granted: Granted, namespace: str) -> bool:
     """Whether the reader may know names of victims of this namespace."""
@@ -111,12 +86,7 @@ def _may_name(granted: Granted, namespace: str) -> bool:
 
 def _evictions(seen: Seen, moment: int, asked: Asked) -> dict[str, Any]:
     found = history(seen.plans, asked.granted, asked.namespaces or None)
-    return {
-        "version": version_for(asked.version, asked.granted),
-        "moment": rfc3339_micro(moment / 1e6),
-        "trouble": asked.trouble,
-        **found.plain(),
-    }
+    return {**asked.head(moment), **found.plain()}
 
 
 def _who_evicted(

@@ -16,16 +16,15 @@ from answers.map.panel import node_of
 from answers.map.whole import map_of
 from answers.names import right
 from api.clock import Clock
-from api.times import rfc3339_micro
 from web.answering import Answering
 from web.errors import forbidden, not_found
+from web.lists import Asked
 from web.questions import choice_of, name_of, namespaces_of
 from web.readers.door import Reader
 from web.readers.rights import Granted
 from web.route import JSON, NAMESPACE, Reading, Route, json_answer
 from web.shared import Shared
 from web.sources.source import Seen
-from web.versions import version_for
 from web.wire.map import Map, NodeRoom
 
 __all__ = ["MapView"]
@@ -39,13 +38,9 @@ LEVEL: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MapAsked(Asked):
     """Which map. Equal ones are made once."""
 
-    version: str
-    trouble: str
-    granted: Granted
-    namespaces: tuple[str, ...]
     topology_key: str
     resource: str
 
@@ -55,7 +50,7 @@ class MapView:
 
     def __init__(self, reading: Reading, answering: Answering, executor: Executor, clock: Clock) -> None:
         self._reading, self._answering = reading, answering
-        self._maps = Shared[Asked, bytes](executor, clock, KEPT)
+        self._maps = Shared[MapAsked, bytes](executor, clock, KEPT)
 
     def table(self) -> tuple[Route, ...]:
         """See `View`."""
@@ -79,7 +74,7 @@ class MapView:
 
         async def made(granted: Granted) -> bytes:
             self._check(granted)
-            asked = Asked(source.version, source.trouble, granted, namespaces, key, resource)
+            asked = MapAsked(source.version, source.trouble, granted, namespaces, key, resource)
             return await self._maps.get(asked, self._map_of(asked))
 
         packed = await self._answering.with_rights(reader, namespaces, made)
@@ -98,7 +93,7 @@ class MapView:
 
         async def made(granted: Granted) -> dict[str, Any]:
             self._check(granted)
-            asked = Asked(source.version, source.trouble, granted, namespaces, "", "")
+            asked = Asked.of(source, granted, namespaces)
             make = partial(_node, source.picture(), source.now(), asked, name)
             found = await self._answering.run(make)
             if found is None:
@@ -113,31 +108,23 @@ class MapView:
             raise forbidden(right("nodes"))
         self._answering.check_ready()
 
-    def _map_of(self, asked: Asked) -> Callable[[], bytes]:
+    def _map_of(self, asked: MapAsked) -> Callable[[], bytes]:
         """Makes the map, of what is there now."""
         source = self._answering.source
         return partial(_map, source.picture(), source.now(), asked)
 
 
-def _map(seen: Seen, moment: int, asked: Asked) -> bytes:
+def _map(seen: Seen, moment: int, asked: MapAsked) -> bytes:
     """Packed by gzip, once for all who get it."""
     found = map_of(
         seen.at(moment), asked.granted, asked.namespaces or None, asked.topology_key, asked.resource
     )
-    return gzip.compress(msgspec.json.encode({**_head(moment, asked), **found.plain()}), LEVEL)
+    return gzip.compress(msgspec.json.encode({**asked.head(moment), **found.plain()}), LEVEL)
 
 
 def _node(seen: Seen, moment: int, asked: Asked, name: str) -> dict[str, Any] | None:
     found = node_of(seen.at(moment), seen.details, asked.granted, name, asked.namespaces or None)
-    return {**_head(moment, asked), **found.plain()} if found is not None else None
-
-
-def _head(moment: int, asked: Asked) -> dict[str, Any]:
-    return {
-        "version": version_for(asked.version, asked.granted),
-        "moment": rfc3339_micro(moment / 1e6),
-        "trouble": asked.trouble,
-    }
+    return {**asked.head(moment), **found.plain()} if found is not None else None
 
 
 def _unpacked(packed: bytes, request: web.Request) -> web.Response:
