@@ -1,4 +1,4 @@
-"""The map of nodes: who holds their room, and to whom it is promised. One reader's map has nothing of the others'.
+"""The map of nodes: who holds room, and which plans promise it. A map has only what its reader may list.
 
 Tests: blocks, panel, rooms and whole in tests/unit/answers/test_map.py.
 """

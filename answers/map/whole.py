@@ -34,7 +34,7 @@ class Map:
     """
 
     topology_key: str
-    """The label by which nodes stand in blocks. Empty if there is none to choose."""
+    """The label by which nodes stand in blocks. Empty if nodes have no label to choose."""
     topology_keys: Sequence[Key]
     resource: str
     resources: Sequence[str]

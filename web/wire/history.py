@@ -12,7 +12,7 @@ __all__ = ["EvictedBy", "Eviction", "EvictionPreemptor", "Evictions"]
 
 
 class EvictionPreemptor(Wire):
-    """For whom somebody was evicted."""
+    """The preemptor of an eviction."""
 
     kind: str
     name: str

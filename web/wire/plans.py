@@ -21,7 +21,7 @@ __all__ = [
 
 
 class PlanPreemptor(Wire):
-    """For whom a plan is."""
+    """The preemptor of a plan."""
 
     kind: str
     namespace: str

@@ -7,18 +7,13 @@ const CONTROL = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 /** `reprieve why KIND NAMESPACE/NAME` with the options that read the same cluster. */
 export function whyCommand(kind: Kind, namespace: string, name: string, options: string): string {
-  const object = quoted(`${namespace}/${name}`);
-  // A name that begins with a hyphen would be an option.
-  const words = ["reprieve why", kind, options, namespace.startsWith("-") ? "--" : "", object];
-  return words.filter((word) => word !== "").join(" ");
+  return about(`reprieve why ${kind}`, options, `${namespace}/${name}`);
 }
 
 /** `reprieve queue`, of one queue if there is a name. It takes no option about owners. */
 export function queueCommand(namespace: string, name: string, options: string): string {
   const whole = namespace === "" ? name : `${namespace}/${name}`;
-  const object = whole === "" ? "" : quoted(whole);
-  const words = ["reprieve queue", without(options, "groups-by-owner"), whole.startsWith("-") ? "--" : "", object];
-  return words.filter((word) => word !== "").join(" ");
+  return about("reprieve queue", without(options, "groups-by-owner"), whole);
 }
 
 /** The options without the one of this name. Options that say how to decide come last, those that say where to read before. */
@@ -29,14 +24,23 @@ function without(options: string, name: string): string {
 
 /** `reprieve who-evicted NAMESPACE/NAME` with the options that read the same cluster. It takes no time. */
 export function evictedCommand(namespace: string, name: string, options: string): string {
-  const object = quoted(`${namespace}/${name}`);
-  const words = ["reprieve who-evicted", without(options, "now"), namespace.startsWith("-") ? "--" : "", object];
-  return words.filter((word) => word !== "").join(" ");
+  return about("reprieve who-evicted", without(options, "now"), `${namespace}/${name}`);
 }
 
 /** A command that takes no object, with the options that read the same cluster. `words`: each is one word. */
 export function command(name: string, words: readonly string[], options: string): string {
-  return [`reprieve ${name}`, ...words.map(quoted), options].filter((word) => word !== "").join(" ");
+  return joined([`reprieve ${name}`, ...words.map(quoted), options]);
+}
+
+/** A command about an object; about all of them if it has no name. */
+function about(begin: string, options: string, object: string): string {
+  // A name that begins with a hyphen would be an option.
+  return joined([begin, options, object.startsWith("-") ? "--" : "", object === "" ? "" : quoted(object)]);
+}
+
+/** The words that are not empty, as one line. */
+export function joined(words: readonly string[]): string {
+  return words.filter((word) => word !== "").join(" ");
 }
 
 /** The text as one word of a POSIX shell; with control characters, of bash or zsh. */

@@ -1,6 +1,6 @@
 /** What would happen: the nodes before and after, and what the command would be. */
 
-import { quoted } from "./command.ts";
+import { joined, quoted } from "./command.ts";
 import type { Step } from "./what_if_answers.ts";
 
 /** A node, and which pods leave it or come to it. */
@@ -63,7 +63,7 @@ export function whyNotSent(text: string): string {
 
 /** `reprieve what-if -` with the text as its input, for a shell. Objects without a namespace are in `default`, as here. */
 export function whatIfCommand(text: string, options: string): string {
-  const words = ["reprieve what-if -", "-n default", options].filter((word) => word !== "").join(" ");
+  const words = joined(["reprieve what-if -", "-n default", options]);
   const whole = text.endsWith("\n") ? text : `${text}\n`;
   const lines = new Set(whole.split("\n"));
   // A control character could be eaten by the terminal into which the text is pasted.

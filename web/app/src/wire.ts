@@ -266,7 +266,7 @@ export interface PlanRow {
   readonly inVain: boolean | null;
 }
 
-/** For whom a plan is. */
+/** The preemptor of a plan. */
 export interface PlanPreemptor {
   readonly kind: string;
   readonly namespace: string;
@@ -515,7 +515,7 @@ export interface Eviction {
   readonly inVain: boolean | null;
 }
 
-/** For whom somebody was evicted. */
+/** The preemptor of an eviction. */
 export interface EvictionPreemptor {
   readonly kind: string;
   readonly name: string;
