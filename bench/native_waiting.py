@@ -78,7 +78,7 @@ def run(console: Console) -> bool:
         plane = stack.enter_context(ControlPlane(folder, OPTIONS))
         status = stack.enter_context(console.status("the cluster fills"))
         place = Place(plane.client, "native")
-        Waiting(place, size, None).fill()
+        Waiting(place, size, None).fill(plane.etcd)
         runs = []
         for turn, kind in enumerate(order):
             status.update(kind)

@@ -94,7 +94,7 @@ def _measure(
 ) -> tuple[dict[str, Rest], dict[str, Measured]]:
     place = Place(plane.client, "observe")
     load = Waiting(place, size, None, scheduler=PEER, ordinary=PRIORITIES["highest"])
-    load.fill()
+    load.fill(plane.etcd)
     load.wait_with(size.gangs, are_groups=False, ungated=1)
     place.client.create_all(
         place.pod_group(f"w1-{number}", min_count=8, priority=PRIORITIES["middle"])

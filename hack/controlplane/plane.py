@@ -76,6 +76,11 @@ class ControlPlane:
         return self.layout.kubeconfig
 
     @property
+    def etcd(self) -> str:
+        """The URL of etcd. It has no certificates, and listens on loopback."""
+        return f"http://{HOST}:{self.layout.port['etcd']}"
+
+    @property
     def audit_log(self) -> Path:
         """The path of the audit log: one JSON object a line, for each request of reprieve and of KWOK."""
         return self.layout.audit_log
@@ -292,7 +297,7 @@ class ControlPlane:
         return _answers(url, self.layout.authority.pair.certificate)
 
     def _etcd_is_healthy(self) -> bool:
-        return _answers(f"http://{HOST}:{self.layout.port['etcd']}/health")
+        return _answers(f"{self.etcd}/health")
 
     def _has_default_account(self) -> bool:
         return self.client.find("v1", "ServiceAccount", "default", "default") is not None
