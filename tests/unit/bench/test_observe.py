@@ -7,7 +7,7 @@ import json
 
 from rich.console import Console
 
-from bench.observe import ENFORCES, OBSERVES, WITHOUT, Rest, requests_in, table
+from bench.observe import AGAIN, ENFORCES, OBSERVES, WITHOUT, Rest, requests_in, table
 from bench.waiting import Measured
 from hack.controlplane.components import REPRIEVE_USER
 
@@ -17,7 +17,11 @@ def test_memory_is_compared_with_enforce_and_ordinary_pods_with_those_without_re
         OBSERVES: Rest(0, 0, {"update leases": 30}, 99 << 20, 2.0),
         ENFORCES: Rest(1, 2, {}, 100 << 20, 3.0),
     }
-    ordinary = {WITHOUT: Measured([0.2] * 10, 0), OBSERVES: Measured([0.3] * 10, 1)}
+    ordinary = {
+        WITHOUT: Measured([0.2] * 10, 0),
+        OBSERVES: Measured([0.3] * 10, 1),
+        AGAIN: Measured([0.1], 0),
+    }
     console = Console(file=io.StringIO(), width=300, record=True)
     console.print(table(rests, ordinary))
     lines = [line for line in console.export_text().splitlines() if line.startswith("│")]
@@ -39,6 +43,7 @@ def test_memory_is_compared_with_enforce_and_ordinary_pods_with_those_without_re
             "1.50",
         ],
         [ENFORCES, "1", "2", "0", "100 MiB", "1.00", "3 s", *[""] * 5],
+        [AGAIN, *[""] * 6, "1", "0", "0.100", "0.100", "0.50"],
     ]
 
 
