@@ -157,6 +157,14 @@ class Accounting:
         """A pod of the preemptor is nominated to the node."""
         self._ledger.hinted((node,), owner, self._clock.wall())
 
+    def placed(self, owner: Owner, node: str) -> None:
+        """A pod of the preemptor is on the node. This counts also if it lasts for less than a step."""
+        self._ledger.placed(owner.uid, node, self._clock.wall())
+        is_new = any(case.whole_at is None for case in self._ledger.cases_of(owner.uid))
+        if is_new and self._roll.is_whole(owner):
+            self._dirty[owner.key] = None
+            self._look()
+
     def called(self, owner: Owner, victims: list[str]) -> None:
         """A scheduler is about to preempt one of these sets of pods (UIDs) for the preemptor."""
         self._ledger.hinted(victims, owner, self._clock.wall())

@@ -131,10 +131,13 @@ class AccountController:
         if victim is not None:
             acting.preempted(victim)
         acting.pod_touched(uid)
-        if pod is not None and pod.status.nominated_node_name and not pod.spec.node_name:
-            owner = self._roll.owner_of(uid)
-            if owner is not None:
-                acting.nominated(owner, pod.status.nominated_node_name)
+        owner = self._roll.owner_of(uid) if pod is not None else None
+        if pod is None or owner is None:
+            return
+        if pod.spec.node_name:
+            acting.placed(owner, pod.spec.node_name)
+        elif pod.status.nominated_node_name:
+            acting.nominated(owner, pod.status.nominated_node_name)
 
     def _called(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
         """A scheduler evicts for the pod by one of these candidates: victims (UIDs) by node."""

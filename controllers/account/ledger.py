@@ -137,6 +137,13 @@ class Ledger:
             case.stands(standing, now)
             self._changed[case] = None
 
+    def placed(self, owner: str, node: str, now: float) -> None:
+        """A pod of the preemptor (UID) is on the node."""
+        self._pass(now)
+        for case in self.cases_of(owner):
+            case.ran_on.setdefault(node, now)
+            self._changed[case] = None
+
     def preempted(self, victim: Victim, now: float) -> None:
         """A scheduler preempts the pod: its condition says so, or an event."""
         self._pass(now)

@@ -90,6 +90,13 @@ class Accounted:
             return said
         return said._replace(held=_sum(each.requests for each in members if each.node is not None))
 
+    def is_whole(self, owner: Owner) -> bool:
+        """See `Roll`."""
+        count = self._roster.count(owner.key)
+        if count.minimum is None or self._roster.preemptor_uid(owner.key) != owner.uid:
+            return False
+        return 0 < count.bound >= count.minimum
+
     def _standing_of_pod(self, pod: LonePod) -> Standing | None:
         view = self._roster.view(pod.uid)
         if view is None:

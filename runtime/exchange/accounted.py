@@ -116,6 +116,9 @@ class Roll(Protocol):
     def standing(self, owner: Owner) -> Standing | None:
         """How far it is; None if it is gone."""
 
+    def is_whole(self, owner: Owner) -> bool:
+        """Whether it runs as a whole, as `standing` says. No pod is looked at."""
+
     def usage(self, uid: str) -> Usage | None:
         """What the pod holds, and since when; None if it is gone."""
 

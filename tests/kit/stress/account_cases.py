@@ -36,9 +36,10 @@ class View:
     """Whether a plan that is made between the end of a case and its conclusion begins another one."""
 
 
-VIEWS: Final = tuple(
-    View(*each) for each in product((0.0, -LAG_SECONDS, LAG_SECONDS), (False, True), (False, True))
-)
+STEP_SECONDS: Final = 0.5
+"""reprieve looks at preemptors this often."""
+DELAYS: Final = (0.0, STEP_SECONDS / 2, STEP_SECONDS, LAG_SECONDS, -LAG_SECONDS)
+VIEWS: Final = tuple(View(*each) for each in product(DELAYS, (False, True), (False, True)))
 
 
 class Preemptor(NamedTuple):

@@ -81,6 +81,26 @@ async def test_what_is_said_when_a_gang_runs_stays() -> None:
         assert len(account.acting._ledger) == 0
 
 
+async def test_a_member_that_is_gone_at_once_has_served() -> None:
+    """The gang ran whole between two looks at it. Its status says so, and then nobody is awaited any longer."""
+    async with accounted() as account:
+        account.begin()
+        for number in range(2):
+            account.preempt(number)
+            account.event(uid(victim(number)), uid(member(number)), f"n{number}")
+        await account.step()
+        for number in range(2):
+            account.stage.delete(victim(number))
+            account.stage.add(member(number, node=f"n{number}"))
+        account.stage.delete(member(1))
+        account.stage.add(gang(minimum=2, has_run=True))
+        await account.step()
+        await account.pass_time(LATE_SECONDS)
+        said = account.said()
+        assert said is not None
+        assert (said.bound, said.victims.pods, said.served_nobody) == (True, 2, 0)
+
+
 async def test_nothing_is_written_at_rest() -> None:
     async with accounted() as account:
         account.begin()

@@ -8,7 +8,7 @@ from controllers.account.accounting import FIRST_SECONDS, WRITE_SECONDS
 from controllers.account.cases import LATE_SECONDS
 from tests.unit.controllers.account.accounts import Account, accounted, counted, member, uid, victim
 
-WRITES = 4
+WRITES = 3
 """Of the history below: the first preemption, the second one, that the gang runs, and the end."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.kit.stress.account import Verdict, judge
-from tests.kit.stress.account_cases import LATE_SECONDS, Tally
+from tests.kit.stress.account_cases import LATE_SECONDS, VIEWS, Preemptor, Tally, tallies
 from tests.kit.stress.preempted import Stand, Taken
 from tests.unit.kit.forged import START, Forge, Json, group, plan, pod, take
 
@@ -483,3 +483,19 @@ def test_pods_that_reprieve_marks_are_not_the_schedulers(forge: AccountForge) ->
     forge.tell(marked, "DELETED")
     forge.rest(20)
     assert forge.judged() == Verdict()
+
+
+def test_a_gang_that_begins_anew_within_a_second_may_be_seen_between() -> None:
+    """It has run before, all its pods go, and the first one of the new ones is enough. Whoever looks twice a second may
+    see at the time of the plan that no pod runs, and then the victim belongs to that plan."""
+    before, gone = Stand(100.0, frozenset({"n0"}), 1, 0, 1), Stand(109.6, frozenset(), 0, 1, 1)
+    again = Stand(109.8, frozenset({"n1"}), 1, 0, 1)
+    victim = Taken("v", "n2", 110.0, 110.5, frozenset({"gang"}), frozenset({"v"}))
+    of = Preemptor([before, gone, again], [(109.9, "plan")], [victim])
+    found = {
+        tuple(each.uid for each in case.victims)
+        for view in VIEWS
+        for case in tallies(of, view, 130.0, EPISODE)
+        if case.plan == "plan"
+    }
+    assert ("v",) in found
