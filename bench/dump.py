@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -27,9 +28,12 @@ CONDITIONS: Final = [
 """What makes a pod about as long as in a cluster."""
 
 
-def dump(path: Path) -> None:
-    """Write the dump."""
-    case, dice = RACKS, random.Random(0)
+def dump(path: Path, nodes: int = RACKS.nodes, pods_per_node: int = RACKS.pods_per_node) -> None:
+    """Write the dump. With fewer nodes there are fewer racks, and the gang is smaller."""
+    share = nodes / RACKS.nodes
+    racks, gang = (max(1, round(share * each)) for each in (RACKS.racks, RACKS.gang))
+    case = replace(RACKS, nodes=nodes, pods_per_node=pods_per_node, racks=racks, gang=gang)
+    dice = random.Random(0)
     items: list[Json] = [
         objects.node(f"n{i:05}", cpu=str(4 * case.pods_per_node), labels={"rack": f"r{i % case.racks}"})
         for i in range(case.nodes)

@@ -178,8 +178,13 @@ def node(index: int, version: int) -> bytes:
 
 
 def pod(index: int, version: int, *, moved: bool = False) -> bytes:
-    """A bound pod as JSON. One pod in five belongs to an app whose pods have labels of their own,
-    as in stateful sets."""
+    """A bound pod as JSON."""
+    return msgspec.json.encode(bound_pod(index, version, (index + moved) % NODES))
+
+
+def bound_pod(index: int, version: int, place: int) -> dict[str, Any]:
+    """A pod that is bound to the node in this place. One pod in five belongs to an app whose pods have labels of their
+    own, as in stateful sets."""
     app = index // PODS_PER_APP
     labels = {
         "app": f"app-{app}",
@@ -188,7 +193,6 @@ def pod(index: int, version: int, *, moved: bool = False) -> bytes:
     }
     if index % 5 == 0:
         labels["apps.kubernetes.io/pod-index"] = str(index % PODS_PER_APP)
-    place = index % NODES if not moved else (index + 1) % NODES
     container: dict[str, Any] = {
         "name": "main",
         "image": f"registry.example.com/app-{app}:1.0",
@@ -229,7 +233,7 @@ def pod(index: int, version: int, *, moved: bool = False) -> bytes:
         source = {"claimName": claim_name(index // PODS_PER_CLAIM)}
         spec["volumes"].append({"name": "data", "persistentVolumeClaim": source})
     status = {"phase": "Running", "startTime": "2026-01-01T00:00:03Z", "conditions": conditions}
-    return msgspec.json.encode({"metadata": metadata, "spec": spec, "status": status})
+    return {"metadata": metadata, "spec": spec, "status": status}
 
 
 def claimed(index: int) -> int:
@@ -281,9 +285,9 @@ def by_kind() -> dict[str, tuple[int, int]]:
     return found
 
 
-def memory() -> dict[str, int]:
-    """VmRSS and VmHWM of this process, in bytes."""
-    lines = Path("/proc/self/status").read_text().splitlines()
+def memory(pid: int | str = "self") -> dict[str, int]:
+    """VmRSS and VmHWM of a process, in bytes."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     fields = (line.split() for line in lines if line.startswith(("VmRSS", "VmHWM")))
     return {name.rstrip(":"): int(kibibytes) << 10 for name, kibibytes, _ in fields}
 
