@@ -28,6 +28,8 @@ MOST_USERS: Final = 4096
 MOST_RIGHTS: Final = 65536
 AT_ONCE: Final = 16
 """Questions in flight."""
+MOST_SETS: Final = 16
+"""Of namespaces that are remembered for one user."""
 MOST_QUESTIONS: Final = 400
 """About the rights of one user, in `page.recheckSeconds`. Who names 20 namespaces needs about 200."""
 
@@ -41,6 +43,10 @@ class Authority:
         self._ahead = AHEAD * seconds
         self._users = Kept[Login, User](seconds, MOST_USERS, clock)
         self._rights = Kept[tuple[User, Listed, str], bool](seconds, MOST_RIGHTS, clock)
+        self._granted: dict[User, dict[tuple[str, ...], tuple[Granted, float]]] = {}
+        """What each user was found to have, by the namespaces that were named, and when the oldest answer in it was
+        asked for. A stream needs it for each event, and there are a hundred answers in it."""
+        self._seconds, self._clock = seconds, clock
         self._questions = Rate[User]("questions about rights", MOST_QUESTIONS, seconds, clock)
         self._slots = asyncio.Semaphore(AT_ONCE)
 
@@ -56,14 +62,32 @@ class Authority:
     ) -> Granted:
         """What the user may list: of each kind in all namespaces, and if it is not granted there, in those that are
         named. `early`: as for `user`. Raises Refused."""
-        ahead = self._ahead if early else 0.0
+        ahead, asked = self._ahead if early else 0.0, tuple(sorted(set(namespaces)))
+        if (known := self._granted.get(user, {}).get(asked)) is not None:
+            granted, oldest = known
+            if self._clock.monotonic() - oldest < self._seconds - ahead:
+                return granted
         everywhere: list[Right] = [(what, EVERYWHERE) for what in (*CLUSTER_WIDE, *NAMESPACED)]
         rights = await self._among(login, user, everywhere, ahead)
-        asked = tuple(sorted(set(namespaces)))
         lacking = [what for what in NAMESPACED if (what, EVERYWHERE) not in rights]
         named = [(what, each) for what in lacking for each in asked]
         rights |= await self._among(login, user, named, ahead)
-        return Granted(frozenset(rights), asked)
+        granted = Granted(frozenset(rights), asked)
+        self._remember(user, granted, [*everywhere, *named], ahead)
+        return granted
+
+    def _remember(self, user: User, granted: Granted, rights: Collection[Right], ahead: float) -> None:
+        """Until the first of these rights has to be asked about again, if nothing else was answered meanwhile."""
+        keys = {each: (user, *each) for each in rights}
+        now = {each: self._rights.fresh(key, ahead) for each, key in keys.items()}
+        if None in now.values() or {each for each, has in now.items() if has} != granted.rights:
+            return
+        known = self._granted.get(user)
+        if known is None or len(known) >= MOST_SETS:
+            if len(self._granted) >= MOST_USERS:
+                del self._granted[next(iter(self._granted))]
+            known = self._granted[user] = {}
+        known[granted.asked] = granted, min(map(self._rights.asked, keys.values()))
 
     async def _among(self, login: Login, user: User, rights: Collection[Right], ahead: float) -> set[Right]:
         """Those that are granted.
@@ -109,11 +133,13 @@ class Authority:
 
         async def ask() -> bool:
             self._questions.take(user)
+            has = True
             async with self._slots:
                 for access in accesses:
-                    if not await login.may(access, namespace):
-                        return False
-                return True
+                    if not (has := await login.may(access, namespace)):
+                        break
+            self._granted.pop(user, None)
+            return has
 
         return await self._rights.get((user, what, namespace), ask, ahead=ahead)
 

@@ -40,6 +40,10 @@ class Kept(Generic[K, V]):
             return None
         return known[0]
 
+    def asked(self, key: K) -> float:
+        """When the answer was asked for, in monotonic seconds. Raises KeyError without an answer."""
+        return self._answers[key][1]
+
     async def get(self, key: K, ask: Callable[[], Awaitable[V]], *, ahead: float = 0.0) -> V:
         """The answer. `ask` is called if no kept answer counts, or if it will not count any longer in `ahead` seconds.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from answers.names import EVERYWHERE, Listed, right
@@ -45,7 +46,7 @@ ASKED: Final[Mapping[WhyKind, tuple[Listed, ...]]] = {
 """By what an answer is about: what the reader has to list to get it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Granted:
     """What the API server has granted. Two readers with equal rights get the same answers."""
 
@@ -58,7 +59,7 @@ class Granted:
         """See `answers.names.Names`."""
         return (what, EVERYWHERE) in self.rights or (what, namespace) in self.rights
 
-    @property
+    @cached_property
     def mark(self) -> str:
         """Short, and another one for other rights."""
         text = "\n".join(sorted("/".join(each) for each in self.rights))

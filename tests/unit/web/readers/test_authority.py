@@ -123,6 +123,30 @@ async def test_streams_ask_before_the_answer_ends(authority: Authority, clock: M
     assert not (await granted(authority, login, early=True)).lists("pods")
 
 
+async def test_what_is_granted_is_put_together_once(authority: Authority, clock: ManualClock) -> None:
+    """A stream needs it for each event."""
+    login = Told(rights={"pods a", "nodes"})
+    first = await granted(authority, login, "a", "b")
+    assert await granted(authority, login, "b", "a") is first
+    assert await granted(authority, login, "a") is not first
+    clock.advance(SECONDS - 1)
+    assert await granted(authority, login, "a", "b") is first
+    assert await granted(authority, login, "a", "b", early=True) is not first
+
+
+async def test_a_right_that_was_asked_about_again_counts_for_all_namespaces_that_were_named(
+    authority: Authority, clock: ManualClock
+) -> None:
+    login = Told(rights={"pods a", "pods b"})
+    await granted(authority, login, "b")
+    clock.advance(1)
+    assert (await granted(authority, login, "a", "b")).lists("pods", "b")
+    clock.advance(SECONDS * 0.75 - 1)
+    login.rights = {"pods a"}
+    assert not (await granted(authority, login, "b", early=True)).lists("pods", "b")
+    assert not (await granted(authority, login, "a", "b")).lists("pods", "b")
+
+
 async def test_a_revoked_token_ends_its_login(
     authority: Authority, clock: ManualClock, ended: list[object]
 ) -> None:
