@@ -34,6 +34,7 @@ from nodes.groups.kinds.kind import Held
 from nodes.groups.made_pods import MadePods
 from nodes.search.preemptors.preemptor import DecisionError
 from nodes.search.preemptors.supposed import SupposedPods, WorkloadName
+from quota.answers.picture import OwnQuota, QuotaPicture
 from quota.answers.trial import admitted, waiting_again
 from quota.answers.verdicts import gets_quota
 from quota.answers.waits import Around, why_workload_waits
@@ -53,7 +54,8 @@ class Trying:
         """`nodes`: those of the picture, with the PodGroups that are submitted. `progress` is called for each claim of
         quota, too: there may be thousands."""
         self._picture, self._nodes, self._reader, self._progress = picture, nodes, reader, progress
-        self._snapshot, self._quota = nodes.snapshot, picture.quota
+        self._snapshot = nodes.snapshot
+        self._quota: QuotaPicture = picture.quota
         self._without: Trying | None = None
         """The same, without the objects that are Unknown; None if there are none."""
         self._unknown = ""
@@ -107,11 +109,12 @@ class Trying:
 
     def _with_quota(self, unit: Unit, claims: Sequence[Claim], bare: Step) -> Step:
         """One claim after the other. A claim that is like one that waits would wait, too."""
+        self._quota = quota = self._quota.own()
         granted, waits, again, unsure = Granted(), dict[str, Wait](), list[Wait](), dict[str, None]()
         for claim in going_through(claims, "asking for quota", self._progress):
             if claim.alike and claim.alike in waits:
                 continue
-            wait, holder, evicted = self._claim(claim)
+            wait, holder, evicted = self._claim(claim, quota)
             bare = replace(bare, quota=wait if bare.quota is None or wait.state == "Preempts" else bare.quota)
             again += evicted
             unsure |= dict.fromkeys(wait.not_modelled)
@@ -145,21 +148,23 @@ class Trying:
         others = (replace(each, pod_set="") for each in unit.sets if each.name not in asked)
         return [*others, *granted.sets]
 
-    def _claim(self, claim: Claim) -> tuple[Wait, Workload | None, list[Wait]]:
-        """What the quota plane says, the Workload if it gets quota, and what becomes of those that lose theirs."""
+    def _claim(self, claim: Claim, quota: OwnQuota) -> tuple[Wait, Workload | None, list[Wait]]:
+        """What the quota plane says, the Workload if it gets quota, and what becomes of those that lose theirs.
+
+        `quota` has the Workload from then on, and what it takes."""
         classes = Classes(self._picture.workload_classes, self._snapshot.priority_classes)
         workload = workload_of(claim, classes, self._now)
-        self._quota = self._quota.with_workloads(workload)
-        wait = why_workload_waits(workload, self._around())
+        quota.put(workload)
+        wait = why_workload_waits(workload, self._around(quota))
         if wait.state not in (*GETS_QUOTA, UNKNOWN):
             return wait, None, []
-        decision = decide(self._quota.snapshot(), workload, self._picture.moment, Options())
+        decision = decide(quota.snapshot(), workload, self._picture.moment, Options())
         if not gets_quota(decision):
             return wait, None, []
         holder = admitted(workload, decision, self._now)
         targets = [target.holder.workload for target in decision.targets]
-        self._quota = self._quota.with_workloads(holder, *map(waiting_again, targets))
-        around = self._around()
+        quota.put(holder, *map(waiting_again, targets))
+        around = self._around(quota)
         may_name = self._reader.may_name
         known = [each for each in targets if may_name("Workload", each.metadata.namespace)]
         again = [why_workload_waits(waiting_again(each), around) for each in known]
@@ -167,15 +172,16 @@ class Trying:
         self._snapshot = without_pods(self._snapshot, gone)
         return wait, holder, again
 
-    def _around(self) -> Around:
+    def _around(self, quota: OwnQuota) -> Around:
         picture = self._picture
         return Around(
-            self._quota,
+            quota,
             picture.moment,
             (),
             picture.namespaces,
             unread=picture.without_quota,
             told=self._reader.told,
+            places=quota.places(),
         )
 
     def _pods_of(self, workload: Workload) -> list[str]:

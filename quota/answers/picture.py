@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from api.checks import AdmissionCheck
 from api.kueue import ClusterQueue, LocalQueue, ResourceFlavor
 from api.workloads import Workload
+from quota.answers.places import Places
+from quota.state.amounts import QuotaError
 from quota.state.snapshot import QuotaSnapshot
 from quota.state.state import QuotaState
 from quota.state.surroundings import Surroundings
+from quota.state.workloads import key_of
 
-__all__ = ["QuotaPicture"]
+__all__ = ["OwnQuota", "QuotaPicture"]
 
 
 class QuotaPicture:
@@ -65,3 +68,49 @@ class QuotaPicture:
         for each in workloads:
             other._state.apply(each)
         return other
+
+    def own(self) -> OwnQuota:
+        """The same, for somebody who changes it again and again."""
+        return OwnQuota(self._state)
+
+
+class OwnQuota(QuotaPicture):
+    """A picture that its owner changes, and hands to nobody who keeps it. A change costs no copy."""
+
+    __slots__ = ("_places",)
+
+    def __init__(self, state: QuotaState) -> None:
+        super().__init__(state)
+        self._places: Places | None = None
+
+    def places(self) -> Places | None:
+        """The places of all that wait, as long as nothing changes; None if the usage is too much to be counted."""
+        if self._places is None:
+            try:
+                self._places = Places(self.snapshot(), self.workloads.values())
+            except QuotaError:
+                return None
+        return self._places
+
+    def put(self, *workloads: Workload) -> None:
+        """From now on these Workloads are there as well, or in place of those of the same names.
+
+        Raises QuotaError for one that cannot be counted. Then nothing has changed.
+        """
+        state, done = self._state, list[tuple[str, Workload | None, Workload]]()
+        try:
+            for each in workloads:
+                key = key_of(each)
+                before = state.workloads.get(key)
+                state.apply(each)
+                done.append((key, before, each))
+        except QuotaError:
+            for key, before, _ in reversed(done):
+                if before is None:
+                    state.delete("Workload", key)
+                else:
+                    state.apply(before)
+            raise
+        if self._places is not None:
+            for _, before, after in done:
+                self._places.replace(before, after)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from api.kueue import ClusterQueue
 from api.workloads import Workload
 from quota.answers.fates import quota_fates
 from quota.answers.picture import QuotaPicture
+from quota.answers.places import Places
 from quota.answers.reclaims import HIGHEST
 from quota.search.decision import Options
 from quota.state.state import QuotaState
@@ -28,6 +30,12 @@ def said(picture: QuotaPicture, options: Options) -> Answers:
     """All that the answers say of it."""
     queues = all_queues(Picture(NOW, picture), options, HIGHEST).plain()
     return queues, quota_fates(picture, NOW, options, {}), dict(picture.workloads)
+
+
+def waiting(places: Places | None) -> Mapping[str, Any]:
+    """Who waits in each ClusterQueue where anybody does."""
+    assert places is not None
+    return {queue: those for queue, those in places._waiting.items() if those}
 
 
 def state_of(*objects: Object) -> QuotaState:
@@ -59,6 +67,12 @@ def test_what_is_laid_over_counts_as_an_event(
     picture = QuotaPicture(state)
     before = said(picture, options)
     over = said(picture.with_workloads(*laid), options)
+    own = picture.own()
+    own.places()
+    for each in laid:
+        own.put(each)
+    assert said(own, options) == over
+    assert waiting(own.places()) == waiting(Places(own.snapshot(), own.workloads.values()))
     assert said(picture, options) == before
     for each in laid:
         state.apply(each)
