@@ -51,7 +51,7 @@ class ApiServer:
         app.router.add_get("/{path:.*}", self._get)
         return app
 
-    # ---- who asks, and what they may list
+    # ---- reviews
 
     async def _who(self, request: web.Request) -> web.Response:
         token = _token(request)

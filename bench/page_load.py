@@ -158,7 +158,7 @@ def loads(stub: Stub, there: Page, world: World, mirror: Used) -> list[Figure]:
 def _changed(
     stub: Stub, there: Page, ask: Callable[[type[Heard]], Heard], seconds: int, what: str = ""
 ) -> list[Figure]:
-    """What it takes to tell all streams of so many seconds of changes."""
+    """What it takes to tell all streams what changes in these seconds."""
     ask(Heard)
     there.used()
     began = time.monotonic()

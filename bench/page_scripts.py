@@ -84,7 +84,7 @@ async (seconds) => {
   return frames;
 }
 """
-"""Move the first canvas for so many seconds. Returns the number of frames."""
+"""Move the first canvas for a number of seconds. Returns the number of frames."""
 
 BARE: Final = """
 <!DOCTYPE html>
