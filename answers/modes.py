@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from answers.names import EVERYWHERE
 from api.pauses import pauses_in
 from api.published import ENFORCED, LIMITS_REACHED, NAMESPACE, PAUSES, PLANNING_MODE, RIGHTS_MISSING
 from api.reached_limits import limits_in
@@ -40,13 +41,15 @@ class Mode:
     """Off, Observe or Enforce; empty if nobody says it."""
     sentence: str
     selector: Any = None
-    """The label selector of the namespaces that are enforced, if others are not."""
+    """The label selector of the namespaces that are enforced, if others are not. It may name them, so only a reader of
+    all namespaces gets it."""
     pauses: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
 
 
 def mode_of(notes: Mapping[str, str], may_name: Callable[[str], bool]) -> Mode:
-    """By the annotations of the Lease. `may_name`: whether the reader may hear of pauses and limits of a namespace."""
+    """By the annotations of the Lease. `may_name`: whether the reader may hear of a namespace, of all if it is
+    `EVERYWHERE`."""
     mode = notes.get(PLANNING_MODE, "")
     if mode not in MEANS:
         return Mode("", NOT_SAID)
@@ -56,7 +59,7 @@ def mode_of(notes: Mapping[str, str], may_name: Callable[[str], bool]) -> Mode:
     return Mode(
         mode,
         sentence,
-        selector,
+        selector if may_name(EVERYWHERE) else None,
         tuple(
             _paused(each.namespace, each.reason)
             for each in pauses_in(notes.get(PAUSES, ""))

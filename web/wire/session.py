@@ -37,7 +37,7 @@ class Mode(Wire):
     """Off, Observe or Enforce; empty if no process says it."""
     sentence: str
     enforced_namespace_selector: Any = None
-    """If only some namespaces are enforced: their label selector."""
+    """If only some namespaces are enforced: their label selector. For a reader who may list pods in all of them."""
     pauses: list[str] = msgspec.field(default_factory=list)
     limits: list[str] = msgspec.field(default_factory=list)
 

@@ -13,11 +13,11 @@ from api.reached_limits import ReachedLimit, limits_text
 
 
 def everybody(namespace: str) -> bool:
-    return bool(namespace)
+    return namespace is not None
 
 
 def nobody(namespace: str) -> bool:
-    return not namespace
+    return namespace is None
 
 
 @pytest.mark.parametrize("notes", [{}, {PLANNING_MODE: ""}, {PLANNING_MODE: "Else"}])
@@ -39,6 +39,9 @@ def test_where_only_some_namespaces_are_enforced() -> None:
     found = mode_of({PLANNING_MODE: "Enforce", ENFORCED: '{"matchLabels":{"a":"b"}}'}, everybody)
     assert found.selector == {"matchLabels": {"a": "b"}}
     assert "selected namespaces" in found.sentence
+    names = '{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"In","values":["team-b"]}]}'
+    told = mode_of({PLANNING_MODE: "Enforce", ENFORCED: names}, lambda namespace: namespace == "team-a")
+    assert (told.selector, told.sentence) == (None, found.sentence), "it names others"
     broken = mode_of({PLANNING_MODE: "Enforce", ENFORCED: "{"}, everybody)
     assert broken.selector is None
 
