@@ -18,6 +18,7 @@ __all__ = [
     "MANAGER_USER",
     "OBSERVER_FOLDERS",
     "OUTSIDE",
+    "PAGE_USER",
     "QUOTA_FOLDERS",
     "REPRIEVE_USER",
     "WEBHOOKS_USER",
@@ -28,6 +29,7 @@ __all__ = [
 HOST: Final = "127.0.0.1"
 REPRIEVE_USER: Final = "system:serviceaccount:reprieve-system:reprieve"
 WEBHOOKS_USER: Final = "system:serviceaccount:reprieve-system:reprieve-webhooks"
+PAGE_USER: Final = "system:serviceaccount:reprieve-system:reprieve-page"
 MANAGER_USER: Final = "system:serviceaccount:reprieve-multikueue:manager"
 """In a worker cluster: the manager of several clusters."""
 SERVICE_ACCOUNTS: Final = ("system:serviceaccounts", "system:serviceaccounts:reprieve-system")
@@ -339,7 +341,10 @@ def _audit_policy() -> dict[str, object]:
                 "verbs": ["delete"],
                 "resources": [{"group": "", "resources": ["pods"]}],
             },
-            {"level": "Metadata", "users": [REPRIEVE_USER, WEBHOOKS_USER, MANAGER_USER, KWOK_USER]},
+            {
+                "level": "Metadata",
+                "users": [REPRIEVE_USER, WEBHOOKS_USER, PAGE_USER, MANAGER_USER, KWOK_USER],
+            },
             {"level": "None"},
         ],
     }

@@ -13,10 +13,19 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from hack.controlplane.components import MANAGER_USER, REPRIEVE_USER, WEBHOOKS_USER
+from hack.controlplane.components import MANAGER_USER, PAGE_USER, REPRIEVE_USER, WEBHOOKS_USER
 from hack.controlplane.manifests import BASE, MANIFESTS
 
-__all__ = ["READS", "AuditTrail", "Findings", "Right", "beyond_an_observer", "granted", "writes_of_reprieve"]
+__all__ = [
+    "READS",
+    "AuditTrail",
+    "Findings",
+    "Right",
+    "beyond_an_observer",
+    "findings_of",
+    "granted",
+    "writes_of_reprieve",
+]
 
 
 FILES: Final = {
@@ -29,6 +38,7 @@ FILES: Final = {
     ),
     MANAGER_USER: (MANIFESTS / "multikueue-worker" / "rbac.yaml",),
     WEBHOOKS_USER: (MANIFESTS / "webhooks" / "rbac.yaml",),
+    PAGE_USER: (MANIFESTS / "components" / "page" / "rbac.yaml",),
 }
 """Where the rights of our identities are."""
 
@@ -117,11 +127,16 @@ class AuditTrail:
 
     def findings(self) -> Findings:
         """The sum over all logs."""
-        found = Findings()
-        for log in self._folder.glob("*.jsonl"):
-            for line in _lines(log):
-                found.add(json.loads(line))
-        return found
+        return findings_of(*self._folder.glob("*.jsonl"))
+
+
+def findings_of(*logs: Path) -> Findings:
+    """The sum over these logs."""
+    found = Findings()
+    for log in logs:
+        for line in _lines(log):
+            found.add(json.loads(line))
+    return found
 
 
 def _lines(file: Path, *, ends: bool = True) -> Iterator[str]:

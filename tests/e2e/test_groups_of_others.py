@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from hack.controlplane.client import Client, Json
+from hack.controlplane.components import PAGE_USER
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.versions import knows
+from tests.e2e.audit import Right, findings_of, granted
 from tests.e2e.other_kinds import (
     COSCHEDULING,
     CRDS,
@@ -32,8 +35,13 @@ from tests.e2e.other_kinds import (
 )
 from tests.e2e.pages import shell
 from tests.e2e.questions import DUMPS, Asking
+from tests.e2e.served_page import permitted
 from tests.e2e.support import Sandbox, condition, names, wait_for
+from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.connected import connected
 from tests.kit.versions import THERE, needs
+from tests.kit.waiting import beside
+from web.sources.live import Cluster
 
 
 @pytest.fixture(scope="module")
@@ -213,6 +221,27 @@ def test_commands_do_what_the_process_does(sandbox: Sandbox, plane: ControlPlane
     assert asking.both(f"why {asks}", asking.dump(*dumps))["state"] == "OfAnotherKind"
     findings = json.loads(asking.ask("doctor").stdout)["findings"]
     assert any("groups.byOwner Gangs" in each["message"] for each in findings)
+
+
+@needs(NATIVE, "it has no groups that the page may list")
+@pytest.mark.usefixtures("served")
+async def test_the_page_needs_each_of_its_rights_and_no_other_one(
+    plane: ControlPlane, tmp_path: Path
+) -> None:
+    """Here all kinds are served that it may watch."""
+    rights = {each for each in granted() if each.user == PAGE_USER}
+    with permitted(plane, tmp_path) as kubeconfig:
+        async with connected(kubeconfig) as client:
+            source = Cluster(client)
+            async with beside(source.run()):
+                await asyncio.wait_for(source.wait_synced(), PATIENCE_SECONDS)
+                assert (source.picture().refused, source.trouble) == ({}, "")
+                await asyncio.to_thread(wait_for, lambda: rights <= used_on(plane))
+    assert {each for each in used_on(plane) if each.user == PAGE_USER} == rights
+
+
+def used_on(plane: ControlPlane) -> Set[Right]:
+    return findings_of(plane.audit_log).used.keys()
 
 
 @pytest.mark.usefixtures("served")
