@@ -5,7 +5,7 @@ It withholds nothing itself: `answers` gets what the reader may list.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import Final, TypeVar
@@ -19,17 +19,22 @@ from web.limits import AtOnce, Rate
 from web.readers.authority import Authority
 from web.readers.door import Reader
 from web.readers.rights import Granted
+from web.shared import Shared
 from web.sources.source import Source
 from web.turns import Turns
 
 __all__ = ["NOT_YET", "Answering"]
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 NOT_YET: Final = "the cluster has not been read yet"
 TRIES: Final = 3
 """So often an answer is made anew because rights have changed while it was made."""
 QUESTIONS_PER_MINUTE: Final = 30
+MOST_LISTS: Final = 4
+"""Different lists and maps that are made for one user at once: others come between them."""
 
 
 class Answering:
@@ -42,6 +47,7 @@ class Answering:
         self.source, self._authority = source, authority
         self._turns = Turns(executor)
         self._own_turn = AtOnce[User]("questions", 1, 1.0)
+        self._lists = AtOnce[User]("lists", MOST_LISTS, 1.0)
         self._rate = Rate[User]("questions", QUESTIONS_PER_MINUTE, 60.0, clock)
         self._is_shared = is_shared
         self.is_ready = False
@@ -83,6 +89,14 @@ class Answering:
         with self._own_turn.hold(reader.user):
             self._rate.take(reader.user)
             yield
+
+    async def listed(self, reader: Reader, lists: Shared[K, V], key: K, make: Callable[[], V]) -> V:
+        """The list of this key, which is made once for all who ask. Raises Refused if too many others are being made
+        for the reader."""
+        if not self._is_shared or lists.has(key):
+            return await lists.get(key, make)
+        with self._lists.hold(reader.user):
+            return await lists.get(key, make)
 
     async def run(self, make: Callable[[], T]) -> T:
         """What `make` returns in the thread. Raises Refused if too many wait."""

@@ -65,6 +65,7 @@ class Lists:
         async def made(granted: Granted) -> dict[str, Any]:
             self._answering.check_ready()
             asked = Asked.of(source, granted, namespaces)
-            return await self._lists.get(asked, partial(self._make, source.picture(), source.now(), asked))
+            make = partial(self._make, source.picture(), source.now(), asked)
+            return await self._answering.listed(reader, self._lists, asked, make)
 
         return await self._answering.with_rights(reader, namespaces, made)

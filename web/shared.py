@@ -28,19 +28,28 @@ class Shared(Generic[K, V]):
         self._made: dict[K, tuple[asyncio.Future[V], float]] = {}
         """The answer, and when it was begun, the oldest first."""
 
+    def has(self, key: K) -> bool:
+        """Whether the answer is there, or is being made."""
+        return self._known(key) is not None
+
     async def get(self, key: K, make: Callable[[], V]) -> V:
         """The answer, or the error of `make`."""
-        now = self._clock.monotonic()
-        known = self._made.get(key)
-        if known is not None and (not known[0].done() or now - known[1] < SECONDS):
-            return await asyncio.shield(known[0])
+        if (known := self._known(key)) is not None:
+            return await asyncio.shield(known)
         future = asyncio.get_running_loop().run_in_executor(self._executor, make)
         self._made.pop(key, None)
         if len(self._made) >= self._most:
             del self._made[next(iter(self._made))]
-        self._made[key] = future, now
+        self._made[key] = future, self._clock.monotonic()
         future.add_done_callback(lambda done: self._done(key, done))
         return await asyncio.shield(future)
+
+    def _known(self, key: K) -> asyncio.Future[V] | None:
+        """The answer, unless it is too old."""
+        future, begun = self._made.get(key, (None, 0.0))
+        if future is None or (future.done() and self._clock.monotonic() - begun >= SECONDS):
+            return None
+        return future
 
     def _done(self, key: K, future: asyncio.Future[V]) -> None:
         """Forget an answer that failed."""

@@ -10,9 +10,12 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[2]
 KIT: Final = Path("tests", "kit")
 TWINS: Final = Path("tests", "twins")
-BUILT_ON: Final = {Path("tests", "multicluster"): Path("tests", "e2e")}
-"""Scenarios with several clusters are built from those with one: each cluster has a sandbox. Nothing
-there knows of them."""
+BUILT_ON: Final = {
+    Path("tests", "multicluster"): Path("tests", "e2e"),
+    Path("tests", "e2e"): Path("tests", "web"),
+}
+"""Scenarios with several clusters are built from those with one: each cluster has a sandbox. Some with one cluster use
+the browser of the page's tests. Nothing there knows of them."""
 
 
 def imported(path: Path) -> Iterator[Path]:

@@ -75,7 +75,7 @@ class MapView:
         async def made(granted: Granted) -> bytes:
             self._check(granted)
             asked = MapAsked(source.version, source.trouble, granted, namespaces, key, resource)
-            return await self._maps.get(asked, self._map_of(asked))
+            return await self._answering.listed(reader, self._maps, asked, self._map_of(asked))
 
         packed = await self._answering.with_rights(reader, namespaces, made)
         return _unpacked(packed, request)

@@ -80,9 +80,8 @@ class QueuesView:
             _check(granted)
             self._answering.check_ready()
             picture = source.picture().at(source.now())
-            return await self._trees.get(
-                Asked(source.version, granted), partial(self._overviews.plain, picture, granted)
-            )
+            asked, make = Asked(source.version, granted), partial(self._overviews.plain, picture, granted)
+            return await self._answering.listed(reader, self._trees, asked, make)
 
         return json_answer(await self._answering.with_rights(reader, namespaces_of(request.query), made))
 

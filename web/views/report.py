@@ -63,7 +63,7 @@ class ReportView:
                 raise forbidden(right("preemptionreports"))
             self._answering.check_ready()
             asked = Asked(self._answering.source.version, granted, question)
-            return await self._reports.get(asked, self._report_of(asked))
+            return await self._answering.listed(reader, self._reports, asked, self._report_of(asked))
 
         namespaces = namespaces_of(request.query)
         return json_answer(await self._answering.with_rights(reader, namespaces, made))

@@ -23,7 +23,6 @@ import pytest
 import answers.withholding
 from answers.reading.page_objects import PageObjects
 from answers.reading.quota_objects import read_time
-from tests.e2e.stress.mutations import Edit, edited
 from tests.kit.answers.worlds import MARKS, NAMESPACES, NOW, World, world
 from tests.kit.observed_plans import days_of, objects_of, plan
 from tests.kit.page_questions import Question, first_leak, questions
@@ -39,12 +38,21 @@ ACCOUNTS: Final = 12
 
 
 @dataclass(frozen=True)
+class Edit:
+    """A change of one file. The text is there exactly once."""
+
+    file: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
 class Role:
     """What some readers may list."""
 
     rights: tuple[str, ...]
     own: Collection[str] = ()
-    """The namespaces of which they may know everything."""
+    """Namespaces: of these they may know everything."""
 
     def tokens(self, api: Api) -> Iterator[str]:
         """One after the other."""
@@ -117,7 +125,7 @@ async def leaks(seed: int, role: Role) -> list[str]:
 
 
 def is_elsewhere(question: Question, role: Role) -> bool:
-    """Whether it is about an object of a namespace of which the reader may list nothing."""
+    """Whether it is about an object elsewhere: in a namespace that is not the reader's."""
     first, *rest = question.path.partition("?")[0].split("/")
     if first in ("why", "plan-for"):
         return rest[1] not in role.own
@@ -133,15 +141,14 @@ async def test_no_answer_has_anything_of_a_forbidden_namespace(name: str) -> Non
 # ---- each part is needed
 
 
-def broken(*edits: Edit) -> dict[str, Any]:
+def broken(edit: Edit) -> dict[str, Any]:
     """The names of a module whose text is changed."""
-    [file] = {each.file for each in edits}
-    text = (ROOT / file).read_text()
-    for edit in edits:
-        text = edited(text, edit)
+    text = (ROOT / edit.file).read_text()
+    assert text.count(edit.old) == 1, edit
+    text = text.replace(edit.old, edit.new)
     module = ModuleType(f"broken_{abs(hash(text))}")
     with patch.dict(sys.modules, {module.__name__: module}):  # dataclasses look there
-        exec(compile(text, file, "exec"), module.__dict__)  # noqa: S102 - it is our own text
+        exec(compile(text, edit.file, "exec"), module.__dict__)  # noqa: S102 - it is our own text
     return module.__dict__
 
 

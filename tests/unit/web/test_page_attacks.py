@@ -6,15 +6,23 @@ import asyncio
 import io
 import logging
 import re
+import threading
 from contextlib import suppress
+from typing import Any, TypeVar
 
 import pytest
 import structlog
 from prometheus_client import generate_latest
 
+import web.views.waiting
+from answers.reading.page_objects import PageObjects
+from answers.waiting import waiting
 from tests.kit.clock import PATIENCE_SECONDS, ManualClock
 from tests.unit.web.page_stage import HOST, Api, Page, cluster_page, files_page
 from web.configuration import PageConfiguration
+from web.sources.files import Files
+
+T = TypeVar("T")
 
 TOKEN = "header.payload.signature-of-anna"
 SECRET = re.compile(r"reprieve-[\w-]{22}")
@@ -223,6 +231,51 @@ async def test_those_who_do_not_read_cost_nobody_their_answers() -> None:
             assert (await page.ask("session", secret))[0] in (200, 429)
         for _, writer in slow:
             writer.close()
+
+
+async def test_who_asks_for_many_lists_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One thread makes all lists, and other namespaces in the address make another list."""
+    begun, release = threading.Event(), threading.Event()
+
+    def slow(*given: Any) -> object:
+        begun.set()
+        release.wait(PATIENCE_SECONDS)
+        return waiting(*given)
+
+    monkeypatch.setattr(web.views.waiting, "waiting", slow)
+    api, token = Api(), f"{TOKEN}.anna"
+    for name in ("anna", "otto"):
+        api.add(f"{TOKEN}.{name}", name)
+    async with cluster_page(api, files=nothing()) as page:
+        same = [asyncio.create_task(page.ask("waiting", token)) for _ in range(4)]
+        await asyncio.to_thread(begun.wait, PATIENCE_SECONDS)
+        many = [asyncio.create_task(page.ask(f"waiting?namespace=n{each}", token)) for each in range(11)]
+        refused = await first(many, 8)
+        other = asyncio.create_task(page.ask("waiting?namespace=n", f"{TOKEN}.otto"))
+        release.set()
+        assert (await other)[0] == 200
+        assert [status for status, _, _ in refused] == [429] * 8
+        assert all(headers["Retry-After"] == "1" for _, _, headers in refused)
+        assert [(await each)[0] for each in same] == [200] * 4, "they wait for one list"
+        assert sorted([(await each)[0] for each in many]) == [200] * 3 + [429] * 8
+
+
+async def first(tasks: list[asyncio.Task[T]], count: int) -> list[T]:
+    """Of the tasks that end first."""
+    found = list[T]()
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        for each in asyncio.as_completed(tasks):
+            found.append(await each)
+            if len(found) == count:
+                break
+    return found
+
+
+def nothing() -> Files:
+    """A cluster of nothing."""
+    objects = PageObjects(0)
+    objects.add_file(b'{"apiVersion": "v1", "kind": "List", "items": []}', "nothing")
+    return Files(objects)
 
 
 async def stream_unread(page: Page, secret: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
