@@ -41,6 +41,7 @@ SHARING: Final = {
         "singles",
         "spread",
         "volumes",
+        "page_live",
     ),
     "native_plane": ("native_gangs", "native_steer", "native_attempts"),
     "webhook_plane": ("webhook_vectors", "validate", "webhook_rules", "job_webhooks", "webhook_metrics"),
@@ -56,6 +57,7 @@ SHARING: Final = {
         "page",
         "page_sources",
         "page_commands",
+        "page_attacks",
     ),
     "api_plane": (
         "schema",
@@ -66,6 +68,7 @@ SHARING: Final = {
         "quota_dispatched",
         "stored_objects",
         "mirrored_jobs",
+        "page_rights",
     ),
     "quota_plane": (
         "quota_admission",

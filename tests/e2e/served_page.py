@@ -34,7 +34,7 @@ ROLE: Final = MANIFESTS / "components" / "page" / "rbac.yaml"
 LISTENS: Final = re.compile(r'"address": "(?P<address>[\d.]+)".*"port": (?P<port>\d+)')
 HOST: Final = "127.0.0.1"
 PROBES: Final = "127.0.0.2"
-"""Where probes and metrics are served, so that both listeners can be told apart."""
+"""Where probes and metrics are served, so that the log shows which listener is which."""
 RECHECK_SECONDS: Final = 2
 
 
