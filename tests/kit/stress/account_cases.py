@@ -33,7 +33,8 @@ class View:
     is_coarse: bool
     """Whether states that do not last are overlooked."""
     counts_late: bool
-    """Whether a plan that is made between the end of a case and its conclusion begins another one."""
+    """Whether a plan that is made between the end of a case and its conclusion begins another one. If not, it belongs
+    to no case, or to this one if it may have been made before the end: creationTimestamp has whole seconds."""
 
 
 STEP_SECONDS: Final = 0.5
@@ -147,9 +148,12 @@ def tallies(of: Preemptor, view: View, until: float, episode: float) -> list[Tal
                 its.victims.append(what)
             case str():
                 last = found[-1] if found else None
-                if last is not None and last.end < inf and not _counts(last, at, view):
+                may_join = last is not None and (
+                    last.end == inf or (at <= last.end + 1.0 and not view.counts_late)
+                )
+                if last is not None and not may_join and not _counts(last, at, view):
                     continue
-                its = last if last is not None and last.end == inf else begin(at)
+                its = last if last is not None and may_join else begin(at)
                 if not its.plan or its.is_untouched:
                     its.plan = what
                 its.first = at if its.first is None else its.first

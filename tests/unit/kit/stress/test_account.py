@@ -499,3 +499,12 @@ def test_a_gang_that_begins_anew_within_a_second_may_be_seen_between() -> None:
         if case.plan == "plan"
     }
     assert ("v",) in found
+
+
+def test_a_plan_may_belong_to_the_case_that_has_just_ended() -> None:
+    """It was made before the gang ran, and stored afterwards."""
+    before, whole = Stand(100.0, frozenset(), 0, 1, 1), Stand(101.2, frozenset({"n0"}), 1, 0, 1)
+    victim = Taken("v", "n0", 101.0, 101.1, frozenset({"gang"}), frozenset({"v"}))
+    of = Preemptor([before, whole], [(101.3, "plan")], [victim])
+    cases = [case for view in VIEWS for case in tallies(of, view, 130.0, EPISODE) if case.plan == "plan"]
+    assert {len(case.victims) for case in cases} == {0, 1}
