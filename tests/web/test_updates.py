@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import TYPE_CHECKING
+
+from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.often import SELDOM
 from tests.web.browsers import Tab, TabOpener
 from tests.web.cable import Cable
 from tests.web.faking import Faked, row
 from tests.web.serving import Served
+
+if TYPE_CHECKING:
+    from playwright.async_api import Route
 
 pytestmark = SELDOM
 
@@ -75,6 +82,68 @@ async def test_a_session_that_ends_leads_to_the_login_and_back(open_tab: TabOpen
     await page.get_by_role("button", name="Log in").click()
     await page.get_by_text("first waits").wait_for()
     assert page.url.endswith("#/waiting?text=first")
+
+
+async def test_a_late_answer_for_a_former_session_does_not_end_the_next_one(
+    open_tab: TabOpener, examples: Served
+) -> None:
+    faked, late = Faked([row("first")]), asyncio.Event()
+    page = (await opened(open_tab, examples, faked)).page
+    await page.get_by_text("first waits").wait_for()
+
+    held = asyncio.Event()
+
+    async def answer_late(route: Route) -> None:
+        if held.is_set():
+            await route.fallback()
+            return
+        held.set()
+        await late.wait()
+        refusal = {"reason": "Unauthorized", "message": "The token has ended.", "right": ""}
+        await route.fulfill(status=401, json=refusal)
+
+    await page.route("**/api/v1/session", answer_late)
+    await asyncio.wait_for(held.wait(), PATIENCE_SECONDS)
+    await page.get_by_role("button", name="Log out").click()
+    faked.about["session"] = "another"
+    await page.get_by_label("Token of the API server").fill("another")
+    await page.get_by_role("button", name="Log in").click()
+    await page.get_by_text("first waits").wait_for()
+    late.set()
+    await page.wait_for_timeout(300)
+    faked.groups, faked.version = [row("second")], 3
+    await page.get_by_text("second waits").wait_for()
+
+
+async def test_a_trouble_that_is_over_goes_even_if_the_server_has_no_answer_at_first(
+    open_tab: TabOpener, examples: Served
+) -> None:
+    faked = Faked([row("first")], trouble="the watch of pods stands since 11:58")
+    page = (await opened(open_tab, examples, faked)).page
+    await page.get_by_text("the watch of pods stands since 11:58").wait_for()
+    refused = asyncio.Event()
+
+    async def refuse_once(route: Route) -> None:
+        if refused.is_set():
+            await route.fallback()
+            return
+        refused.set()
+        refusal = {"reason": "Unavailable", "message": "Not yet.", "right": ""}
+        await route.fulfill(status=503, json=refusal, headers={"Retry-After": "1"})
+
+    told = asyncio.Event()
+
+    async def tell_once(route: Route) -> None:
+        if not told.is_set():  # no later stream is answered
+            told.set()
+            event = "event: waiting\nid: 2\ndata: {}\n\n"
+            await route.fulfill(status=200, content_type="text/event-stream", body=event)
+
+    await page.route("**/api/v1/session", refuse_once)
+    faked.trouble = ""
+    await page.route("**/api/v1/events*", tell_once)
+    await page.get_by_text("the watch of pods stands since 11:58").wait_for(state="detached")
+    assert refused.is_set()
 
 
 async def test_a_right_that_is_taken_away_takes_its_rows_away(open_tab: TabOpener, examples: Served) -> None:

@@ -54,7 +54,8 @@ export class Loader<T> {
       this.refusal.value = cause;
       if (hides(cause)) this.answer.value = null;
       wait = Math.max(wait, cause.retryAfter * 1000);
-      this.isWanted ||= cause.status === 429;
+      // The server says when to come back: after too many questions, and while it has no answer yet.
+      this.isWanted ||= cause.retryAfter > 0;
     } finally {
       this.isBusy = false;
     }

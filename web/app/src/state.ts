@@ -6,6 +6,7 @@ import type { About } from "./api.ts";
 import { ask, Refusal, type Request, send, within } from "./client.ts";
 import { follow } from "./follow.ts";
 import { type Channel, Handing } from "./handing.ts";
+import { Loader } from "./loader.ts";
 
 export type Link =
   | { readonly state: "connecting" }
@@ -37,6 +38,9 @@ export const asked = namespacesOf(window.location.search);
 
 /** How long it is shown what was done. */
 const SHOWN_MS = 8000;
+
+/** The least time between two looks at the state of the cluster. */
+const LOOK_MS = 500;
 
 /** A stream that comes back within that time was not lost: proxies end streams that are old. */
 const SOON_MS = 3000;
@@ -125,10 +129,13 @@ function sessionNow(): string {
 
 /** The answer of the server for whoever is logged in. Raises Refusal. A session that has ended leads to the login. */
 export async function answer<T>(path: string, request: Request = {}): Promise<T> {
+  const session = sessionNow();
   try {
-    return await ask<T>(within(path, asked), { ...request, session: sessionNow() });
+    return await ask<T>(within(path, asked), { ...request, session });
   } catch (cause) {
-    if (cause instanceof Refusal && cause.status === 401) leave(cause.message);
+    const isOver = cause instanceof Refusal && cause.status === 401;
+    // Somebody may have logged in again since then.
+    if (isOver && session === sessionNow()) leave(cause.message);
     throw cause;
   }
 }
@@ -167,14 +174,15 @@ function found(): void {
   link.value = { state: "open" };
 }
 
-/** The mode, pauses and limits as they are now. */
-async function lookAgain(): Promise<void> {
-  const said = await answer<About>("session").catch(() => null);
+/** The mode, pauses and limits as they are now. One question at a time: an older answer never comes after a newer one. */
+const looking = new Loader<About>((signal) => answer<About>("session", { signal }), LOOK_MS);
+
+looking.answer.subscribe((said) => {
   if (said !== null && entry.value.state === "in") about.value = said;
-}
+});
 
 effect(() => {
-  if (changes.value > 0) void lookAgain();
+  if (changes.value > 0) looking.refresh();
 });
 
 /** Stop updates of this page, or go on with them. */

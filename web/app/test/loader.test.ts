@@ -73,6 +73,22 @@ test("too many questions are asked again when the server says", async (context) 
   assert.equal(loader.answer.value, "answer");
 });
 
+test("a server that has no answer yet is asked again when it says", async (context) => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  context.after(() => mock.timers.reset());
+  let asked = 0;
+  const loader = new Loader(async () => {
+    asked++;
+    if (asked === 1) throw refusal(503, 2);
+    return "answer";
+  }, 100);
+  loader.refresh();
+  await settle();
+  mock.timers.tick(2000);
+  await settle();
+  assert.deepEqual([asked, loader.answer.value, loader.refusal.value], [2, "answer", null]);
+});
+
 test("one that has been stopped says nothing any longer", async () => {
   let resolve: (value: string) => void = () => undefined;
   const loader = new Loader(() => new Promise<string>((done) => (resolve = done)), 1);
