@@ -44,12 +44,12 @@ def why_not() -> str:
 
 
 @asynccontextmanager
-async def launched() -> AsyncIterator[Browser]:
-    """A browser. Without one the test is skipped; where CI is set, it fails."""
+async def launched(*more: str) -> AsyncIterator[Browser]:
+    """A browser. Without one the test is skipped; where CI is set, it fails. `more`: arguments of the program."""
     if reason := why_not():
         (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
     # A sandbox needs rights that root in a container does not have.
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    arguments = [*more, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     async with import_module(DRIVER).async_playwright() as driver:
         browser = await driver.chromium.launch(executable_path=program(), args=arguments)
         try:
