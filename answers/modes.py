@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -13,9 +13,11 @@ from api.pauses import pauses_in
 from api.published import ENFORCED, LIMITS_REACHED, NAMESPACE, PAUSES, PLANNING_MODE, RIGHTS_MISSING
 from api.reached_limits import limits_in
 
-__all__ = ["Mode", "mode_of"]
+__all__ = ["Mode", "ModeName", "mode_of"]
 
-MEANS: Final = {
+ModeName = Literal["Off", "Observe", "Enforce", ""]
+"""Empty if nobody says it."""
+MEANS: Final[dict[ModeName, str]] = {
     "Off": "planning.mode is Off: reprieve decides nothing about nodes, and evicts no pod for room on them.",
     "Observe": "planning.mode is Observe: reprieve writes down what it would do, and touches no pod.",
     "Enforce": "planning.mode is Enforce: reprieve evicts pods.",
@@ -37,8 +39,7 @@ LACKS: Final = (
 class Mode:
     """What a reader may know of it."""
 
-    mode: str
-    """Off, Observe or Enforce; empty if nobody says it."""
+    mode: ModeName
     sentence: str
     selector: Any = None
     """The label selector of the namespaces that are enforced, if others are not. It may name them, so only a reader of
@@ -50,8 +51,9 @@ class Mode:
 def mode_of(notes: Mapping[str, str], may_name: Callable[[str], bool]) -> Mode:
     """By the annotations of the Lease. `may_name`: whether the reader may hear of a namespace, of all if it is
     `EVERYWHERE`."""
-    mode = notes.get(PLANNING_MODE, "")
-    if mode not in MEANS:
+    said = notes.get(PLANNING_MODE)
+    mode = next((each for each in MEANS if each == said), None)
+    if mode is None:
         return Mode("", NOT_SAID)
     selector = _selector(notes.get(ENFORCED, "")) if mode == "Enforce" else None
     lacks = notes.get(RIGHTS_MISSING, "")

@@ -50,9 +50,11 @@ def _body(operation: Mapping[str, Any]) -> str:
 
 
 def _interface(name: str, schema: Mapping[str, Any], is_body: bool) -> str:
-    """What is sent may lack fields with a default. Answers have all of them."""
+    """What is sent may lack fields with a default. Answers have these. Other fields that are not required may be absent."""
     said = schema.get("description", "").splitlines()
-    needed = set(schema.get("required", ()) if is_body else schema["properties"])
+    needed = set(schema.get("required", ()))
+    if not is_body:
+        needed |= {field for field, value in schema["properties"].items() if "default" in value}
     lines = [f"/** {said[0]} */"] if said else []
     lines.append(f"export interface {name} {{")
     for field, value in schema["properties"].items():

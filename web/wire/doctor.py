@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from answers.doctor.findings import Level
 from web.wire.base import Wire
 
 __all__ = ["Finding", "Findings"]
@@ -11,8 +12,7 @@ class Finding(Wire):
     """What one check says."""
 
     check: str
-    level: str
-    """OK, Note, Warning or Error."""
+    level: Level
     message: str
     fault: str | None
     """Its name in docs/doctor.md. None: nothing is wrong."""

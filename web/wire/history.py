@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import UNSET, UnsetType
 
+from api.plans import Evictor
 from web.wire.base import Wire
 
 __all__ = ["EvictedBy", "Eviction", "EvictionPreemptor", "Evictions"]
@@ -52,14 +53,78 @@ class Evictions(Wire):
     """The rights that would show more."""
 
 
+class EvictionUnit(Wire):
+    """A preemptor, or a victim of it."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    priority: int
+
+
+class EvictedByPlan(Wire):
+    """A plan that names the object as a victim."""
+
+    plan: str
+    """NAMESPACE/NAME."""
+    phase: str
+    evicting_since: str | None
+    """RFC 3339. Null: it has evicted nobody."""
+    preemptor: EvictionUnit
+    preemptor_ran: bool
+    victim: EvictionUnit
+    rule: str
+    reason: str
+    plan_end: str | None
+    """What it says of its end."""
+    evicted_by: Evictor | None
+    """Null unless the preemptor is a gang of kube-scheduler's own kind."""
+
+
+class SchedulersPreemptor(Wire):
+    """For whom kube-scheduler evicted, as far as it says so."""
+
+    kind: Literal["Pod", "PodGroup"]
+    name: str | None
+    """NAMESPACE/NAME."""
+    uid: str | None
+
+
+class ObservedPlan(Wire):
+    """An observed plan of that preemptor."""
+
+    plan: str
+    """NAMESPACE/NAME."""
+    preemptor: str
+    """Its kind, and NAMESPACE/NAME."""
+    names_it: bool
+    """Whether the pod is a victim of the plan, too."""
+    instead: dict[str, Any] | None
+    """`status.instead` of the plan."""
+
+
+class EvictedByScheduler(Wire):
+    """What kube-scheduler says of a pod that it evicted."""
+
+    uid: str
+    preemptor: SchedulersPreemptor
+    time: str | None
+    """RFC 3339."""
+    message: str
+    plan: str | None
+    """NAMESPACE/NAME of the plan by which it evicted meanwhile."""
+    observed: ObservedPlan | None
+
+
 class EvictedBy(Wire):
     """Who evicted an object: what `reprieve who-evicted -o json` prints."""
 
     name: str
     """NAMESPACE/NAME of who was asked for."""
-    evictions: list[dict[str, Any]]
+    evictions: list[EvictedByPlan]
     """The plans that name it as a victim, the oldest first."""
-    by_scheduler: list[dict[str, Any]]
+    by_scheduler: list[EvictedByScheduler]
     """What kube-scheduler evicted without such a plan."""
     oldest_plan: str | None
     missing: list[str] | UnsetType = UNSET

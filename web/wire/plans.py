@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
+from answers.stored.phases import Standing
+from answers.stored.rows import Plane
 from web.wire.base import Wire
+from web.wire.decisions import Decision, Turn
 
 __all__ = [
     "Instead",
@@ -32,16 +35,14 @@ class PlanPreemptor(Wire):
 class PlanRow(Wire):
     """A stored plan in one row."""
 
-    kind: str
-    """PreemptionPlan or DispatchPlan."""
+    kind: Literal["PreemptionPlan", "DispatchPlan"]
     namespace: str
     name: str
-    plane: str
-    """Nodes, Quota or Clusters."""
+    plane: Plane
     preemptor: PlanPreemptor
     outcome: str
-    standing: str
-    """GoesOn, Over, Observed or Proposed. By the last two, nobody is evicted."""
+    standing: Standing
+    """By Observed and Proposed, nobody is evicted."""
     phase: str
     sentence: str
     evicted_by: str
@@ -151,7 +152,7 @@ class PlanAnswer(Wire):
     """Who says, besides the search, that the preemptor fits."""
     evictor: str
     """Who evicts, and why, for a gang of kube-scheduler's own kind."""
-    decision: dict[str, Any] | None
+    decision: Decision | None
     """The fields of the spec that say why it is this decision. Null of a DispatchPlan."""
     victims: list[PlanVictim]
     staying: Stay | None
@@ -159,7 +160,7 @@ class PlanAnswer(Wire):
     nodes: list[PlannedNode]
     """The nodes that the plan names, before and after."""
     instead: Instead | None
-    turns: list[dict[str, Any]]
-    """The DispatchPlans for the same Workload: name, spec and status."""
+    turns: list[Turn]
+    """Of the same Workload."""
     notes: list[str]
     missing: list[str]

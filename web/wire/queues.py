@@ -5,6 +5,8 @@ What a reader may not know has no field.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import UNSET, UnsetType
 
 from web.wire.base import Wire
@@ -42,7 +44,7 @@ class Account(Wire):
 class QueueNode(Wire):
     """A ClusterQueue or a Cohort in its tree."""
 
-    kind: str
+    kind: Literal["Cohort", "ClusterQueue"]
     name: str
     depth: int
     inactive: str | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from answers.reports.report import By
 from web.wire.base import Wire
 
 __all__ = ["Report"]
@@ -159,7 +160,7 @@ class Report(Wire):
     """What the numbers do not say."""
     also_known: list[str]
     """What PreemptionReports say besides."""
-    by: str
+    by: By
     as_of: str
     namespace: str | None
     """Of the preemptors. None: all."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from answers.modes import ModeName
 from web.wire.base import Wire
 
 __all__ = ["LogIn", "Mode", "Namespaces", "NewSession", "SessionAnswer"]
@@ -33,8 +34,8 @@ class NewSession(Wire):
 class Mode(Wire):
     """What reprieve does in the cluster."""
 
-    mode: str
-    """Off, Observe or Enforce; empty if no process says it."""
+    mode: ModeName
+    """Empty if no process says it."""
     sentence: str
     enforced_namespace_selector: Any = None
     """If only some namespaces are enforced: their label selector. For a reader who may list pods in all of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from answers.waiting import RowKind
 from web.wire.base import Wire
 
 __all__ = ["Row", "Waiting"]
@@ -10,7 +11,7 @@ __all__ = ["Row", "Waiting"]
 class Row(Wire):
     """Something that waits."""
 
-    kind: str
+    kind: RowKind
     namespace: str
     name: str
     place: int | None

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from web.wire.base import Wire
+from web.wire.decisions import Decision
 from web.wire.why import Answer
 
 __all__ = ["Consequence", "PlanFor", "PlanMetadata", "Step", "WhatIf"]
@@ -37,7 +38,7 @@ class Step(Wire):
     evicted: list[str]
     consequences: list[Consequence]
     quota_consequences: list[Answer]
-    plan: dict[str, Any] | None
+    plan: Decision | None
     """The decision about nodes, as the spec of a PreemptionPlan."""
 
 
@@ -62,7 +63,7 @@ class PlanFor(Wire):
     api_version: str
     kind: str
     metadata: PlanMetadata
-    spec: dict[str, Any]
+    spec: Decision
     status: dict[str, Any] | UnsetType = UNSET
     """Only of a plan that is Blocked."""
     missing: list[str] | UnsetType = UNSET

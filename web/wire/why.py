@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
+from api.waits import Source
 from web.wire.base import Wire
+from web.wire.decisions import Decision
 
 __all__ = ["Answer", "Place", "PodCount"]
 
@@ -28,12 +30,13 @@ class PodCount(Wire):
 class Answer(Wire):
     """Why an object waits: what `reprieve why -o json` prints."""
 
-    kind: str
+    kind: Literal["Pod", "PodGroup", "Job", "Workload"]
     name: str
+    """NAMESPACE/NAME."""
     waits: bool
     state: str
     sentence: str
-    source: str
+    source: Source
     since: str
     numbers: dict[str, int | str]
     missing: list[str]
@@ -46,5 +49,5 @@ class Answer(Wire):
     pod_sets: list[PodCount]
     not_modelled: list[str]
     plan: str
-    decision: dict[str, Any] | None
+    decision: Decision | None
     depends: list[Answer]

@@ -34,7 +34,7 @@ WAIT = Wait(
     numbers={"members": 1, "queue": "q"},
     places=(Place("zone", "Infeasible", "full"),),
     pod_sets=(PodCount("main", 1, 2),),
-    decision={"outcome": "None"},
+    decision={"outcome": "Fits"},
 )
 
 

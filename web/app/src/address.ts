@@ -1,11 +1,12 @@
 /** The addresses of the views: what stands behind the `#`. */
 
-import type { Kind } from "./api.ts";
 import type { By } from "./history.ts";
 import { type ReportQuestion, readReportQuestion } from "./report_question.ts";
-import type { FoundObject } from "./wire.ts";
+import type { Answer, FoundObject } from "./wire.ts";
 
 type FoundKind = FoundObject["kind"];
+/** The kinds of objects that have an answer, as the command has them. */
+export type Kind = Lowercase<Answer["kind"]>;
 
 export type Route =
   | { readonly view: "map"; readonly choice: MapChoice }

@@ -1,6 +1,6 @@
 /** Requests to the server of this page. */
 
-import type { Problem } from "./api.ts";
+import type { Fault } from "./wire.ts";
 
 /** A refusal of the server, or a request that got no answer (status 0). */
 export class Refusal extends Error {
@@ -11,7 +11,7 @@ export class Refusal extends Error {
   /** In how many seconds it may be asked again; 0 if the server does not say. */
   readonly retryAfter: number;
 
-  constructor(status: number, problem: Problem, retryAfter = 0) {
+  constructor(status: number, problem: Fault, retryAfter = 0) {
     super(problem.message);
     this.status = status;
     this.reason = problem.reason;
@@ -20,7 +20,7 @@ export class Refusal extends Error {
   }
 }
 
-const UNREACHABLE: Problem = {
+const UNREACHABLE: Fault = {
   reason: "Unreachable",
   message: "The server of this page does not answer.",
   right: "",
@@ -105,10 +105,10 @@ async function refusalOf(response: Response): Promise<Refusal> {
   return new Refusal(response.status, isProblem(said) ? said : unknown(response.status), wait);
 }
 
-function isProblem(said: unknown): said is Problem {
+function isProblem(said: unknown): said is Fault {
   return typeof said === "object" && said !== null && "reason" in said && "message" in said;
 }
 
-function unknown(status: number): Problem {
+function unknown(status: number): Fault {
   return { reason: "Unknown", message: `The server of this page answers with status ${status}.`, right: "" };
 }

@@ -1,6 +1,6 @@
 /** The command that gives the same answer, for a shell. */
 
-import type { Kind } from "./api.ts";
+import type { Kind } from "./address.ts";
 
 const PLAIN = /^[\w@%+=:,./-]+$/;
 const CONTROL = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;

@@ -1,7 +1,7 @@
 /** The comparison of domains in a decision: the winner, the losers, and the first column in which each loser differs. */
 
-import type { Decision, DomainResult, Score } from "./api.ts";
 import { utc } from "./times.ts";
+import type { Decision, DomainResult, Score } from "./wire.ts";
 
 export interface Column {
   readonly title: string;
@@ -83,7 +83,7 @@ function termsOf(domains: readonly DomainResult[]): string[] {
 
 function cellsOf(score: Score | null, terms: readonly string[]): string[] | null {
   if (score === null) return null;
-  const values = new Map((score.terms ?? []).map((term) => [term.name, term.value]));
+  const values = new Map<string, number>((score.terms ?? []).map((term) => [term.name, term.value]));
   return [...COLUMNS.map((column) => column.cell(score)), ...terms.map((name) => cell(values.get(name) ?? null))];
 }
 

@@ -1,7 +1,7 @@
 /** The numbers of an answer in the words of the command (`cli/why/render.py`). */
 
 import { halves, queueAddress } from "./address.ts";
-import type { Answer } from "./api.ts";
+import type { Answer } from "./wire.ts";
 
 export const WORDS = new Map([
   ["minCount", "minCount"],

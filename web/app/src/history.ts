@@ -1,6 +1,6 @@
 /** Evictions in time: how many victims in each span, by namespace, rule or whether it was in vain. */
 
-import type { Eviction } from "./api.ts";
+import type { Eviction } from "./wire.ts";
 
 export type By = "namespace" | "rule" | "vain";
 

@@ -1,8 +1,8 @@
 /** The nodes of a plan before and after it, as a file of SVG. */
 
-import type { PlannedNode } from "./api.ts";
 import { after, before, FORMS, MARKS, type Square } from "./plans.ts";
 import { printable } from "./printable.ts";
+import type { PlannedNode } from "./wire.ts";
 
 const SIZE = 12;
 const STEP = 14;

@@ -1,7 +1,7 @@
 /** The list of plans: what it is narrowed to, and the words of a row. */
 
 import type { PlanFilters } from "./address.ts";
-import type { PlannedNode, PlanRow } from "./api.ts";
+import type { PlannedNode, PlanRow } from "./wire.ts";
 
 type Named = readonly (readonly [string, string])[];
 

@@ -1,8 +1,8 @@
 /** The trees of queues as a picture that other programs read: an SVG file without styles from elsewhere. */
 
 import { printable } from "./printable.ts";
-import type { QueueNode, Queues } from "./queue_answers.ts";
 import { accountsOf, accountWords, barOf, type PartKind, pairOf } from "./queues.ts";
+import type { QueueNode, Queues } from "./wire.ts";
 
 const ROW = 26;
 const INDENT = 18;

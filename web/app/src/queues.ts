@@ -1,15 +1,7 @@
 /** The trees of queues: what they hold as parts of a bar, and in the words of the command (`cli/queue/render.py`). */
 
 import { amountOf } from "./quantity.ts";
-import type {
-  Account,
-  QueueAnswer,
-  QueueNode,
-  Queues,
-  QueueVictim,
-  Reclaim,
-  WaitingWorkload,
-} from "./queue_answers.ts";
+import type { Account, QueueAnswer, QueueNode, Queues, QueueVictim, Reclaim, WaitingWorkload } from "./wire.ts";
 
 /** A node with those below it. */
 export interface Branch {

@@ -2,11 +2,11 @@
 
 import { effect, signal } from "@preact/signals";
 import { namespacesOf, type Route, readRoute, takeCode } from "./address.ts";
-import type { About } from "./api.ts";
 import { ask, Refusal, type Request, send, within } from "./client.ts";
 import { follow } from "./follow.ts";
 import { type Channel, Handing } from "./handing.ts";
 import { Loader } from "./loader.ts";
+import type { SessionAnswer } from "./wire.ts";
 
 export type Link =
   | { readonly state: "connecting" }
@@ -21,7 +21,7 @@ export type Entry =
 /** Whether somebody is logged in. */
 export const entry = signal<Entry>({ state: "looking" });
 /** Who is logged in, and what is looked at; null until the server has said so. */
-export const about = signal<About | null>(null);
+export const about = signal<SessionAnswer | null>(null);
 export const route = signal<Route>(readRoute(""));
 export const link = signal<Link>({ state: "connecting" });
 /** Updates of this page are paused. */
@@ -97,7 +97,7 @@ export async function logOut(): Promise<void> {
 /** `session`: empty if there is none. A proxy before the server may have logged the reader in all the same. */
 async function open(session: string): Promise<void> {
   try {
-    about.value = await ask<About>(within("session", asked), { session });
+    about.value = await ask<SessionAnswer>(within("session", asked), { session });
   } catch (cause) {
     if (!(cause instanceof Refusal)) throw cause;
     if (cause.status === 401) return leave(session === "" ? "" : cause.message);
@@ -175,7 +175,7 @@ function found(): void {
 }
 
 /** The mode, pauses and limits as they are now. One question at a time: an older answer never comes after a newer one. */
-const looking = new Loader<About>((signal) => answer<About>("session", { signal }), LOOK_MS);
+const looking = new Loader<SessionAnswer>((signal) => answer<SessionAnswer>("session", { signal }), LOOK_MS);
 
 looking.answer.subscribe((said) => {
   if (said !== null && entry.value.state === "in") about.value = said;

@@ -1,7 +1,7 @@
 /** The list of what waits: sections, filters, and what may be chosen in them. */
 
 import type { Filters } from "./address.ts";
-import type { Row, Waiting } from "./api.ts";
+import type { Row, Waiting } from "./wire.ts";
 
 export type SectionId = "groups" | "pods" | "workloads";
 

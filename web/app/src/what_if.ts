@@ -1,7 +1,7 @@
 /** What would happen: the nodes before and after, and what the command would be. */
 
 import { joined, quoted } from "./command.ts";
-import type { Step } from "./what_if_answers.ts";
+import type { Step } from "./wire.ts";
 
 /** A node, and which pods leave it or come to it. */
 export interface NodeChange {

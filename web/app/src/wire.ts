@@ -31,7 +31,7 @@ export interface SessionAnswer {
 
 /** What reprieve does in the cluster. */
 export interface Mode {
-  readonly mode: string;
+  readonly mode: "" | "Enforce" | "Observe" | "Off";
   readonly sentence: string;
   readonly enforcedNamespaceSelector: unknown;
   readonly pauses: readonly string[];
@@ -182,7 +182,7 @@ export interface Waiting {
 
 /** Something that waits. */
 export interface Row {
-  readonly kind: string;
+  readonly kind: "pod" | "podgroup" | "workload";
   readonly namespace: string;
   readonly name: string;
   readonly place: number | null;
@@ -199,12 +199,12 @@ export interface Row {
 
 /** Why an object waits: what `reprieve why -o json` prints. */
 export interface Answer {
-  readonly kind: string;
+  readonly kind: "Job" | "Pod" | "PodGroup" | "Workload";
   readonly name: string;
   readonly waits: boolean;
   readonly state: string;
   readonly sentence: string;
-  readonly source: string;
+  readonly source: "Engine" | "Plan" | "Status";
   readonly since: string;
   readonly numbers: Readonly<Record<string, number | string>>;
   readonly missing: readonly string[];
@@ -217,7 +217,7 @@ export interface Answer {
   readonly podSets: readonly PodCount[];
   readonly notModelled: readonly string[];
   readonly plan: string;
-  readonly decision: Readonly<Record<string, unknown>> | null;
+  readonly decision: Decision | null;
   readonly depends: readonly Answer[];
 }
 
@@ -235,6 +235,212 @@ export interface PodCount {
   readonly askedCount: number;
 }
 
+/** Fields of the spec of a PreemptionPlan, or the turns of the clusters that a Workload is offered to. */
+export interface Decision {
+  readonly preemptor?: Preemptor;
+  readonly outcome?: "Fits" | "Preempts" | "Proposes" | "Releases" | "SearchBudgetExhausted" | "Unschedulable" | "Withdraws" | "Unknown";
+  readonly reason?: string;
+  readonly mismatch?: "EvictedInVain" | "PriorityMismatch" | "SchedulerMismatch";
+  readonly mode?: "Observe";
+  readonly evictedBy?: "Reprieve" | "Scheduler";
+  readonly evictorReason?: "BudgetsRespected" | "DriveMode" | "NoDearer" | "NotFeasible" | "NotProven" | "OtherVictims" | "PodStays" | "PromisedRoom" | "SameVictims" | "TopologyConstraint" | "UnknownUnit";
+  readonly domain?: Domain | null;
+  readonly priorityCutoff?: number | null;
+  readonly search?: SearchReport;
+  readonly placements?: readonly Placement[];
+  readonly victims?: readonly DecidedVictim[];
+  readonly cost?: PlanCost;
+  readonly podDisruptionBudgetViolations?: number;
+  readonly podDisruptionBudgetPolicy?: "Ignore" | "Prefer" | "Respect";
+  readonly stoppedByPodDisruptionBudgets?: readonly StoppingBudget[];
+  readonly domains?: readonly DomainResult[];
+  readonly otherDomains?: readonly OtherDomains[];
+  readonly notModelled?: readonly string[];
+  readonly excluded?: readonly Excluded[];
+  readonly otherExcluded?: number;
+  readonly victimUnits?: number;
+  readonly victimPods?: number;
+  readonly turns?: readonly Turn[];
+}
+
+/** The group, pod or Workload that asks for room. */
+export interface Preemptor {
+  readonly kind: "Pod" | "PodGroup" | "Workload";
+  readonly apiVersion: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly priority: number;
+  readonly quota?: PreemptorQuota;
+}
+
+/** The quota that a Workload asks for. */
+export interface PreemptorQuota {
+  readonly clusterQueue: string;
+  readonly path: string;
+  readonly generation: number;
+  readonly borrowing: number;
+  readonly amounts: readonly QuotaAmount[];
+}
+
+/** One resource in one flavor. */
+export interface QuotaAmount {
+  readonly flavor: string;
+  readonly resource: string;
+  readonly asked: string;
+  readonly available: string;
+  readonly borrowed: string;
+}
+
+/** The part of the cluster where the preemptor is placed. */
+export interface Domain {
+  readonly topologyKey: string | null;
+  readonly value: string | null;
+}
+
+/** How far the search for the victims went. */
+export interface SearchReport {
+  readonly workMicroseconds: number;
+  readonly ended: boolean;
+  readonly lowestCutoff: boolean;
+}
+
+/** A pod in the preemptor's namespace, and the node that the plan gives it. */
+export interface Placement {
+  readonly pod: string;
+  readonly node: string;
+  readonly uid: string;
+  readonly beyondMinCount: boolean;
+  readonly anyNode: boolean;
+  readonly wave?: number;
+}
+
+/** A unit to evict. Without a UID it is of a namespace that the reader may not see. */
+export interface DecidedVictim {
+  readonly kind: "Pod" | "PodGroup" | "Workload";
+  readonly namespace: string;
+  readonly name: string;
+  readonly pods: readonly DecidedPod[];
+  readonly uid?: string;
+  readonly priority?: number;
+  readonly violatesPodDisruptionBudget?: boolean;
+  readonly quota?: VictimQuota;
+}
+
+/** A pod to evict. It has no fields if the reader may not know it. */
+export interface DecidedPod {
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly uid?: string;
+  readonly node?: string;
+}
+
+/** The quota that a Workload gives back, and why it has to. */
+export interface VictimQuota {
+  readonly reason: "InClusterQueue" | "InClusterQueueTimeBased" | "InCohortFairSharing" | "InCohortReclaimWhileBorrowing" | "InCohortReclamation";
+  readonly clusterQueue: string;
+  readonly path: string;
+  readonly since: string;
+}
+
+/** What a preemption for a Workload would cost. Costs are compared field by field. */
+export interface PlanCost {
+  readonly highestVictimPriority: number;
+  readonly prioritySum: number;
+  readonly workloads: number;
+  readonly pods: number;
+  readonly podSeconds: number;
+}
+
+/** A PodDisruptionBudget that is respected, and that the preemptor would need to be exceeded. */
+export interface StoppingBudget {
+  readonly namespace: string;
+  readonly name: string;
+  readonly allowed: number;
+}
+
+/** The result for one domain. */
+export interface DomainResult {
+  readonly value: string | null;
+  readonly outcome: "Fits" | "Preempts" | "Proposes" | "Releases" | "SearchBudgetExhausted" | "Unschedulable" | "Withdraws";
+  readonly reason: string;
+  readonly score: Score | null;
+}
+
+/** The cost of a domain. Domains are compared field by field, in this order. */
+export interface Score {
+  readonly podDisruptionBudgetViolations: number;
+  readonly highestVictimPriority: number | null;
+  readonly prioritySum: number;
+  readonly units: number;
+  readonly pods: number;
+  readonly earliestStart: string | null;
+  readonly terms: readonly TermValue[];
+}
+
+/** An optional term of a score, which the configuration asks for. */
+export interface TermValue {
+  readonly name: "Cascade" | "DisruptionCost" | "Fragmentation";
+  readonly value: number;
+}
+
+/** Domains that lost and are not listed one by one. */
+export interface OtherDomains {
+  readonly outcome: "Fits" | "Preempts" | "Proposes" | "Releases" | "SearchBudgetExhausted" | "Unschedulable" | "Withdraws";
+  readonly reason: string;
+  readonly count: number;
+}
+
+/** A node that was left out for a pod of the preemptor and for pods like it: a scheduler did not take one there. */
+export interface Excluded {
+  readonly pod: string;
+  readonly node: string;
+  readonly seen: string;
+}
+
+/** The turn of a worker cluster: a DispatchPlan. */
+export interface Turn {
+  readonly plan: string;
+  readonly spec: DispatchPlanSpec;
+  readonly status: DispatchPlanStatus | null;
+}
+
+/** The turn. It never changes. */
+export interface DispatchPlanSpec {
+  readonly workload: DispatchedWorkload;
+  readonly number: number;
+  readonly cluster: string;
+  readonly order: "FirstComeFirstServed" | "LeastDisruption";
+  readonly reason: string;
+  readonly began: string;
+  readonly until: string;
+  readonly clusters: readonly WorkerCluster[];
+}
+
+/** The Workload that waits in several clusters. */
+export interface DispatchedWorkload {
+  readonly name: string;
+  readonly uid: string;
+  readonly attempt: string;
+  readonly priority: number;
+}
+
+/** One of the clusters that were asked. */
+export interface WorkerCluster {
+  readonly name: string;
+  readonly said: string;
+  readonly turns: number;
+  readonly openGates: number;
+  readonly cost: PlanCost | null;
+}
+
+/** What became of the turn. */
+export interface DispatchPlanStatus {
+  readonly phase: "Admitted" | "Ended" | "Open" | "TimedOut";
+  readonly reason: string;
+  readonly ended?: string;
+}
+
 /** All stored plans that the reader may list. */
 export interface Plans {
   readonly version: string;
@@ -247,13 +453,13 @@ export interface Plans {
 
 /** A stored plan in one row. */
 export interface PlanRow {
-  readonly kind: string;
+  readonly kind: "DispatchPlan" | "PreemptionPlan";
   readonly namespace: string;
   readonly name: string;
-  readonly plane: string;
+  readonly plane: "Clusters" | "Nodes" | "Quota";
   readonly preemptor: PlanPreemptor;
   readonly outcome: string;
-  readonly standing: string;
+  readonly standing: "GoesOn" | "Observed" | "Over" | "Proposed";
   readonly phase: string;
   readonly sentence: string;
   readonly evictedBy: string;
@@ -283,12 +489,12 @@ export interface PlanAnswer {
   readonly phases: readonly PhaseOfPlan[];
   readonly confirmed: string;
   readonly evictor: string;
-  readonly decision: Readonly<Record<string, unknown>> | null;
+  readonly decision: Decision | null;
   readonly victims: readonly PlanVictim[];
   readonly staying: Stay | null;
   readonly nodes: readonly PlannedNode[];
   readonly instead: Instead | null;
-  readonly turns: readonly Readonly<Record<string, unknown>>[];
+  readonly turns: readonly Turn[];
   readonly notes: readonly string[];
   readonly missing: readonly string[];
 }
@@ -349,12 +555,12 @@ export interface Instead {
 export interface Queues {
   readonly trees: readonly (readonly QueueNode[])[];
   readonly reclaims: readonly Reclaim[];
-  readonly missing: readonly string[];
+  readonly missing?: readonly string[];
 }
 
 /** A ClusterQueue or a Cohort in its tree. */
 export interface QueueNode {
-  readonly kind: string;
+  readonly kind: "ClusterQueue" | "Cohort";
   readonly name: string;
   readonly depth: number;
   readonly inactive: string | null;
@@ -387,17 +593,17 @@ export interface Reclaim {
   readonly withinNominal: boolean;
   readonly rules: readonly string[];
   readonly victims: readonly QueueVictim[];
-  readonly abovePriority: number | null;
+  readonly abovePriority?: number | null;
 }
 
 /** A Workload that would lose its quota. Without a name it is of a namespace that the reader may not see. */
 export interface QueueVictim {
   readonly clusterQueue: string;
   readonly reason: string;
-  readonly workload: string;
-  readonly priority: number;
-  readonly holds: string;
-  readonly evicting: boolean;
+  readonly workload?: string;
+  readonly priority?: number;
+  readonly holds?: string;
+  readonly evicting?: boolean;
 }
 
 /** One ClusterQueue. */
@@ -405,16 +611,16 @@ export interface QueueAnswer {
   readonly clusterQueue: string;
   readonly localQueue: LocalQueue | null;
   readonly waiting: readonly WaitingWorkload[];
-  readonly path: string;
-  readonly cohort: string | null;
-  readonly inactive: string | null;
-  readonly reservingWorkloads: number;
-  readonly admittedWorkloads: number;
-  readonly quota: readonly Account[];
-  readonly couldTake: readonly Reclaim[];
-  readonly couldLose: readonly Reclaim[];
-  readonly othersWaiting: number;
-  readonly missing: readonly string[];
+  readonly path?: string;
+  readonly cohort?: string | null;
+  readonly inactive?: string | null;
+  readonly reservingWorkloads?: number;
+  readonly admittedWorkloads?: number;
+  readonly quota?: readonly Account[];
+  readonly couldTake?: readonly Reclaim[];
+  readonly couldLose?: readonly Reclaim[];
+  readonly othersWaiting?: number;
+  readonly missing?: readonly string[];
 }
 
 /** The LocalQueue that was asked for. */
@@ -449,7 +655,7 @@ export interface WaitingWorkload {
 /** What would happen, one object after the other. */
 export interface WhatIf {
   readonly steps: readonly Step[];
-  readonly missing: readonly string[];
+  readonly missing?: readonly string[];
 }
 
 /** What becomes of an object that is submitted. */
@@ -465,7 +671,7 @@ export interface Step {
   readonly evicted: readonly string[];
   readonly consequences: readonly Consequence[];
   readonly quotaConsequences: readonly Answer[];
-  readonly plan: Readonly<Record<string, unknown>> | null;
+  readonly plan: Decision | null;
 }
 
 /** What becomes of a unit that is evicted. */
@@ -481,9 +687,9 @@ export interface PlanFor {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: PlanMetadata;
-  readonly spec: Readonly<Record<string, unknown>>;
-  readonly status: Readonly<Record<string, unknown>>;
-  readonly missing: readonly string[];
+  readonly spec: Decision;
+  readonly status?: Readonly<Record<string, unknown>>;
+  readonly missing?: readonly string[];
 }
 
 /** The name of a plan. */
@@ -524,10 +730,58 @@ export interface EvictionPreemptor {
 /** Who evicted an object: what `reprieve who-evicted -o json` prints. */
 export interface EvictedBy {
   readonly name: string;
-  readonly evictions: readonly Readonly<Record<string, unknown>>[];
-  readonly byScheduler: readonly Readonly<Record<string, unknown>>[];
+  readonly evictions: readonly EvictedByPlan[];
+  readonly byScheduler: readonly EvictedByScheduler[];
   readonly oldestPlan: string | null;
-  readonly missing: readonly string[];
+  readonly missing?: readonly string[];
+}
+
+/** A plan that names the object as a victim. */
+export interface EvictedByPlan {
+  readonly plan: string;
+  readonly phase: string;
+  readonly evictingSince: string | null;
+  readonly preemptor: EvictionUnit;
+  readonly preemptorRan: boolean;
+  readonly victim: EvictionUnit;
+  readonly rule: string;
+  readonly reason: string;
+  readonly planEnd: string | null;
+  readonly evictedBy: "Reprieve" | "Scheduler" | null;
+}
+
+/** A preemptor, or a victim of it. */
+export interface EvictionUnit {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly priority: number;
+}
+
+/** What kube-scheduler says of a pod that it evicted. */
+export interface EvictedByScheduler {
+  readonly uid: string;
+  readonly preemptor: SchedulersPreemptor;
+  readonly time: string | null;
+  readonly message: string;
+  readonly plan: string | null;
+  readonly observed: ObservedPlan | null;
+}
+
+/** For whom kube-scheduler evicted, as far as it says so. */
+export interface SchedulersPreemptor {
+  readonly kind: "Pod" | "PodGroup";
+  readonly name: string | null;
+  readonly uid: string | null;
+}
+
+/** An observed plan of that preemptor. */
+export interface ObservedPlan {
+  readonly plan: string;
+  readonly preemptor: string;
+  readonly namesIt: boolean;
+  readonly instead: Readonly<Record<string, unknown>> | null;
 }
 
 /** What the scheduler did instead: what `reprieve report -o json` prints. */
@@ -535,7 +789,7 @@ export interface Report {
   readonly answer: string;
   readonly notKnown: readonly string[];
   readonly alsoKnown: readonly string[];
-  readonly by: string;
+  readonly by: "day" | "gang" | "namespace" | "priority";
   readonly asOf: string;
   readonly namespace: string | null;
   readonly observedSeconds: number;
@@ -679,7 +933,7 @@ export interface Findings {
 /** What one check says. */
 export interface Finding {
   readonly check: string;
-  readonly level: string;
+  readonly level: "Error" | "Note" | "OK" | "Warning";
   readonly message: string;
   readonly fault: string | null;
   readonly remedy: string | null;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Decision, DomainResult, Score } from "../src/api.ts";
 import { comparisonOf } from "../src/comparison.ts";
+import type { Decision, DomainResult, Score } from "../src/wire.ts";
 
 const SCORE: Score = {
   podDisruptionBudgetViolations: 0,

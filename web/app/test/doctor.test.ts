@@ -4,7 +4,7 @@ import { readRoute } from "../src/address.ts";
 import { headOf, levelsOf } from "../src/doctor.ts";
 import type { Finding } from "../src/wire.ts";
 
-function finding(level: string, check: string, fault: string | null = null): Finding {
+function finding(level: Finding["level"], check: string, fault: string | null = null): Finding {
   return { check, level, message: "", fault, remedy: null, command: null };
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Answer } from "../src/api.ts";
 import { factsOf } from "../src/facts.ts";
+import type { Answer } from "../src/wire.ts";
 
 function answer(numbers: Record<string, number | string>): Answer {
   return { name: "team-a/train", numbers } as unknown as Answer;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Eviction } from "../src/api.ts";
 import { chartOf, MOST_SERIES, seriesOf, ticks } from "../src/history.ts";
 import { HEIGHT, historyPicture, pieces, WIDTH } from "../src/history_picture.ts";
+import type { Eviction } from "../src/wire.ts";
 
 const MOMENT = "2026-03-01T12:00:00Z";
 

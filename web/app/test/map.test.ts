@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { NodePod } from "../src/api.ts";
 import { amountText } from "../src/map/amounts.ts";
 import { type Choice, drawnOf, type Eye, legendOf, lookOf, wantedGangs } from "../src/map/drawn.ts";
 import { layOut } from "../src/map/layout.ts";
@@ -10,6 +9,7 @@ import { ALONE, Model } from "../src/map/model.ts";
 import { assigned, type Inks } from "../src/map/palette.ts";
 import { levelOf, type Shape, shapesOf } from "../src/map/shapes.ts";
 import { escaped, svgOf } from "../src/map/svg.ts";
+import type { NodePod } from "../src/wire.ts";
 import { MAP } from "./maps.ts";
 
 const MODEL = new Model(MAP);

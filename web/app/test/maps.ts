@@ -1,6 +1,6 @@
 /** A small map, as the server answers it. */
 
-import type { NodeMap } from "../src/api.ts";
+import type { Map as NodeMap } from "../src/wire.ts";
 
 export const MAP: NodeMap = {
   version: "v",

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ALL_PLANS } from "../src/address.ts";
-import type { PlannedNode, PlanRow } from "../src/api.ts";
 import { planPicture } from "../src/plan_picture.ts";
 import { after, before, countsOf, isCarriedOut, narrowedPlans } from "../src/plans.ts";
+import type { PlannedNode, PlanRow } from "../src/wire.ts";
 
 function row(part: Partial<PlanRow>): PlanRow {
   return {

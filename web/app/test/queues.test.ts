@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Account, QueueNode, Reclaim, WaitingWorkload } from "../src/queue_answers.ts";
 import { pictureOf } from "../src/queue_picture.ts";
 import {
   accountsOf,
@@ -16,6 +15,7 @@ import {
   victimWords,
   withParents,
 } from "../src/queues.ts";
+import type { Account, QueueNode, Reclaim, WaitingWorkload } from "../src/wire.ts";
 
 function account(parts: Partial<Account> = {}): Account {
   return {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NO_FILTERS } from "../src/address.ts";
-import type { Row, Waiting } from "../src/api.ts";
 import { counts, detailsOf, grouped, itemsOf, sectionsOf } from "../src/waiting.ts";
+import type { Row, Waiting } from "../src/wire.ts";
 
 function row(part: Partial<Row>): Row {
   return {

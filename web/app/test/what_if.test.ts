@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { changesOf, mostOf, summaryOf, whatIfCommand, whyNotSent } from "../src/what_if.ts";
-import type { Step } from "../src/what_if_answers.ts";
+import type { Step } from "../src/wire.ts";
 
 function step(parts: Partial<Step> = {}): Step {
   return {
@@ -19,12 +19,12 @@ function step(parts: Partial<Step> = {}): Step {
     quotaConsequences: [],
     plan: {
       victims: [
-        { kind: "Pod", pods: [{ namespace: "x", name: "y", node: "n2" }] },
-        { kind: "Pod", pods: [{ node: "n1" }, {}] },
+        { kind: "Pod", namespace: "x", name: "y", pods: [{ namespace: "x", name: "y", node: "n2" }] },
+        { kind: "Pod", namespace: "", name: "", pods: [{ node: "n1" }, {}] },
       ],
       placements: [
-        { pod: "b-0", node: "n2" },
-        { pod: "b-1", node: "n2" },
+        { pod: "b-0", node: "n2", uid: "", beyondMinCount: false, anyNode: false },
+        { pod: "b-1", node: "n2", uid: "", beyondMinCount: false, anyNode: false },
       ],
     },
     ...parts,

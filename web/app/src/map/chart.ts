@@ -2,7 +2,7 @@
 
 import { select } from "d3-selection";
 import { type ZoomTransform, zoom, zoomIdentity } from "d3-zoom";
-import type { NodePod } from "../api.ts";
+import type { NodePod } from "../wire.ts";
 import {
   type Choice,
   type Drawn,

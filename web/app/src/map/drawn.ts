@@ -1,6 +1,6 @@
 /** What a picture of the map shows: for files, and for tests. */
 
-import type { NodePod } from "../api.ts";
+import type { NodePod } from "../wire.ts";
 import { type Layout, namesIn } from "./layout.ts";
 import { ALONE, type Model, victimsOf } from "./model.ts";
 import { hueOf, patternOf, SLOTS } from "./palette.ts";

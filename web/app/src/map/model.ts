@@ -1,6 +1,6 @@
 /** An answer of `GET map`, so that what one node has is found at once. */
 
-import type { MapPlan, NodeMap } from "../api.ts";
+import type { MapPlan, Map as NodeMap } from "../wire.ts";
 
 /** In place of a gang: pods without one. */
 export const ALONE = -1;

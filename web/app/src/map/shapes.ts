@@ -1,6 +1,6 @@
 /** What is drawn of one node. The canvas, the SVG and the JSON export are made from the same shapes. */
 
-import type { NodePod } from "../api.ts";
+import type { NodePod } from "../wire.ts";
 import { ALONE, gangKey, type Held, type Model, type Part } from "./model.ts";
 import { OTHERS, type Tone } from "./palette.ts";
 

@@ -2,13 +2,13 @@
 
 import type { ComponentChildren } from "preact";
 import { answerAddress, halves, kindOf } from "../address.ts";
-import type { Answer, PodSet } from "../api.ts";
 import { whyCommand } from "../command.ts";
 import { comparisonOf } from "../comparison.ts";
 import { factsOf } from "../facts.ts";
 import { copy, save } from "../files.ts";
 import { printable } from "../printable.ts";
 import { about } from "../state.ts";
+import type { Answer, PodCount } from "../wire.ts";
 import { ComparisonTable, Places, Turns } from "./comparison.tsx";
 import { ObjectName, Said, State, Time } from "./text.tsx";
 
@@ -177,7 +177,7 @@ function QueueLink({ address, name }: { readonly address: string; readonly name:
   );
 }
 
-function PodSetLine({ set }: { readonly set: PodSet }) {
+function PodSetLine({ set }: { readonly set: PodCount }) {
   return (
     <div>
       <dt>

@@ -1,10 +1,10 @@
 /** Why one object waits: all that `reprieve why` says. */
 
-import { answerAddress, NO_FILTERS, waitingAddress } from "../address.ts";
-import type { Answer, Kind } from "../api.ts";
+import { answerAddress, type Kind, NO_FILTERS, waitingAddress } from "../address.ts";
 import { whyPath } from "../client.ts";
 import { answer } from "../state.ts";
 import { kindName } from "../waiting.ts";
+import type { Answer } from "../wire.ts";
 import { AnswerCard } from "./answer_card.tsx";
 import { PlansInTime } from "./plans_in_time.tsx";
 import { Refused } from "./refused.tsx";

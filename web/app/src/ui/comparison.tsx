@@ -1,8 +1,8 @@
 /** Where it could be placed: the domains with their costs, or the places with their reasons. */
 
-import type { Place, Turn } from "../api.ts";
 import type { Column, Comparison, Line } from "../comparison.ts";
 import { printable } from "../printable.ts";
+import type { Place, Turn } from "../wire.ts";
 import { Said, Time, Word } from "./text.tsx";
 
 /** The winner, the losers, and by which column each of them lost. On a narrow screen each row is a block. */

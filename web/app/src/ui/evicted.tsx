@@ -1,12 +1,12 @@
 /** Who evicted one object, which may be gone: all that `reprieve who-evicted` says. */
 
 import { answerAddress, evictedAddress, halves, historyAddress, kindOf, planAddress } from "../address.ts";
-import type { EvictedBy } from "../api.ts";
 import { evictedPath } from "../client.ts";
 import { evictedCommand } from "../command.ts";
 import { copy, save } from "../files.ts";
 import { printable } from "../printable.ts";
 import { about, answer } from "../state.ts";
+import type { EvictedBy } from "../wire.ts";
 import { Missing } from "./notices.tsx";
 import { Refused } from "./refused.tsx";
 import { ObjectName, Said, Time, Word } from "./text.tsx";

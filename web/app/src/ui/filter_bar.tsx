@@ -1,9 +1,9 @@
 /** What the list is narrowed to. All of it is in the address, so a link has it. */
 
 import { type Filters, waitingAddress } from "../address.ts";
-import type { Waiting } from "../api.ts";
 import { route } from "../state.ts";
 import { counts } from "../waiting.ts";
+import type { Waiting } from "../wire.ts";
 import { Choice, type Options, optionsOf } from "./choice.tsx";
 
 const KINDS: Options = [

@@ -2,12 +2,12 @@
 
 import { useMemo, useState } from "preact/hooks";
 import { answerAddress, evictedAddress, halves, historyAddress, kindOf, planAddress } from "../address.ts";
-import type { Eviction, Evictions } from "../api.ts";
 import { copy, save, saveSvg } from "../files.ts";
 import { BYS, type By, type Chart, chartOf } from "../history.ts";
 import { historyPicture } from "../history_picture.ts";
 import { answer } from "../state.ts";
 import { grouped } from "../waiting.ts";
+import type { Eviction, Evictions } from "../wire.ts";
 import { Choice } from "./choice.tsx";
 import { HistoryChart } from "./history_chart.tsx";
 import { NamespaceForm } from "./namespaces.tsx";

@@ -1,8 +1,8 @@
 /** What holds for all that is shown: the mode, pauses and limits, and whether it may be old. */
 
 import type { ComponentChildren } from "preact";
-import type { Mode } from "../api.ts";
 import { about, isBehind, isPaused, link } from "../state.ts";
+import type { Mode } from "../wire.ts";
 import { Said, Time } from "./text.tsx";
 
 export function Notices() {

@@ -2,12 +2,12 @@
 
 import type { ComponentChildren } from "preact";
 import { ALL_PLANS, answerAddress, kindOf, planAddress, plansAddress } from "../address.ts";
-import type { PhaseOfPlan, PlanAnswer } from "../api.ts";
 import { planPath } from "../client.ts";
 import { comparisonOf } from "../comparison.ts";
 import { copy, save } from "../files.ts";
 import { printable } from "../printable.ts";
 import { answer } from "../state.ts";
+import type { PhaseOfPlan, PlanAnswer } from "../wire.ts";
 import { ComparisonTable, Turns } from "./comparison.tsx";
 import { Missing } from "./notices.tsx";
 import { PlanNodes } from "./plan_nodes.tsx";

@@ -1,9 +1,9 @@
 /** What the list of plans is narrowed to. All of it is in the address, so a link has it. */
 
 import { type PlanFilters, plansAddress } from "../address.ts";
-import type { PlanRow } from "../api.ts";
 import { countsOf, PLANES, STANDINGS } from "../plans.ts";
 import { route } from "../state.ts";
+import type { PlanRow } from "../wire.ts";
 import { Choice, optionsOf } from "./choice.tsx";
 
 interface Props {

@@ -1,11 +1,11 @@
 /** The nodes that a plan names: what stands there before it and after it, as small pictures and as names. */
 
 import { useState } from "preact/hooks";
-import type { PlannedNode, PlanRow } from "../api.ts";
 import { saveSvg } from "../files.ts";
 import { planPicture } from "../plan_picture.ts";
 import { after, before, FORMS, MARKS, type Mark, type Square } from "../plans.ts";
 import { printable } from "../printable.ts";
+import type { PlannedNode, PlanRow } from "../wire.ts";
 import { More, Some } from "./plan_tables.tsx";
 import { Said } from "./text.tsx";
 

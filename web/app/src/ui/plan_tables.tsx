@@ -2,8 +2,8 @@
 
 import { useState } from "preact/hooks";
 import { evictedAddress } from "../address.ts";
-import type { PlanVictim, StayingUnit, Turn } from "../api.ts";
 import { grouped } from "../waiting.ts";
+import type { PlanVictim, StayingUnit, Turn } from "../wire.ts";
 import { ObjectName, Said, Word } from "./text.tsx";
 
 const FIRST = 50;

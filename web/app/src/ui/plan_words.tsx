@@ -1,7 +1,7 @@
 /** Words of plans that several views show. */
 
-import type { PlanRow } from "../api.ts";
 import { standingOf, vainOf } from "../plans.ts";
+import type { PlanRow } from "../wire.ts";
 
 /** Whether a plan goes on, is over, or is never carried out. A sign says it, too. */
 export function Standing({ row }: { readonly row: PlanRow }) {

@@ -2,11 +2,11 @@
 
 import { useState } from "preact/hooks";
 import { answerAddress, kindOf, type PlanFilters, planAddress, plansAddress } from "../address.ts";
-import type { PlanRow, Plans } from "../api.ts";
 import { copy, save } from "../files.ts";
 import { narrowedPlans } from "../plans.ts";
 import { about, answer } from "../state.ts";
 import { grouped } from "../waiting.ts";
+import type { PlanRow, Plans } from "../wire.ts";
 import { NamespaceForm } from "./namespaces.tsx";
 import { Missing } from "./notices.tsx";
 import { PlanFilterBar } from "./plan_filters.tsx";

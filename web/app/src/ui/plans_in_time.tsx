@@ -1,9 +1,9 @@
 /** The stored plans for one preemptor, the newest first. */
 
-import { halves, planAddress } from "../address.ts";
-import type { Kind, Plans } from "../api.ts";
+import { halves, type Kind, planAddress } from "../address.ts";
 import { plansForPath } from "../client.ts";
 import { answer } from "../state.ts";
+import type { Plans } from "../wire.ts";
 import { Missing } from "./notices.tsx";
 import { Standing, Vain } from "./plan_words.tsx";
 import { Said, Time, Word } from "./text.tsx";

@@ -3,9 +3,9 @@
 import { queueAddress, queuesAddress } from "../address.ts";
 import { queuePath } from "../client.ts";
 import { queueCommand } from "../command.ts";
-import type { LocalQueue, QueueAnswer, WaitingWorkload } from "../queue_answers.ts";
 import { countWords, limitsOf, outcomeWords } from "../queues.ts";
 import { about, answer } from "../state.ts";
+import type { LocalQueue, QueueAnswer, WaitingWorkload } from "../wire.ts";
 import { Missing } from "./notices.tsx";
 import { PanelActions } from "./panel.tsx";
 import { Accounts, Legend, Patterns } from "./queue_bars.tsx";

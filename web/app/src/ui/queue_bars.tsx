@@ -1,7 +1,7 @@
 /** What an account of quota holds, as a bar beside its words. The bar alone says nothing that the words do not. */
 
-import type { Account } from "../queue_answers.ts";
 import { accountWords, barOf, type PartKind, pairOf } from "../queues.ts";
+import type { Account } from "../wire.ts";
 import { Said } from "./text.tsx";
 
 const FILLS: Readonly<Record<PartKind, string>> = {

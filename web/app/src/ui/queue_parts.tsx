@@ -1,8 +1,8 @@
 /** What the views of queues have in common: tables of quota, and who could take it back. */
 
 import { answerAddress, halves, queueAddress } from "../address.ts";
-import type { Account, QueueVictim, Reclaim } from "../queue_answers.ts";
 import { lentOf, pairOf, reclaimWords, victimName, victimWords } from "../queues.ts";
+import type { Account, QueueVictim, Reclaim } from "../wire.ts";
 import { ObjectName, Said } from "./text.tsx";
 
 const AMOUNTS = ["quota", "used", "borrowed", "lent", "free"] as const;

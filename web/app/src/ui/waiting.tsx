@@ -2,10 +2,10 @@
 
 import { useMemo } from "preact/hooks";
 import { type Filters, NO_FILTERS, waitingAddress } from "../address.ts";
-import type { Waiting } from "../api.ts";
 import { save } from "../files.ts";
 import { about, answer } from "../state.ts";
 import { grouped, itemsOf, type Section, sectionsOf } from "../waiting.ts";
+import type { Waiting } from "../wire.ts";
 import { FilterBar } from "./filter_bar.tsx";
 import { NamespaceForm } from "./namespaces.tsx";
 import { Missing } from "./notices.tsx";

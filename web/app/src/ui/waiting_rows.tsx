@@ -2,9 +2,9 @@
 
 import { useRef, useState } from "preact/hooks";
 import { answerAddress } from "../address.ts";
-import type { Row } from "../api.ts";
 import { age } from "../times.ts";
 import { detailsOf, grouped, type Item, kindName, type Section } from "../waiting.ts";
+import type { Row } from "../wire.ts";
 import { ObjectName, Said, State, Time } from "./text.tsx";
 import { type Rows, useRows } from "./virtual.ts";
 

@@ -2,11 +2,10 @@
 
 import { useRef, useState } from "preact/hooks";
 import { whatIfAddress } from "../address.ts";
-import type { Answer } from "../api.ts";
 import { Refusal } from "../client.ts";
 import { about, answer } from "../state.ts";
 import { changesOf, mostOf, type NodeChange, runs, summaryOf, whatIfCommand, whyNotSent } from "../what_if.ts";
-import type { Step, WhatIf } from "../what_if_answers.ts";
+import type { Answer, Step, WhatIf } from "../wire.ts";
 import { NamespaceForm } from "./namespaces.tsx";
 import { Missing, Notice } from "./notices.tsx";
 import { PanelActions } from "./panel.tsx";

@@ -1,13 +1,13 @@
 /** The gang that is brought out: where it is, where its plan gives it room, and its victims. */
 
 import { answerAddress, halves, type MapChoice } from "../../address.ts";
-import type { MapPlan } from "../../api.ts";
 import { whyCommand } from "../../command.ts";
 import { copy } from "../../files.ts";
 import { amountText } from "../../map/amounts.ts";
 import { ALONE, type Model } from "../../map/model.ts";
 import { about } from "../../state.ts";
 import { grouped } from "../../waiting.ts";
+import type { MapPlan } from "../../wire.ts";
 import { ObjectName, Said } from "../text.tsx";
 import { choose } from "./map.tsx";
 

@@ -2,12 +2,12 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type MapChoice, mapAddress } from "../../address.ts";
-import type { NodeMap } from "../../api.ts";
 import { amountText } from "../../map/amounts.ts";
 import { type Layout, layOut } from "../../map/layout.ts";
 import { gangKey, Model } from "../../map/model.ts";
 import { answer, route } from "../../state.ts";
 import { grouped } from "../../waiting.ts";
+import type { Map as NodeMap } from "../../wire.ts";
 import { NamespaceForm } from "../namespaces.tsx";
 import { Missing, Notice } from "../notices.tsx";
 import { Refused } from "../refused.tsx";

@@ -2,7 +2,6 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { answerAddress, type MapChoice, mapAddress } from "../../address.ts";
-import type { NodePod, NodeRoom, PromisedPod } from "../../api.ts";
 import { nodePath } from "../../client.ts";
 import { copy, save } from "../../files.ts";
 import { amountText } from "../../map/amounts.ts";
@@ -10,6 +9,7 @@ import { gangKey } from "../../map/model.ts";
 import { printable } from "../../printable.ts";
 import { answer } from "../../state.ts";
 import { grouped } from "../../waiting.ts";
+import type { NodePod, NodeRoom, PromisedPod } from "../../wire.ts";
 import { Missing } from "../notices.tsx";
 import { Refused } from "../refused.tsx";
 import { ObjectName, Said } from "../text.tsx";

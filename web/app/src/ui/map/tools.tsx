@@ -1,9 +1,9 @@
 /** What the map shows: blocks, resource, a search, and whether it is a picture or a table. */
 
 import type { MapChoice } from "../../address.ts";
-import type { NodeMap } from "../../api.ts";
 import { printable } from "../../printable.ts";
 import { grouped } from "../../waiting.ts";
+import type { Map as NodeMap } from "../../wire.ts";
 import { choose } from "./map.tsx";
 
 interface Props {

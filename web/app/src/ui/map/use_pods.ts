@@ -1,8 +1,8 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { NodePod, NodeRoom } from "../../api.ts";
 import { nodePath, Refusal } from "../../client.ts";
 import type { Level } from "../../map/shapes.ts";
 import { answer } from "../../state.ts";
+import type { NodePod, NodeRoom } from "../../wire.ts";
 
 /** Between two questions: the server answers 20 in a second, to all views of one user. */
 const PAUSE_MS = 120;
