@@ -50,7 +50,7 @@ def _body(operation: Mapping[str, Any]) -> str:
 
 
 def _interface(name: str, schema: Mapping[str, Any], is_body: bool) -> str:
-    """What is sent may lack fields with a default. Answers have these. Other fields that are not required may be absent."""
+    """What is sent may lack fields with a default. Answers have these. Others that are not required may be absent."""
     said = schema.get("description", "").splitlines()
     needed = set(schema.get("required", ()))
     if not is_body:
