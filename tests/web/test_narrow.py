@@ -39,6 +39,24 @@ async def test_forced_colours_keep_the_rules(open_tab: TabOpener, examples: Serv
     tab.expect_nothing()
 
 
+async def test_the_bar_above_all_views_has_one_row_where_there_is_room(
+    open_tab: TabOpener, examples: Served
+) -> None:
+    page = (await open_tab(examples.origin, width=1440)).page
+    await page.goto(examples.another_address())
+    await page.get_by_role("heading", name="Waiting").wait_for()
+    rows = await page.evaluate(
+        """() => {
+          // A live page has one more button.
+          const tools = document.querySelector("header .tools");
+          tools.prepend(Object.assign(document.createElement("button"), {textContent: "Pause updates"}));
+          const boxes = [...document.querySelector("header").children].map((each) => each.getBoundingClientRect());
+          return [Math.max(...boxes.map((box) => box.top)), Math.min(...boxes.map((box) => box.bottom))];
+        }"""
+    )
+    assert rows[0] < rows[1], "each part stands beside each other one"
+
+
 async def test_light_and_dark_can_be_chosen(open_tab: TabOpener, examples: Served) -> None:
     page = (await open_tab(examples.origin, theme="light")).page
     await page.goto(examples.another_address())
