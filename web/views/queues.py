@@ -81,7 +81,8 @@ class QueuesView:
             self._answering.check_ready()
             picture = source.picture().at(source.now())
             asked, make = Asked(source.version, granted), partial(self._overviews.plain, picture, granted)
-            return await self._answering.listed(reader, self._trees, asked, make)
+            found = await self._answering.listed(reader, self._trees, asked, make)
+            return {**found, "trouble": source.trouble} if source.trouble else found
 
         return json_answer(await self._answering.with_rights(reader, namespaces_of(request.query), made))
 

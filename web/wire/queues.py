@@ -85,6 +85,8 @@ class Queues(Wire):
     trees: list[list[QueueNode]]
     """A node comes after the one above it."""
     reclaims: list[Reclaim]
+    trouble: str | UnsetType = UNSET
+    """Why this may be old, if it may be."""
     missing: list[str] | UnsetType = UNSET
     """The rights that would show more, if there are any."""
 

@@ -98,6 +98,17 @@ async def test_a_right_that_is_missing_comes_before_any_look(
     assert (status, body["right"]) == (403, lacks)
 
 
+async def test_a_tree_that_may_be_old_says_so() -> None:
+    source = files_of(TEAMS)
+    async with files_page(files=source) as page:
+        secret = await page.log_in(code=page.code)
+        _, fresh, _ = await page.ask("queues", secret)
+        source.trouble = "the watch of workloads stands still"
+        _, old, _ = await page.ask("queues", secret)
+    assert old == {**fresh, "trouble": "the watch of workloads stands still"}
+    assert strictly(old, Queues) == old
+
+
 async def test_a_tenant_sees_the_tree_and_the_workloads_of_its_namespace() -> None:
     api = Api()
     api.add(TOKEN, "anna", "list clusterqueues", "list cohorts", "list workloads in team-a")
