@@ -6,7 +6,7 @@ from functools import partial
 
 from aiohttp import web
 
-from answers.search import search
+from answers.search import Searched, search
 from web.answering import Answering
 from web.questions import MOST_FOUND, namespaces_of, search_of
 from web.readers.rights import Granted
@@ -29,7 +29,7 @@ class SearchView:
                 "GET",
                 "/search",
                 self.search,
-                "Objects that have an answer, by a part of their name",
+                "Objects that have a view, by a part of their name",
                 Found,
                 query=("q", NAMESPACE),
             ),
@@ -42,9 +42,10 @@ class SearchView:
 
         async def made(granted: Granted) -> Found:
             self._answering.check_ready()
-            picture = self._answering.source.picture().picture
+            seen = self._answering.source.picture()
+            where = Searched(seen.picture, seen.details, seen.plans)
             found, more = await self._answering.run(
-                partial(search, picture, text, granted, namespaces or None, MOST_FOUND)
+                partial(search, where, text, granted, namespaces or None, MOST_FOUND)
             )
             return Found([FoundObject(each.kind, each.namespace, each.name) for each in found], more)
 

@@ -9,11 +9,11 @@ __all__ = ["Found", "FoundObject"]
 
 
 class FoundObject(Wire):
-    """An object that has an answer."""
+    """An object that has a view."""
 
     kind: FoundKind
     namespace: str
-    """Empty for a ClusterQueue."""
+    """Empty for a ClusterQueue and a node."""
     name: str
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from answers.reading.page_objects import PageObjects
 from answers.reading.quota_objects import read_time
+from tests.kit.stored_plans import BOUND, read, turn
 from tests.unit.web.page_stage import Api, cluster_page, files_page
 from web.sources.files import Files
 
@@ -69,6 +70,33 @@ async def test_whatever_has_a_view_is_found_whether_it_waits_or_not() -> None:
     assert found[5:7] == [("workload", "alfa", "train-job"), ("workload", "bravo", "train-job")]
     assert set(found[7:9]) == {("pod", "alfa", "train-0"), ("pod", "bravo", "train-0")}
     assert {name for _, _, name in found[9:]} == {"untrained"}, "those that begin with it come first"
+
+
+async def test_nodes_plans_and_jobs_are_found_with_the_rights_to_list_them() -> None:
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "hero-job", "uid": "j", "controller": True}
+    waits = pod("hero-job-0", "team-a")
+    waits["metadata"]["ownerReferences"] = [owner]
+    node = thing("v1", "Node", "hero-node", status={"allocatable": {"cpu": "8", "pods": "110"}})
+    source = Files(read(BOUND, turn(), node, waits))
+    lists = {
+        ("node", "", "hero-node"): ["nodes"],
+        ("preemptionplan", "team-a", "hero-bound"): ["preemptionplans in team-a"],
+        ("job", "team-a", "hero-job"): ["jobs in team-a", "pods in team-a"],
+        ("dispatchplan", "team-a", "tune-turn-1"): ["dispatchplans in team-a"],
+    }
+    async with files_page(files=source) as page:
+        secret = await page.log_in(code=page.code)
+        _, answer, _ = await page.ask("search?q=hero", secret)
+        _, turns, _ = await page.ask("search?q=tune-turn", secret)
+    found = {*names(answer), *names(turns)}
+    assert found >= set(lists)
+    for object_, rights in lists.items():
+        for kept in (rights, rights[1:]):
+            api = Api()
+            api.add(TOKEN, "ann", *(f"list {each}" for each in kept))
+            async with cluster_page(api, files=source) as page:
+                _, answer, _ = await page.ask(f"search?q={object_[2]}&namespace=team-a", TOKEN)
+            assert (object_ in names(answer)) == (kept == rights), (object_, kept)
 
 
 async def test_pods_without_a_node_come_before_others() -> None:

@@ -202,6 +202,8 @@ export function whatIfAddress(): string {
 /** The address of the view of something that was found. */
 export function foundAddress(kind: FoundKind, namespace: string, name: string): string {
   if (kind === "clusterqueue" || kind === "localqueue") return queueAddress(namespace, name);
+  if (kind === "preemptionplan" || kind === "dispatchplan") return planAddress(namespace, name);
+  if (kind === "node") return mapAddress({ ...USUAL_MAP, node: name });
   return answerAddress(kind, namespace, name);
 }
 

@@ -92,6 +92,9 @@ const NAMES = new Map<string, string>([
   ["workload", "Workload"],
   ["clusterqueue", "ClusterQueue"],
   ["localqueue", "LocalQueue"],
+  ["node", "Node"],
+  ["preemptionplan", "PreemptionPlan"],
+  ["dispatchplan", "DispatchPlan"],
 ]);
 
 /** The kind as Kubernetes writes it. */

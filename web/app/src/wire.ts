@@ -555,6 +555,7 @@ export interface Instead {
 export interface Queues {
   readonly trees: readonly (readonly QueueNode[])[];
   readonly reclaims: readonly Reclaim[];
+  readonly trouble?: string;
   readonly missing?: readonly string[];
 }
 
@@ -946,9 +947,9 @@ export interface Found {
   readonly more: boolean;
 }
 
-/** An object that has an answer. */
+/** An object that has a view. */
 export interface FoundObject {
-  readonly kind: "clusterqueue" | "localqueue" | "pod" | "podgroup" | "workload";
+  readonly kind: "clusterqueue" | "dispatchplan" | "job" | "localqueue" | "node" | "pod" | "podgroup" | "preemptionplan" | "workload";
   readonly namespace: string;
   readonly name: string;
 }

@@ -113,6 +113,9 @@ test("what is found has a view", () => {
   assert.equal(foundAddress("pod", "research", "a b"), "#/pod/research/a%20b");
   assert.equal(foundAddress("clusterqueue", "", "research"), "#/queue/research");
   assert.equal(foundAddress("localqueue", "research", "main"), "#/queue/research/main");
+  assert.equal(foundAddress("preemptionplan", "research", "train-1"), "#/plan/research/train-1");
+  assert.equal(foundAddress("dispatchplan", "research", "tune-1"), "#/plan/research/tune-1");
+  assert.equal(foundAddress("node", "", "gpu a"), "#/map?node=gpu+a");
 });
 
 test("only the first slash parts a namespace from a name", () => {

@@ -106,7 +106,7 @@ function FoundLine({ found, at, chosen, open }: LineProps) {
   );
 }
 
-/** A ClusterQueue has no namespace. */
+/** ClusterQueues and nodes have no namespace. */
 function FoundName({ found }: { readonly found: FoundObject }) {
   if (found.namespace === "") return <Said text={found.name} />;
   return <ObjectName namespace={found.namespace} name={found.name} />;
