@@ -1,6 +1,7 @@
 /** The command that gives the same answer, for a shell. */
 
 import type { Kind } from "./address.ts";
+import type { SessionAnswer } from "./wire.ts";
 
 const PLAIN = /^[\w@%+=:,./-]+$/;
 const CONTROL = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
@@ -25,6 +26,34 @@ function without(options: string, name: string): string {
 /** `reprieve who-evicted NAMESPACE/NAME` with the options that read the same cluster. It takes no time. */
 export function evictedCommand(namespace: string, name: string, options: string): string {
   return about("reprieve who-evicted", without(options, "now"), `${namespace}/${name}`);
+}
+
+type Scope = Pick<SessionAnswer, "live" | "namespaces" | "reads">;
+
+export const PLANS = ["preemptionplans.reprieve.dev", "dispatchplans.reprieve.dev"] as const;
+export const EVICTING_PLANS = ["preemptionplans.reprieve.dev"] as const;
+export const ON_NODES = ["nodes", "pods", "preemptionplans.reprieve.dev"] as const;
+
+/**
+ * `kubectl get`: the stored objects that a panel is made of, which no command of reprieve prints. One for each namespace
+ * if the reader may not list in all of them. Empty for files, which have the objects already.
+ */
+export function storedCommand(kinds: readonly string[], scope: Scope | null): string {
+  if (scope === null || !scope.live) return "";
+  const places = scope.namespaces.all ? ["-A"] : scope.namespaces.named.map((each) => `-n ${quoted(each)}`);
+  return places.map((place) => joined(["kubectl get", kinds.join(","), scope.reads, place, "-o json"])).join(" && ");
+}
+
+/** `kubectl get` of one plan; empty for files. */
+export function planCommand(kind: string, namespace: string, name: string, scope: Scope | null): string {
+  if (scope === null || !scope.live) return "";
+  const resource = `${kind.toLowerCase()}s.reprieve.dev`;
+  return joined([`kubectl get ${resource}`, scope.reads, `-n ${quoted(namespace)}`, "-o json", quoted(name)]);
+}
+
+/** `kubectl describe node`: its room, and its pods; empty for files. */
+export function nodeCommand(name: string, scope: Scope | null): string {
+  return scope?.live ? joined(["kubectl describe node", scope.reads, quoted(name)]) : "";
 }
 
 /** A command that takes no object, with the options that read the same cluster. `words`: each is one word. */

@@ -2,16 +2,18 @@
 
 import { useMemo, useState } from "preact/hooks";
 import { answerAddress, evictedAddress, halves, historyAddress, kindOf, planAddress } from "../address.ts";
-import { copy, save, saveSvg } from "../files.ts";
+import { EVICTING_PLANS, storedCommand } from "../command.ts";
+import { saveSvg } from "../files.ts";
 import { BYS, type By, type Chart, chartOf } from "../history.ts";
 import { historyPicture } from "../history_picture.ts";
-import { answer } from "../state.ts";
+import { about, answer } from "../state.ts";
 import { grouped } from "../waiting.ts";
 import type { Eviction, Evictions } from "../wire.ts";
 import { Choice } from "./choice.tsx";
 import { HistoryChart } from "./history_chart.tsx";
 import { NamespaceForm } from "./namespaces.tsx";
 import { Missing } from "./notices.tsx";
+import { PanelActions } from "./panel.tsx";
 import { More } from "./plan_tables.tsx";
 import { Vain } from "./plan_words.tsx";
 import { Refused } from "./refused.tsx";
@@ -35,14 +37,12 @@ export function HistoryView({ by }: { readonly by: By }) {
         </h1>
         <p class="quiet summary">Evictions by plans. What kube-scheduler evicts without a plan is not among them.</p>
         {found !== null && (
-          <p class="actions">
-            <button type="button" onClick={() => void copy(new URL(historyAddress(by), window.location.href).href)}>
-              Copy link
-            </button>
-            <button type="button" onClick={() => save("evictions", found)}>
-              Save as JSON
-            </button>
-          </p>
+          <PanelActions
+            command={storedCommand(EVICTING_PLANS, about.value)}
+            address={historyAddress(by)}
+            name="evictions"
+            value={found}
+          />
         )}
       </div>
       <NamespaceForm />

@@ -3,6 +3,7 @@
 import { copy, save } from "../files.ts";
 
 interface Props {
+  /** Empty if no command prints it. */
   readonly command: string;
   /** Its link, as `#/…`. */
   readonly address: string;
@@ -16,9 +17,7 @@ export function PanelActions({ command, address, name, value, saveSvg }: Props) 
   const link = (): string => new URL(address, window.location.href).href;
   return (
     <p class="actions">
-      <button type="button" onClick={() => void copy(command)} title={command}>
-        Copy as command
-      </button>
+      <CopyCommand command={command} />
       <button type="button" onClick={() => void copy(link())}>
         Copy link
       </button>
@@ -31,5 +30,15 @@ export function PanelActions({ command, address, name, value, saveSvg }: Props) 
         </button>
       )}
     </p>
+  );
+}
+
+/** Nothing if there is no command. */
+export function CopyCommand({ command }: { readonly command: string }) {
+  if (command === "") return null;
+  return (
+    <button type="button" onClick={() => void copy(command)} title={command}>
+      Copy as command
+    </button>
   );
 }

@@ -3,13 +3,14 @@
 import type { ComponentChildren } from "preact";
 import { ALL_PLANS, answerAddress, kindOf, planAddress, plansAddress } from "../address.ts";
 import { planPath } from "../client.ts";
+import { planCommand } from "../command.ts";
 import { comparisonOf } from "../comparison.ts";
-import { copy, save } from "../files.ts";
 import { printable } from "../printable.ts";
-import { answer } from "../state.ts";
+import { about, answer } from "../state.ts";
 import type { PhaseOfPlan, PlanAnswer } from "../wire.ts";
 import { ComparisonTable, Turns } from "./comparison.tsx";
 import { Missing } from "./notices.tsx";
+import { PanelActions } from "./panel.tsx";
 import { PlanNodes } from "./plan_nodes.tsx";
 import { Clusters, Staying, Victims } from "./plan_tables.tsx";
 import { Standing, Vain } from "./plan_words.tsx";
@@ -211,16 +212,13 @@ function Phases({ phases }: { readonly phases: readonly PhaseOfPlan[] }) {
 }
 
 function Actions({ found }: { readonly found: PlanAnswer }) {
-  const { namespace, name } = found.plan;
-  const link = (): string => new URL(planAddress(namespace, name), window.location.href).href;
+  const { kind, namespace, name } = found.plan;
   return (
-    <p class="actions">
-      <button type="button" onClick={() => void copy(link())}>
-        Copy link
-      </button>
-      <button type="button" onClick={() => save(`plan-${namespace}-${name}`, found)}>
-        Save as JSON
-      </button>
-    </p>
+    <PanelActions
+      command={planCommand(kind, namespace, name, about.value)}
+      address={planAddress(namespace, name)}
+      name={`plan-${namespace}-${name}`}
+      value={found}
+    />
   );
 }

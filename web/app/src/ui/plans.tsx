@@ -2,13 +2,14 @@
 
 import { useState } from "preact/hooks";
 import { answerAddress, kindOf, type PlanFilters, planAddress, plansAddress } from "../address.ts";
-import { copy, save } from "../files.ts";
+import { PLANS, storedCommand } from "../command.ts";
 import { narrowedPlans } from "../plans.ts";
 import { about, answer } from "../state.ts";
 import { grouped } from "../waiting.ts";
 import type { PlanRow, Plans } from "../wire.ts";
 import { NamespaceForm } from "./namespaces.tsx";
 import { Missing } from "./notices.tsx";
+import { PanelActions } from "./panel.tsx";
 import { PlanFilterBar } from "./plan_filters.tsx";
 import { Standing, Vain } from "./plan_words.tsx";
 import { Refused } from "./refused.tsx";
@@ -25,7 +26,6 @@ export function PlansView({ filters }: { readonly filters: PlanFilters }) {
   const loader = useLoader<Plans>((signal) => answer<Plans>("plans", { signal }), LEAST_MS);
   const found = loader.answer.value;
   const refusal = loader.refusal.value;
-  const link = (): string => new URL(plansAddress(filters), window.location.href).href;
   return (
     <>
       <div class="head">
@@ -36,14 +36,12 @@ export function PlansView({ filters }: { readonly filters: PlanFilters }) {
           {found !== null && <Summary plans={found} filters={filters} />}
         </p>
         {found !== null && (
-          <p class="actions">
-            <button type="button" onClick={() => void copy(link())}>
-              Copy link
-            </button>
-            <button type="button" onClick={() => save("plans", found)}>
-              Save as JSON
-            </button>
-          </p>
+          <PanelActions
+            command={storedCommand(PLANS, about.value)}
+            address={plansAddress(filters)}
+            name="plans"
+            value={found}
+          />
         )}
       </div>
       <NamespaceForm />

@@ -3,14 +3,16 @@
 import { useEffect, useRef } from "preact/hooks";
 import { answerAddress, type MapChoice, mapAddress } from "../../address.ts";
 import { nodePath } from "../../client.ts";
+import { nodeCommand } from "../../command.ts";
 import { copy, save } from "../../files.ts";
 import { amountText } from "../../map/amounts.ts";
 import { gangKey } from "../../map/model.ts";
 import { printable } from "../../printable.ts";
-import { answer } from "../../state.ts";
+import { about, answer } from "../../state.ts";
 import { grouped } from "../../waiting.ts";
 import type { NodePod, NodeRoom, PromisedPod } from "../../wire.ts";
 import { Missing } from "../notices.tsx";
+import { CopyCommand } from "../panel.tsx";
 import { Refused } from "../refused.tsx";
 import { ObjectName, Said } from "../text.tsx";
 import { useLoader } from "../use_loader.ts";
@@ -45,6 +47,7 @@ export function NodePanel({ choice, resource }: Props) {
           <span class="kind">Node</span> <Said text={name} />
         </h2>
         <p class="actions">
+          <CopyCommand command={nodeCommand(name, about.value)} />
           <button type="button" onClick={() => void copy(new URL(mapAddress(choice), window.location.href).href)}>
             Copy link
           </button>

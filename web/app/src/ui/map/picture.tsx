@@ -3,6 +3,7 @@
 import type { ZoomTransform } from "d3-zoom";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type MapChoice, mapAddress } from "../../address.ts";
+import { ON_NODES, storedCommand } from "../../command.ts";
 import { copy, save, savePng, saveSvg } from "../../files.ts";
 import { Chart } from "../../map/chart.ts";
 import type { LegendLine } from "../../map/drawn.ts";
@@ -11,7 +12,9 @@ import type { Model } from "../../map/model.ts";
 import { pngOf } from "../../map/png.ts";
 import type { Level } from "../../map/shapes.ts";
 import { svgOf } from "../../map/svg.ts";
+import { about } from "../../state.ts";
 import { grouped } from "../../waiting.ts";
+import { CopyCommand } from "../panel.tsx";
 import { useInks } from "./inks.ts";
 import { Gangs, Tones } from "./legend.tsx";
 import { choose } from "./map.tsx";
@@ -116,6 +119,7 @@ export function MapPicture({ model, layout, choice, found }: Props) {
         <button type="button" onClick={() => chart.current?.fit()}>
           Show all
         </button>
+        <CopyCommand command={storedCommand(ON_NODES, about.value)} />
         <button type="button" onClick={() => void copy(new URL(mapAddress(choice), window.location.href).href)}>
           Copy link
         </button>

@@ -2,9 +2,12 @@
 
 import { useMemo, useState } from "preact/hooks";
 import { type MapChoice, mapAddress } from "../../address.ts";
+import { ON_NODES, storedCommand } from "../../command.ts";
 import { save } from "../../files.ts";
 import { amountText } from "../../map/amounts.ts";
 import { ALONE, type Held, type Model, type Part } from "../../map/model.ts";
+import { about } from "../../state.ts";
+import { CopyCommand } from "../panel.tsx";
 import { Said } from "../text.tsx";
 import { useRows } from "../virtual.ts";
 import { useFocus } from "../waiting_rows.tsx";
@@ -40,6 +43,7 @@ export function MapTable({ model, choice, found, isSearched }: Props) {
   return (
     <section class="map-picture" aria-label="Map as table">
       <p class="actions">
+        <CopyCommand command={storedCommand(ON_NODES, about.value)} />
         <button type="button" onClick={() => save("map-table", model.answer)}>
           Save as JSON
         </button>
