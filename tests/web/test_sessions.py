@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.kit.often import SELDOM
 from tests.web.browsers import TabOpener, tab_of
 from tests.web.serving import Served
+from tests.web.test_each_view import VIEWS
 
 pytestmark = SELDOM
 
@@ -69,3 +70,17 @@ async def test_each_address_opens_after_a_login(open_tab: TabOpener, examples: S
     await page.get_by_role("heading", name="Waiting").wait_for()
     await page.evaluate("() => { location.hash = '#/job/research/evaluate' }")
     await page.get_by_role("heading", name="research/evaluate").wait_for()
+
+
+async def test_every_address_opens_cold_after_a_login(open_tab: TabOpener, examples: Served) -> None:
+    """Each in a document of its own: nothing of an earlier view is in it."""
+    tab = await open_tab(examples.origin)
+    page = tab.page
+    await page.goto(examples.another_address())
+    await page.get_by_role("heading", name="Waiting").wait_for()
+    for address, text in VIEWS:
+        await page.goto("about:blank")
+        await page.goto(f"{examples.origin}{address}")
+        await page.get_by_text(text).first.wait_for()
+        assert page.url == f"{examples.origin}{address}"
+    tab.expect_nothing()
