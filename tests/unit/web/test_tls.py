@@ -33,8 +33,8 @@ def settings(pair: Pair) -> PageConfiguration:
 
 async def answer(page: Page, context: ssl.SSLContext | None, host: str = "localhost") -> tuple[bytes, bytes]:
     """The status line, and the certificate that the server has shown."""
-    name = {"server_hostname": "localhost"} if context is not None else {}
-    reader, writer = await asyncio.open_connection(HOST, page.port, ssl=context, **name)
+    name = "localhost" if context is not None else None
+    reader, writer = await asyncio.open_connection(HOST, page.port, ssl=context, server_hostname=name)
     try:
         writer.write(f"GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
         async with asyncio.timeout(PATIENCE_SECONDS):
