@@ -57,6 +57,7 @@ SHARING: Final = {
         "page",
         "page_sources",
         "page_commands",
+        "page_browser",
         "page_attacks",
     ),
     "api_plane": (
