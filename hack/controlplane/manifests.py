@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import subprocess
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -50,12 +50,20 @@ WEBHOOK_KINDS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfig
 
 
 def render(program: Path, folder: Path = BASE) -> list[Json]:
-    """The objects that kubectl or our kustomize prints for a folder, in the same order."""
+    """The objects that kubectl or our kustomize prints for a folder, in the same order.
+
+    A process asks once for each folder: its planes have the same manifests, and to render them takes half a second.
+    """
+    return [document for document in yaml.load_all(_printed(program, folder), _LOADER) if document]
+
+
+@cache
+def _printed(program: Path, folder: Path) -> str:
     command: list[str | Path] = [program, *(["kustomize"] if program.name == "kubectl" else []), folder]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise RuntimeError(f"{program.name} of {folder}:\n{result.stderr}")
-    return [document for document in yaml.load_all(result.stdout, _LOADER) if document]
+    return result.stdout
 
 
 def apply_cluster_objects(client: Client, objects: list[Json]) -> None:
