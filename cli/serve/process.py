@@ -68,9 +68,9 @@ async def run(configuration: Configuration) -> bool:
     """
     log.info("starting", **said_of(configuration))
     collect_seldom()
+    sys.setswitchinterval(SWITCH_SECONDS)
     if configuration.page is not None:
         return await run_page(configuration, configuration.page)
-    sys.setswitchinterval(SWITCH_SECONDS)
     clock, identity = SYSTEM_CLOCK, new_identity()
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(ApiClient.connect(configuration.kubeconfig, clock=clock))
