@@ -30,7 +30,7 @@ __all__ = ["in_a_browser", "of_files", "why_not"]
 
 NAMES: Final = ("chromium", "chromium-headless-shell", "google-chrome")
 DRIVER: Final = "playwright.async_api"
-VIEW: Final = {"width": 1440, "height": 900}
+WIDTH, HEIGHT = 1440, 900
 MOVING_SECONDS: Final = 10
 UPDATES, UPDATED = 5, 1000
 """How many updates, and how many pods each has."""
@@ -92,7 +92,7 @@ async def _browser() -> AsyncIterator[Browser]:
 
 async def _bare(browser: Browser) -> int:
     """How many frames a page has that only moves a picture."""
-    page = await browser.new_page(viewport=VIEW)
+    page = await browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
     await page.set_content(BARE)
     frames = int(await page.evaluate(MOVE, MOVING_SECONDS))
     await page.close()
@@ -110,7 +110,9 @@ class _Tab:
 
     async def first_picture(self) -> list[Figure]:
         """From the data to the first picture."""
-        context = await self._browser.new_context(viewport=VIEW, reduced_motion="no-preference")
+        context = await self._browser.new_context(
+            viewport={"width": WIDTH, "height": HEIGHT}, reduced_motion="no-preference"
+        )
         self.page = await context.new_page()
         self.page.set_default_timeout(PATIENCE_MS)
         await self.page.add_init_script(NOTES)

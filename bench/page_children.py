@@ -46,7 +46,7 @@ class Stub:
     kubeconfig: Path
 
     def change(self, pods: int, times: int = 1, seconds: float = 0.0) -> list[tuple[float, float]]:
-        """Move this number of pods at once, again and again. Returns when, in monotonic seconds and in seconds since 1970."""
+        """Move a number of pods at once, several times. Returns when: monotonic seconds, and seconds since 1970."""
         path = f"{CHANGES}?pods={pods}&times={times}&seconds={seconds}"
         connection = http.client.HTTPConnection(HOST, self.port, timeout=LIMIT_SECONDS)
         connection.request("POST", path)

@@ -76,6 +76,7 @@ async def _mirror(client: ApiClient) -> AsyncIterator[int]:
 @asynccontextmanager
 async def _page(client: ApiClient) -> AsyncIterator[int]:
     """See `cli.serve.page`."""
+    from cli.serve.process import SWITCH_SECONDS  # noqa: PLC0415
     from web.about import Place  # noqa: PLC0415
     from web.configuration import PageConfiguration  # noqa: PLC0415
     from web.readers.door import cluster_door  # noqa: PLC0415
@@ -83,6 +84,7 @@ async def _page(client: ApiClient) -> AsyncIterator[int]:
     from web.sources.live import Cluster  # noqa: PLC0415
     from web.statics import read_statics  # noqa: PLC0415
 
+    sys.setswitchinterval(SWITCH_SECONDS)
     settings, source = PageConfiguration(port=0, max_connections=1000), Cluster(client)
     door = cluster_door(
         client,

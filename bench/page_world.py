@@ -102,7 +102,10 @@ class World:
     def lists(self) -> dict[str, tuple[Callable[[int, int], bytes], int]]:
         """By path: what makes the object with a number and a resource version, and how many there are."""
         nodes, claims = self.size.nodes, self.bound // 5
-        own = lambda index: namespace_of(claimed(index))  # noqa: E731 - as short as what uses it
+
+        def own(index: int) -> str:
+            return namespace_of(claimed(index))
+
         apps = self.bound // PODS_PER_APP
         return {
             f"{CORE}/nodes": (node, nodes),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -72,11 +73,12 @@ def test_the_work_of_a_frame_is_that_of_all_tasks_until_the_next_one() -> None:
 
 def test_the_cluster_is_one_that_the_tables_can_read() -> None:
     tables = Tables()
-    for path, kind, store in (
+    kinds: tuple[tuple[str, Any, Callable[[Any], object]], ...] = (
         ("/api/v1/nodes", Node, tables.upsert_node),
         (GANGS, PodGroup, tables.upsert_group),
         ("/api/v1/pods", Pod, tables.upsert_pod),
-    ):
+    )
+    for path, kind, store in kinds:
         make, total = SMALL.lists[path]
         for number in range(total):
             store(msgspec.json.decode(make(number, 1), type=kind))
@@ -106,12 +108,13 @@ def test_the_pods_of_a_namespace_are_those_of_the_whole_list() -> None:
 
 def test_half_of_the_queues_have_borrowed_from_the_others() -> None:
     state = QuotaState()
-    for plural, kind in (
+    kinds: tuple[tuple[str, Any], ...] = (
         ("resourceflavors", ResourceFlavor),
         ("clusterqueues", ClusterQueue),
         ("localqueues", LocalQueue),
         ("workloads", Workload),
-    ):
+    )
+    for plural, kind in kinds:
         make, total = SMALL.lists[f"{KUEUE}/{plural}"]
         for number in range(total):
             state.apply(msgspec.json.decode(make(number, 1), type=kind))
