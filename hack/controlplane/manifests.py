@@ -24,6 +24,7 @@ __all__ = [
     "apply_cluster_objects",
     "apply_webhooks",
     "render",
+    "render_once",
     "write_configurations",
 ]
 
@@ -50,20 +51,28 @@ WEBHOOK_KINDS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfig
 
 
 def render(program: Path, folder: Path = BASE) -> list[Json]:
-    """The objects that kubectl or our kustomize prints for a folder, in the same order.
-
-    A process asks once for each folder: its planes have the same manifests, and to render them takes half a second.
-    """
-    return [document for document in yaml.load_all(_printed(program, folder), _LOADER) if document]
+    """The objects that kubectl or our kustomize prints for a folder, in the same order."""
+    return _objects(_printed(program, folder))
 
 
-@cache
+def render_once(program: Path, folder: Path) -> list[Json]:
+    """The same, for a folder that does not change: a process asks once. To render a folder takes half a second."""
+    return _objects(_printed_once(program, folder))
+
+
+def _objects(printed: str) -> list[Json]:
+    return [document for document in yaml.load_all(printed, _LOADER) if document]
+
+
 def _printed(program: Path, folder: Path) -> str:
     command: list[str | Path] = [program, *(["kustomize"] if program.name == "kubectl" else []), folder]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise RuntimeError(f"{program.name} of {folder}:\n{result.stderr}")
     return result.stdout
+
+
+_printed_once = cache(_printed)
 
 
 def apply_cluster_objects(client: Client, objects: list[Json]) -> None:

@@ -23,7 +23,7 @@ from hack.controlplane.manifests import (
     MANIFESTS,
     apply_cluster_objects,
     apply_webhooks,
-    render,
+    render_once,
     write_configurations,
 )
 from hack.controlplane.modules import PLANE
@@ -202,7 +202,7 @@ class ControlPlane:
         self._start("kube-apiserver")
         yield
         folders = self.options.manifests
-        objects = [body for each in folders for body in render(paths[program], MANIFESTS / each)]
+        objects = [body for each in folders for body in render_once(paths[program], MANIFESTS / each)]
         self.wait_api_server()
         if not self.options.api_only:
             self._start("kube-controller-manager", *self._schedulers)
