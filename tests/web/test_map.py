@@ -286,6 +286,24 @@ async def test_a_node_keeps_its_place_when_others_come_and_go(open_tab: TabOpene
     assert (after["a"]["x"], after["a"]["y"]) == before["c"]
 
 
+async def test_a_node_that_is_refused_is_asked_for_once(open_tab: TabOpener, rooms: Served) -> None:
+    """However often the map comes to rest. Otherwise nothing else gets an answer."""
+    faked = Faked(answers={"map": a_map("b", "c")})
+    tab = await open_tab(rooms.origin)
+    await faked.serve(tab.page)
+    await tab.page.goto(f"{rooms.origin}#code=x")
+    await tab.page.get_by_role("heading", name="Waiting").wait_for()
+    await tab.page.evaluate("() => { location.hash = '#/map' }")
+    await tab.page.locator(".map-picture").wait_for()
+    async with asyncio.timeout(30):
+        while "nodes/c" not in faked.asked:
+            await tab.page.wait_for_timeout(50)
+    for _ in range(5):
+        assert (await drawn(tab.page))["level"] == "nearest"
+    await tab.page.wait_for_timeout(300)
+    assert sorted(path for path in faked.asked if path.startswith("nodes/")) == ["nodes/b", "nodes/c"]
+
+
 async def test_what_is_usual_is_asked_for_once(open_tab: TabOpener, rooms: Served) -> None:
     """Another PodGroup must not turn the map around."""
     faked = Faked(answers={"map": a_map("b")})

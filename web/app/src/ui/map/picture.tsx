@@ -51,7 +51,7 @@ export function MapPicture({ model, layout, choice, found }: Props) {
       rested: (now: Level, lines: readonly LegendLine[], seen: readonly string[]) => {
         setLevel(now);
         setLegend((before) => (JSON.stringify(before) === JSON.stringify(lines) ? before : lines));
-        setNames(seen);
+        setNames((before) => (isSame(before, seen) ? before : seen));
       },
       clicked: (name: string) => choose({ ...newest.current, node: name }),
       moved: (transform: ZoomTransform) => looked.set(topologyKey, transform),
@@ -163,4 +163,8 @@ function isHandled(
   else if (key === "Escape" && choice.gang !== "") choose({ ...choice, gang: "" });
   else return move(key);
   return true;
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((name, at) => name === other[at]);
 }

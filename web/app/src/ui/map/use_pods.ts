@@ -11,7 +11,8 @@ const MOST = 40;
 
 interface Known {
   readonly version: string;
-  readonly pods: readonly NodePod[];
+  /** Undefined if the server refuses them. */
+  readonly pods: readonly NodePod[] | undefined;
 }
 
 /** The pods of the nodes in view, once one looks from nearest. They are asked for node by node. */
@@ -26,7 +27,8 @@ export function usePods(level: Level, names: readonly string[], version: string)
     const ask = async (): Promise<void> => {
       for (const name of wanted) {
         const pods = await podsOn(name, stopping.signal);
-        if (pods !== null) setKnown((before) => new Map(before).set(name, { version, pods }));
+        if (stopping.signal.aborted) return;
+        setKnown((before) => new Map(before).set(name, { version, pods }));
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
         if (stopping.signal.aborted) return;
       }
@@ -37,12 +39,12 @@ export function usePods(level: Level, names: readonly string[], version: string)
   return useMemo(() => (name: string) => known.get(name)?.pods, [known]);
 }
 
-/** Null if the server refuses it, or nobody waits for it any longer. */
-async function podsOn(name: string, signal: AbortSignal): Promise<readonly NodePod[] | null> {
+/** Undefined if the server refuses them, or nobody waits for them any longer. */
+async function podsOn(name: string, signal: AbortSignal): Promise<readonly NodePod[] | undefined> {
   try {
     return (await answer<NodeRoom>(nodePath(name), { signal })).pods;
   } catch (cause) {
-    if (signal.aborted || cause instanceof Refusal) return null;
+    if (signal.aborted || cause instanceof Refusal) return undefined;
     throw cause;
   }
 }
