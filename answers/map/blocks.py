@@ -8,10 +8,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from api.groups import PodGroup
 from api.requests import PODS
 from nodes.state.snapshot import Snapshot
 
-__all__ = ["Blocks", "Key", "blocks_by", "keys_of", "natural", "resources_of"]
+__all__ = [
+    "Blocks",
+    "Key",
+    "blocks_by",
+    "keys_of",
+    "named_keys",
+    "natural",
+    "ranked_keys",
+    "ranked_resources",
+    "resources_of",
+]
 
 WELL_KNOWN: Final = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 """Labels that clouds give to nodes, the narrower one first."""
@@ -68,25 +79,28 @@ def blocks_by(snapshot: Snapshot, key: str) -> Blocks:
 
 
 def keys_of(snapshot: Snapshot, lists_groups: Callable[[str], bool]) -> list[Key]:
+    """See `ranked_keys`. `lists_groups`: whether the reader may list the PodGroups of a namespace."""
+    values = {key: len(those) for key, those in _values(snapshot).items()}
+    return ranked_keys(values, len(snapshot.node_order), Counter(_named(snapshot, lists_groups)))
+
+
+def ranked_keys(values: Mapping[str, int], nodes: int, named: Mapping[str, int]) -> list[Key]:
     """Labels of nodes by which blocks make sense: first those that most PodGroups name, then those that clouds give.
 
-    `lists_groups`: whether the reader may list the PodGroups of a namespace.
+    `values`: how many each label of nodes has. `nodes`: how many exist. `named`: how many PodGroups name each key.
     """
-    values = _values(snapshot)
-    named = Counter(key for key in _named(snapshot, lists_groups) if key in values)
-    nodes = len(snapshot.node_order)
-    shared = [key for key, those in values.items() if key in WELL_KNOWN or 1 < len(those) < nodes]
+    counts = Counter({key: count for key, count in named.items() if key in values})
+    shared = [key for key, those in values.items() if key in WELL_KNOWN or 1 < those < nodes]
     order = {key: place for place, key in enumerate(WELL_KNOWN)}
-    ranked = sorted({*named, *shared}, key=lambda key: (-named[key], order.get(key, len(order)), key))
-    return [Key(key, named[key]) for key in ranked[:MOST_KEYS]]
+    ranked = sorted({*counts, *shared}, key=lambda key: (-counts[key], order.get(key, len(order)), key))
+    return [Key(key, counts[key]) for key in ranked[:MOST_KEYS]]
 
 
 def _named(snapshot: Snapshot, lists_groups: Callable[[str], bool]) -> Iterable[str]:
     """The topology key of each PodGroup that has one."""
     for group in snapshot.groups:
-        constraints = group.spec.scheduling_constraints if group is not None else None
-        if group is not None and constraints is not None and lists_groups(group.metadata.namespace):
-            yield from (each.key for each in constraints.topology or ())
+        if group is not None and (keys := named_keys(group)) and lists_groups(group.metadata.namespace):
+            yield from keys
 
 
 def _values(snapshot: Snapshot) -> Mapping[str, set[str]]:
@@ -100,17 +114,26 @@ def _values(snapshot: Snapshot) -> Mapping[str, set[str]]:
 
 
 def resources_of(snapshot: Snapshot, *, counts_pods: bool) -> list[str]:
+    """See `ranked_resources`."""
+    has = (snapshot.allocatable[snapshot.node_order] > 0).sum(axis=0)
+    counts = {name: int(has[column]) for column, name in enumerate(snapshot.resources)}
+    return ranked_resources(counts, counts_pods=counts_pods)
+
+
+def ranked_resources(nodes: Mapping[str, int], *, counts_pods: bool) -> list[str]:
     """Resources that nodes have, the one first that is shown if nobody chooses: an extended one before cpu.
 
-    `counts_pods`: whether the reader may know how many pods each node has, which is a resource, too.
+    `nodes`: how many have each resource. `counts_pods`: whether the reader may know how many pods each node has, which
+    is a resource, too.
     """
-    has = (snapshot.allocatable[snapshot.node_order] > 0).sum(axis=0)
-    counts = {
-        name: int(has[column])
-        for column, name in enumerate(snapshot.resources)
-        if counts_pods or name != PODS
-    }
+    counts = {name: count for name, count in nodes.items() if counts_pods or name != PODS}
     extended = [name for name in counts if "/" in name and counts[name]]
     first = min(extended, key=lambda name: (-counts[name], name), default=USUAL)
     others = [name for name in counts if name != first and (counts[name] or name == USUAL)]
     return [first, *others]
+
+
+def named_keys(group: PodGroup | None) -> tuple[str, ...]:
+    """The topology keys that the PodGroup names."""
+    constraints = group.spec.scheduling_constraints if group is not None else None
+    return tuple(each.key for each in constraints.topology or ()) if constraints is not None else ()

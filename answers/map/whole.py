@@ -43,12 +43,12 @@ class Map:
     nodes: Columns
     """`name`, `block`, `allocatable`, `used`, `leaving`, `promised`, `free` and `anonymous`, by block and name."""
     gangs: Columns
-    """`namespace` and `name`."""
+    """`namespace`, `name`, and `key`: the name that no other group of the namespace has, of whatever kind."""
     parts: Columns
     """What each gang has on each node: `node`, `gang` (-1: pods without one), `pods`, `used` and `leaving`."""
     plans: Sequence[Mapping[str, Any]]
-    """Plans that are carried out: `kind`, `namespace`, `name`, `priority` and `gang` of the preemptor (-1: a pod); what
-    is `promised` (`node`, `pods`, `amount`); its `victims` (`node`, `gang`, `pods`, `amount`)."""
+    """Plans that are carried out: `kind`, `namespace`, `name`, `uid`, `priority` and `gang` of the preemptor (-1: a
+    pod); what is `promised` and its `victims` (each `node`, `gang`, `pods`, `amount`)."""
     missing: Sequence[str]
     """Rights that would show more."""
     unread: str
@@ -175,7 +175,11 @@ class _Drawn:
     def gangs(self) -> Columns:
         """See `Map.gangs`."""
         keys = [self._snapshot.group_keys[row] for row in self._gangs]
-        return {"namespace": [each[0] for each in keys], "name": [short_name(each[1]) for each in keys]}
+        return {
+            "namespace": [each[0] for each in keys],
+            "name": [short_name(each[1]) for each in keys],
+            "key": [each[1] for each in keys],
+        }
 
     def parts(self) -> Columns:
         """See `Map.parts`."""
@@ -187,14 +191,15 @@ class _Drawn:
     def plan(self, promise: Promise) -> Mapping[str, Any]:
         """See `Map.plans`."""
         room, gangs = promise.plan, self._gang_place[self._snapshot.pod_group[promise.pods]]
-        node, _, counts, (amount,) = self._sums(promise.pods, promise.nodes, _all(promise.pods))
-        promised = {"node": node, "pods": counts, "amount": amount}
+        node, gang, counts, (amount,) = self._sums(promise.pods, promise.nodes, _all(promise.pods))
+        promised = {"node": node, "gang": gang, "pods": counts, "amount": amount}
         on = self._snapshot.pod_node[promise.victims]
         node, gang, counts, (amount,) = self._sums(promise.victims, on, _all(promise.victims))
         return {
             "kind": room.kind,
             "namespace": room.namespace,
             "name": short_name(room.name),
+            "uid": room.uid,
             "priority": room.priority,
             "gang": int(gangs[0]) if room.kind == "PodGroup" and len(gangs) else ALONE,
             "promised": promised,

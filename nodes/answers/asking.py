@@ -17,7 +17,7 @@ from nodes.search.promised import HeldRoom, with_promised
 from nodes.state.columns.flags import KEPT, STAYING, TERMINATING
 from nodes.state.snapshot import PlanRoom, Snapshot
 
-__all__ = ["as_seen_by", "decide_for", "decide_group", "decide_pod", "held_room"]
+__all__ = ["as_seen_by", "decide_for", "decide_group", "decide_pod", "held_room", "victim_owners"]
 
 
 def decide_group(snapshot: Snapshot, namespace: str, name: str, *, strict: bool = True) -> PreemptionPlanSpec:
@@ -79,13 +79,7 @@ def _is_member(snapshot: Snapshot, pod: int, preemptor: Preemptor) -> bool:
 
 def held_room(snapshot: Snapshot, plans: Sequence[PlanRoom]) -> list[HeldRoom]:
     """What each plan holds. The room of a victim of several plans counts for the plan of the highest priority."""
-    owners = dict[str, int]()
-    ranked = sorted(
-        range(len(plans)), key=lambda at: (-plans[at].priority, plans[at].namespace, plans[at].name)
-    )
-    for at in ranked:
-        for uid in plans[at].victims:
-            owners.setdefault(uid, at)
+    owners = victim_owners(plans)
     return [
         HeldRoom(
             [(uid, plan.nodes[uid], _requests(snapshot, uid)) for uid in _waiting(snapshot, plan)],
@@ -93,6 +87,18 @@ def held_room(snapshot: Snapshot, plans: Sequence[PlanRoom]) -> list[HeldRoom]:
         )
         for at, plan in enumerate(plans)
     ]
+
+
+def victim_owners(plans: Sequence[PlanRoom]) -> dict[str, int]:
+    """By UID of each victim: the place of the plan of the highest priority that evicts it."""
+    owners = dict[str, int]()
+    ranked = sorted(
+        range(len(plans)), key=lambda at: (-plans[at].priority, plans[at].namespace, plans[at].name)
+    )
+    for at in ranked:
+        for uid in plans[at].victims:
+            owners.setdefault(uid, at)
+    return owners
 
 
 def _waiting(snapshot: Snapshot, plan: PlanRoom) -> Iterator[str]:

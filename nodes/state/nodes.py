@@ -159,6 +159,11 @@ class NodeTable:
             return list(range(self.names.size))
         return list({each[ROW]: None for each in log if not each[IS_OTHER]})
 
+    def names_changed_since(self, change: int) -> set[str] | None:
+        """The names of those nodes, also of nodes that are gone; None if they are not known any longer."""
+        log = self._log.since(change)
+        return {each[NAME] for each in log if not each[IS_OTHER]} if log is not None else None
+
     def names_since(self, change: int) -> set[str] | None:
         """Names of the nodes with a counter that has grown since `last_change` was this; None if that is not known.
 

@@ -53,6 +53,12 @@ class Followed:
         filled(thing)
         view.upsert(thing, listed=False)
 
+    def drop(self, item: Object) -> None:
+        """A watch says that the object is gone."""
+        view = self._view_of(item)
+        if view is not None:
+            view.delete(msgspec.convert(item, view.resource.type).metadata)
+
     def _view_of(self, item: Object) -> View[Any] | None:
         version, kind = item["apiVersion"], item["kind"]
         for view in self.views:

@@ -13,7 +13,7 @@ from answers.picture import Picture
 from answers.reading.page_objects import PageObjects
 from answers.scheduler_marks import Mark
 from answers.submission import Known
-from web.sources.source import Ask, Seen
+from web.sources.source import Ask, Changes, Seen
 
 __all__ = ["Files"]
 
@@ -58,6 +58,10 @@ class Files:
         """See `Source`. Whoever reads files may read all of them."""
         del names, ask
         return self._seen.details(namespace).marks(name)
+
+    def changes(self) -> Changes:
+        """See `Source`. Nobody asks: nothing changes."""
+        raise NotImplementedError
 
     async def changed(self) -> None:
         """See `Source`."""

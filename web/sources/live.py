@@ -18,6 +18,7 @@ from typing import Any, Final
 from answers.details import Details, groups_by_namespace
 from answers.doctor.seen import Seen as Looked
 from answers.errors import UnreadError
+from answers.map.changing import Change, Changing
 from answers.names import Names
 from answers.picture import Picture
 from answers.reading.details import CLUSTER, TURN, DetailedObjects
@@ -61,7 +62,7 @@ from web.sources.examined import look
 from web.sources.lease import USUAL, LeaseReader
 from web.sources.plans import KeptPlans, WholeSpecs
 from web.sources.pods import WaitingPods
-from web.sources.source import Ask, Seen
+from web.sources.source import Ask, Changes, Seen
 
 __all__ = ["Cluster"]
 
@@ -119,6 +120,7 @@ class Cluster:
         self._process = secrets.token_hex(4)
         self._version, self._changes = 0, asyncio.Event()
         self._seen: Seen | None = None
+        self._marked = self._marks()
         self._nodes: NodesPicture | None = None
         self._quota_picture: QuotaPicture | None = None
         self._refused: Mapping[tuple[str, str], str] = {}
@@ -148,6 +150,7 @@ class Cluster:
 
     def _nodes_changed(self) -> None:
         self._nodes = None
+        self._marked = self._marks()
         self._note()
 
     def _quota_changed(self) -> None:
@@ -199,6 +202,29 @@ class Cluster:
             account = Account(self._decisions.shared(), tuple(self._reports))
             self._seen = Seen(picture, cache(near.details), account, plans)
         return self._seen
+
+    def changes(self) -> Changes:
+        """See `Source`."""
+        following, refused = Changing(self._tables.tables, self._plans.rooms()), self._refused
+
+        def change() -> Change | None:
+            nonlocal refused
+            if self._marks() != self._marked:
+                self._nodes_changed()  # views tell of changes in the next turn of the loop
+            found, before, refused = following.next(self._plans.rooms()), refused, self._refused
+            return found if refused == before else None  # the map says what could not be read
+
+        return change
+
+    def _marks(self) -> tuple[int, int, int, int]:
+        """What grows with the tables, and with plans that hold room."""
+        tables = self._tables.tables
+        return (
+            tables.nodes.last_change,
+            tables.pods.changed.count,
+            tables.groups.changed.count,
+            id(self._plans.rooms()),
+        )
 
     async def changed(self) -> None:
         """See `Source`."""

@@ -82,6 +82,7 @@ class KeptPlans:
         """By namespace and name."""
         self._shared: dict[str, StoredPlans] = {}
         """By namespace, as long as nothing has changed."""
+        self._rooms: Sequence[PlanRoom] | None = None
 
     def shared(self) -> Mapping[str, StoredPlans]:
         """The plans by namespace. Later events do not change them."""
@@ -91,11 +92,16 @@ class KeptPlans:
         return dict(self._shared)
 
     def rooms(self) -> Sequence[PlanRoom]:
-        """What the plans of all namespaces hold now."""
+        """What the plans of all namespaces hold now: the same object while nothing has changed."""
+        if self._rooms is None:
+            self._rooms = self._held()
+        return self._rooms
+
+    def _held(self) -> Sequence[PlanRoom]:
         kept = [each for plans in self._plans.values() for each in plans.values()]
         held = {id(each.plan.brief): each.room for each in kept}
         rooms = (held[id(plan)] for plan in carried_out(each.plan.brief for each in kept))
-        return [room for room in rooms if room is not None]
+        return tuple(room for room in rooms if room is not None)
 
     def upsert(self, item: PreemptionPlan) -> bool:
         """See `Store`."""
@@ -107,6 +113,7 @@ class KeptPlans:
         kept = _Kept(stored(item, partial(self._read, packed)), room)
         self._plans.setdefault(item.metadata.namespace, {})[item.metadata.name] = kept
         self._shared.pop(item.metadata.namespace, None)
+        self._rooms = None
         return True
 
     def delete(self, namespace: str, name: str) -> bool:
@@ -115,6 +122,7 @@ class KeptPlans:
         if plans is None or plans.pop(name, None) is None:
             return False
         self._shared.pop(namespace, None)
+        self._rooms = None
         return True
 
     def _read(self, packed: bytes, brief: PreemptionPlan) -> PreemptionPlan:

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from answers.details import Details
 from answers.doctor.seen import Seen as Looked
+from answers.map.changing import Change
 from answers.names import Names
 from answers.picture import Picture
 from answers.reports.decisions import NO_ACCOUNT, Account
@@ -15,10 +16,14 @@ from answers.scheduler_marks import Mark
 from answers.stored_plans import StoredPlans
 from answers.submission import Known
 
-__all__ = ["Ask", "Seen", "Source"]
+__all__ = ["Ask", "Changes", "Seen", "Source"]
 
 Ask = Callable[[str, Mapping[str, str]], Awaitable[bytes]]
 """The body of the answer to a GET of this path and query, as the user. Raises ApiError."""
+
+Changes = Callable[[], Change | None]
+"""What has changed of the map since the last call, as of the version that the source has then; None if there was too
+much to be known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,9 @@ class Source(Protocol):
 
         Raises ApiError.
         """
+
+    def changes(self) -> Changes:
+        """What changes from now on. Everybody who calls this gets all of it."""
 
     async def changed(self) -> None:
         """Wait until the version is another one. What stands still never returns."""

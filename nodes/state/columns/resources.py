@@ -27,6 +27,10 @@ class Resources:
     def __len__(self) -> int:
         return len(self._columns)
 
+    def columns(self) -> Mapping[str, int]:
+        """The column of each resource. Good until the next event."""
+        return self._columns
+
     def matrix(self) -> Matrix:
         """A new matrix with a column for each resource. It gets wider when resources are added."""
         matrix = Matrix(len(self))

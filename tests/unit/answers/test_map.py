@@ -94,7 +94,7 @@ def test_room_is_used_leaving_promised_or_free() -> None:
 
 def test_parts_are_those_of_gangs_and_of_pods_without_one() -> None:
     found = shown()
-    assert found["gangs"] == {"namespace": ["a", "b"], "name": ["train", "old"]}
+    assert found["gangs"] == {"namespace": ["a", "b"], "name": ["train", "old"], "key": ["train", "old"]}
     assert found["parts"] == {
         "node": [0, 2, 2],
         "gang": [-1, -1, 1],
@@ -110,9 +110,10 @@ def test_a_plan_that_is_carried_out_has_its_nodes_and_its_victims() -> None:
         "kind": "PodGroup",
         "namespace": "a",
         "name": "train",
+        "uid": "uid-train",
         "priority": 1000,
         "gang": 0,
-        "promised": {"node": [0, 2], "pods": [1, 1], "amount": [3, 4]},
+        "promised": {"node": [0, 2], "gang": [0, 0], "pods": [1, 1], "amount": [3, 4]},
         "victims": {"node": [2], "gang": [1], "pods": [1], "amount": [6]},
     }
 
@@ -178,7 +179,7 @@ def test_what_is_forbidden_is_one_amount() -> None:
         "free": 1,
         "anonymous": 7,
     }
-    assert found["gangs"] == {"namespace": ["a"], "name": ["train"]}
+    assert found["gangs"] == {"namespace": ["a"], "name": ["train"], "key": ["train"]}
     assert found["plans"][0]["victims"]["node"] == []
     assert "list pods in all namespaces" in found["missing"]
 

@@ -29,7 +29,7 @@ from web.readers.door import Door, cluster_door, laptop_door
 from web.readers.logins import Everybody
 from web.service import PageService
 from web.sources.files import Files
-from web.sources.source import Ask, Seen
+from web.sources.source import Ask, Changes, Seen
 from web.statics import Static
 
 __all__ = ["HOST", "Api", "Page", "StandingSource", "api_server", "cluster_page", "files_page"]
@@ -69,6 +69,9 @@ class StandingSource:
 
     async def marks(self, namespace: str, name: str, names: Names, ask: Ask) -> Sequence[Mark]:
         raise UnreadError("there is no picture in this test")
+
+    def changes(self) -> Changes:
+        return lambda: None
 
     async def changed(self) -> None:
         await self._changed.wait()

@@ -1,0 +1,143 @@
+"""Frames of the map: they have what changed, and cost what changed. The page's tests read the cases of this file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Iterator, Set
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import pytest
+
+from answers.map.changing import Changing
+from answers.map.frame import frame_of
+from answers.map.whole import map_of
+from answers.names import ALL
+from api.times import parse_rfc3339
+from nodes.state.pods.pods import PodTable
+from tests.kit.answers.changer import Changer
+from tests.kit.answers.rooms import GPU, NOW, WORLD, node, pod
+from tests.kit.answers.worlds import world
+from tests.kit.clock import ManualClock
+from tests.kit.followed import Followed, settled, with_counted_budgets
+
+CASES: Final = Path(__file__).parents[3] / "web" / "app" / "test" / "frames.json"
+WRITE: Final = "REPRIEVE_WRITE_FRAMES"
+
+
+async def followed(objects: Any) -> Followed:
+    found = Followed(list(objects), ManualClock(wall=parse_rfc3339(NOW)))
+    await found.fill()
+    return found
+
+
+def shown(cluster: Followed, resource: str) -> Any:
+    picture = cluster.source.picture().at(cluster.source.now())
+    return json.loads(json.dumps(map_of(picture, ALL, None, "rack", resource).plain()))
+
+
+async def test_a_frame_has_the_node_that_changed_and_no_other() -> None:
+    cluster = await followed(WORLD)
+    changes = cluster.source.changes()
+    cluster.put(pod("more", "a", 1, "n1"))
+    change = changes()
+    assert change is not None
+    frame = frame_of(change, ALL, "rack", GPU)
+    assert frame is not None
+    assert (frame["nodes"]["name"], frame["nodes"]["used"], frame["plans"]) == (["n1"], [1], None)
+    assert (frame["topologyKeys"], frame["resources"], frame["gone"]) == (None, None, [])
+
+
+async def test_another_list_of_resources_needs_another_map() -> None:
+    cluster = await followed([node("n1", "r1", 8)])
+    changes = cluster.source.changes()
+    cluster.put(node("n1", "r1", 0))
+    change = changes()
+    assert change is not None
+    assert frame_of(change, ALL, "rack", GPU) is None
+    assert frame_of(change, ALL, "rack", "cpu") is not None
+
+
+async def test_so_many_changes_that_nobody_knows_them_are_no_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nodes.state.columns.change_log.REMEMBERED", 2)
+    cluster = await followed([node("n1", "r1", 8)])
+    changes = cluster.source.changes()
+    for at in range(10):
+        cluster.put(pod(f"p{at}", "a", 0, "n1"))
+    assert changes() is None
+    change = changes()
+    assert change is not None
+    assert change.is_empty
+
+
+@pytest.mark.parametrize("nodes", [4, 400])
+async def test_the_work_for_a_change_does_not_grow_with_the_cluster(
+    nodes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nodes whose pods are looked at, and names of nodes that are looked up."""
+    pods = [pod(f"p{at}", "a", 0, f"m{at}") for at in range(nodes)]
+    cluster = await followed([*WORLD, *(node(f"m{at}", "r1") for at in range(nodes)), *pods])
+    tables = cluster.source._tables.tables
+    changing = Changing(tables, cluster.source._plans.rooms())
+    looked, on, find = list[int | str](), PodTable.on, tables.nodes.find
+
+    def on_noted(table: PodTable, row: int) -> Set[int]:
+        looked.append(row)
+        return on(table, row)
+
+    def find_noted(name: str) -> int | None:
+        looked.append(name)
+        return find(name)
+
+    monkeypatch.setattr(PodTable, "on", on_noted)
+    cluster.put(pod("more", "a", 0, "m1"))
+    cluster.put(pod("other", "a", 0, "m2"))
+    monkeypatch.setattr(tables.nodes, "find", find_noted)
+    change = changing.next(cluster.source._plans.rooms())
+    assert change is not None
+    assert [each.name for each in change.nodes] == ["m1", "m2"]
+    assert len(looked) == 6
+
+
+async def cases() -> list[dict[str, Any]]:
+    """Maps, a frame, and the maps after it."""
+    found = list[dict[str, Any]]()
+    for seed in range(12):
+        cluster = await followed(with_counted_budgets(world(seed).objects))
+        changer, changes = Changer(cluster, Random(seed)), cluster.source.changes()
+        before = shown(cluster, "cpu")
+        for _ in range(5):
+            changer.change()
+        change = changes()
+        await settled()
+        frame = frame_of(change, ALL, "rack", "cpu") if change is not None else None
+        if frame is not None:
+            head = {"since": "p-1-r", "version": "p-2-r", "moment": NOW, "trouble": ""}
+            after = shown(cluster, "cpu")
+            found.append(
+                {
+                    "before": {**head, "version": "p-1-r", **before},
+                    "frame": {**head, **frame},
+                    "after": {**head, **after},
+                }
+            )
+    for each in found:
+        del each["before"]["since"], each["after"]["since"]
+    return found
+
+
+def differences(one: str, other: str) -> Iterator[tuple[str, str]]:
+    pairs = zip(one.splitlines(), other.splitlines(), strict=False)
+    return ((a, b) for a, b in pairs if a != b)
+
+
+def test_the_page_is_tested_with_frames_as_they_are_now() -> None:
+    """`REPRIEVE_WRITE_FRAMES=1 pytest tests/unit/answers/test_map_frames.py` writes them anew."""
+    lines = [json.dumps(each, sort_keys=True) for each in asyncio.run(cases())]
+    text = "[\n" + ",\n".join(lines) + "\n]\n"
+    if os.environ.get(WRITE):
+        CASES.write_text(text)
+    assert CASES.read_text() == text
