@@ -34,10 +34,12 @@ header `Authorization`, too.
 |---|---|---|
 | `waiting` | `version`, also its id | what waits has changed, or the reader's rights have: ask for `waiting` again |
 | `queues` | `version`, also its id | the same of `queues`, for a stream with this topic |
-| `reset` | | the server does not know the version in `Last-Event-ID`: it is old, or of another process |
+| `map` | [Frame](#frame); its `version` is its id | what has changed on the map, for the `topologyKey` and `resource` of the stream |
+| `reset` | | the server does not know the version in `Last-Event-ID`: it is old, or of another process. Ask for all anew |
 | `ended` | `reason` | the stream ends. `Unauthorized`: log in again. `Unavailable`: come back later |
 
-There is at most one event a second for each topic, and a comment every two seconds. A stream that ends without
+There is at most one event a second for each topic, a frame of the map every 50 ms, and a comment every two seconds.
+Open the stream, then ask for the map: a frame may have what the map has already. A stream that ends without
 `ended` may be opened again.
 """
 

@@ -39,7 +39,8 @@ class Hub:
     async def run(self) -> None:
         """Follow the source until cancelled."""
         while True:
-            await self._source.changed()
+            if self._source.version == self.version:  # otherwise it has changed in the meantime
+                await self._source.changed()
             self.tell()
             await asyncio.sleep(self._seconds)
 

@@ -18,7 +18,7 @@ MEANS: Final = {
     "topologyKey": "The label by whose value nodes stand in blocks. By default the one that most PodGroups name.",
     "resource": "The resource whose amounts are shown. By default an extended one, if nodes have any, or else cpu.",
     "q": "A part of a namespace or a name.",
-    "topics": "What the stream is about, with commas between: waiting, plans, queues.",
+    "topics": "What the stream is about, with commas between: map, waiting, plans, queues.",
     "since": "How far back, such as 12h or 30d. By default 7d.",
     "by": "day, namespace, priority or gang. By default day.",
     "price": "What an hour of a core (cpu), a GiB (memory) or a device costs, such as nvidia.com/gpu=2.5. May be "
@@ -46,7 +46,8 @@ BODY_FAULTS: Final = {
 
 def document(table: Sequence[Route]) -> bytes:
     """As JSON."""
-    structs = [each for route in table for each in (route.answer, route.body) if each is not None]
+    used = (each for route in table for each in (route.answer, route.body, route.event))
+    structs = [each for each in used if each is not None]
     _, schemas = msgspec.json.schema_components([*dict.fromkeys(structs), Fault], ref_template=REFERENCES)
     paths: dict[str, dict[str, Any]] = {}
     for route in table:

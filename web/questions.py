@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final, cast, get_args
+from typing import Final, NamedTuple, cast, get_args
 
 from multidict import MultiMapping
 
@@ -19,7 +19,11 @@ from web.readers.rights import MOST_NAMESPACES
 
 __all__ = [
     "MOST_FOUND",
+    "RESOURCE",
+    "TOPOLOGY_KEY",
+    "Looked",
     "ReportQuestion",
+    "Topics",
     "check_namespace",
     "choice_of",
     "name_of",
@@ -40,13 +44,32 @@ NAME: Final = re.compile(r"[^/]{1,512}", re.DOTALL)
 slash."""
 KINDS: Final = get_args(WhyKind)
 PLAN_KINDS: Final = get_args(PlanKind)
-TOPICS: Final = ("waiting", "plans", "queues")
+MAP: Final = "map"
+TOPICS: Final = (MAP, "waiting", "plans", "queues")
+TOPOLOGY_KEY: Final = "topologyKey"
+RESOURCE: Final = "resource"
 MOST_QUERY: Final = 253
 MOST_CHOSEN: Final = 317
 """Of a label's key, or a resource's name, with its prefix."""
 MOST_FOUND: Final = 50
 WEEK: Final = "7d"
 MOST_PRICES: Final = 50
+
+
+class Looked(NamedTuple):
+    """How somebody looks at the map."""
+
+    topology_key: str
+    resource: str
+
+
+class Topics(NamedTuple):
+    """What a stream is about."""
+
+    others: tuple[str, ...]
+    """All but the map."""
+    map: Looked | None
+    """None: it is not about the map."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +178,15 @@ def report_of(query: MultiMapping[str]) -> ReportQuestion:
     return ReportQuestion(seconds, by, namespace, tuple(sorted(prices.items())))
 
 
-def topics_of(query: MultiMapping[str]) -> tuple[str, ...]:
+def topics_of(query: MultiMapping[str]) -> Topics:
     """What a stream is about. Raises Refused."""
     topics = tuple(dict.fromkeys(each for each in query.get("topics", "").split(",") if each))
     if not topics or not set(topics) <= set(TOPICS):
         raise bad_request(f"topics: must be of {', '.join(TOPICS)}")
-    return topics
+    looked = None
+    if MAP in topics:
+        looked = Looked(choice_of(query, TOPOLOGY_KEY), choice_of(query, RESOURCE))
+    return Topics(tuple(each for each in topics if each != MAP), looked)
 
 
 def check_namespace(text: str, what: str) -> None:

@@ -42,6 +42,8 @@ class Route(NamedTuple):
     text_body: str = ""
     """The media type of a body that is no JSON of ours; empty if there is none."""
     media_type: str = JSON
+    event: type[msgspec.Struct] | None = None
+    """What the data of an event has, if there are events with data of their own."""
     is_open: bool = False
     """Whether it needs no login."""
 

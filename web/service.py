@@ -22,6 +22,7 @@ from web.about import Place
 from web.answering import NOT_YET, Answering
 from web.application import page_app
 from web.configuration import PageConfiguration
+from web.frames import Frames
 from web.hub import Hub
 from web.limits import Rate
 from web.metrics import CERTIFICATE_METRICS
@@ -70,7 +71,8 @@ class PageService:
         self._hub = Hub(source)
         is_shared = door.logins is not None
         self._answering = Answering(source, door.authority, self._thread, clock, is_shared=is_shared)
-        streams = Streams(self._hub, door, AHEAD * settings.recheck_seconds)
+        self._frames = Frames(source, clock)
+        streams = Streams(self._hub, self._frames, door, AHEAD * settings.recheck_seconds)
         rate = Rate[User]("requests", REQUESTS_PER_SECOND, 1.0, clock)
 
         async def reading(request: web.Request) -> Reader:
@@ -124,6 +126,7 @@ class PageService:
         """See `Part`."""
         tasks: dict[str, Coroutine[Any, Any, None]] = {"page": self._hub.run(), "picture": self._make_ready()}
         if self._source.is_live:
+            tasks["frames of the map"] = self._frames.run()
             tasks["source of the page"] = self._source.run()
         if self._certificate is not None and self._settings.tls is not None:
             tasks["certificate"] = keep(

@@ -70,6 +70,8 @@ class Faked:
         elif name == "events":
             # One event, and then the stream ends: it is asked for again a second later.
             event = f"event: waiting\nid: {self.version}\ndata: {{}}\n\n"
+            if "topics=waiting,map" in path and request.headers.get("last-event-id") != str(self.version):
+                event = f"event: reset\ndata: {{}}\n\n{event}"
             await route.fulfill(status=200, content_type="text/event-stream", body=event)
         elif name == "session":
             status = 201 if request.method == "POST" else 200

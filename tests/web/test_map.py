@@ -257,7 +257,7 @@ def a_map(*names: str) -> dict[str, Any]:
             "free": full,
             "anonymous": zeros,
         },
-        "gangs": {"namespace": [], "name": []},
+        "gangs": {"namespace": [], "name": [], "key": []},
         "parts": {"node": [], "gang": [], "pods": [], "used": [], "leaving": []},
         "plans": [],
         "missing": [],

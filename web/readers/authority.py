@@ -97,6 +97,8 @@ class Authority:
         """
         known = {each: self._rights.fresh((user, *each), ahead) for each in rights}
         unknown = [each for each, has in known.items() if has is None]
+        if not unknown:
+            return {each for each, has in known.items() if has}
         try:
             found = await self._ask_all(login, user, unknown, ahead)
         except ApiError as error:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from web.questions import namespaces_of, topics_of
+from web.questions import RESOURCE, TOPOLOGY_KEY, namespaces_of, topics_of
 from web.route import NAMESPACE, Reading, Route
 from web.streams import Streams
+from web.wire.frames import Frame
 
 __all__ = ["EventsView"]
 
@@ -25,8 +26,9 @@ class EventsView:
                 "/events",
                 self.events,
                 "Server-sent events: each names a version, and what it is about has changed",
-                query=("topics", NAMESPACE),
+                query=("topics", NAMESPACE, TOPOLOGY_KEY, RESOURCE),
                 media_type="text/event-stream",
+                event=Frame,
             ),
         )
 

@@ -19,7 +19,7 @@ from api.clock import Clock
 from web.answering import Answering
 from web.errors import forbidden, not_found
 from web.lists import Asked
-from web.questions import choice_of, name_of, namespaces_of
+from web.questions import RESOURCE, TOPOLOGY_KEY, choice_of, name_of, namespaces_of
 from web.readers.door import Reader
 from web.readers.rights import Granted
 from web.route import JSON, NAMESPACE, Reading, Route, json_answer
@@ -29,8 +29,6 @@ from web.wire.map import Map, NodeRoom
 
 __all__ = ["MapView"]
 
-TOPOLOGY_KEY: Final = "topologyKey"
-RESOURCE: Final = "resource"
 KEPT: Final = 8
 """Maps that are kept for others who may see the same: one of a large cluster has hundreds of kilobytes."""
 LEVEL: Final = 4

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from web.wire.base import Wire
 
-__all__ = ["Map", "NodeRoom"]
+__all__ = ["GangColumns", "Map", "NodeRoom", "PartColumns", "TopologyKey"]
 
 
 class TopologyKey(Wire):
@@ -42,6 +42,8 @@ class GangColumns(Wire):
 
     namespace: list[str]
     name: list[str]
+    key: list[str]
+    """The name that no other gang of the namespace has, of whatever kind."""
 
 
 class PartColumns(Wire):
@@ -55,9 +57,10 @@ class PartColumns(Wire):
 
 
 class PromisedColumns(Wire):
-    """What a plan promises on each node."""
+    """What a plan promises on each node, by the gang of the pods."""
 
     node: list[int]
+    gang: list[int]
     pods: list[int]
     amount: list[int]
 
@@ -78,6 +81,7 @@ class MapPlan(Wire):
     """Of the preemptor, as all that follows: PodGroup or Pod."""
     namespace: str
     name: str
+    uid: str
     priority: int
     gang: int
     promised: PromisedColumns

@@ -78,7 +78,7 @@ def test_the_map_and_its_nodes_have_the_fields_of_answers() -> None:
         ["cpu"],
         ["r1", None],
         {"name": ["n"], **nodes},
-        {"namespace": ["a"], "name": ["b"]},
+        {"namespace": ["a"], "name": ["b"], "key": ["b"]},
         parts,
         [{**plan, "promised": promised, "victims": victims}],
         ["list pods"],

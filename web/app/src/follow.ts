@@ -14,6 +14,10 @@ const UNAVAILABLE = "Unavailable";
 export interface Follower {
   /** What is shown may be old: ask again. */
   readonly changed: (version: string) => void;
+  /** A frame of the map, as JSON. */
+  readonly frame: (text: string) => void;
+  /** The last version does not lead to what is there now: ask for everything again. */
+  readonly reset: () => void;
   readonly open: () => void;
   /** The stream is lost, and is asked for again after that time. `wasSilent`: nothing came from it for too long. */
   readonly lost: (milliseconds: number, wasSilent: boolean) => void;
@@ -26,9 +30,15 @@ export function backoff(failed: number, luck: number): number {
   return Math.min(LONGEST_MS, 1000 * 2 ** Math.min(failed - 1, 10)) * (0.75 + luck / 4);
 }
 
-/** Follow the stream of this path until the session ends or `signal` says so. */
-export async function follow(path: string, session: string, follower: Follower, signal: AbortSignal): Promise<void> {
-  const stream = new Stream(path, session, follower, signal);
+/** Follow the stream of this path until the session ends or `signal` says so. `last`: the version from which it goes on. */
+export async function follow(
+  path: string,
+  session: string,
+  follower: Follower,
+  signal: AbortSignal,
+  last = "",
+): Promise<void> {
+  const stream = new Stream(path, session, follower, signal, last);
   let failed = 0;
   while (!signal.aborted) {
     const refusal = await stream.once();
@@ -46,13 +56,14 @@ class Stream {
   wasOpen = false;
   wasSilent = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private last = "";
+  private last: string;
   private readonly path: string;
   private readonly session: string;
   private readonly follower: Follower;
   private readonly signal: AbortSignal;
 
-  constructor(path: string, session: string, follower: Follower, signal: AbortSignal) {
+  constructor(path: string, session: string, follower: Follower, signal: AbortSignal, last: string) {
+    this.last = last;
     this.path = path;
     this.session = session;
     this.follower = follower;
@@ -111,8 +122,10 @@ class Stream {
       if (this.isOver) this.follower.ended();
       return;
     }
-    this.last = event.id;
-    this.follower.changed(event.id);
+    if (event.id !== "") this.last = event.id;
+    if (event.event === "reset") this.follower.reset();
+    if (event.event === "map") this.follower.frame(event.data);
+    else this.follower.changed(event.id);
   }
 }
 

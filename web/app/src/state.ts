@@ -50,6 +50,7 @@ let retrying = "";
 let silence: ReturnType<typeof setTimeout> | undefined;
 let handing: Handing;
 let following = new AbortController();
+let map: MapFollower | null = null;
 
 /** Take the code out of the address before anything else is done, then find out who is here. */
 export function begin(): void {
@@ -107,9 +108,38 @@ async function open(session: string): Promise<void> {
   }
   if (session !== "") handing.keep(session);
   entry.value = { state: "in", session };
+  listen();
+}
+
+/** Follow the stream from now on, as long as somebody is logged in. */
+function listen(): void {
   following.abort();
   following = new AbortController();
-  void follow(within("events?topics=waiting", asked), session, FOLLOWER, following.signal);
+  if (entry.value.state !== "in") return;
+  const topics = map === null ? "waiting" : `waiting,map&${map.query}`;
+  const path = within(`events?topics=${topics}`, asked);
+  void follow(path, entry.value.session, FOLLOWER, following.signal, map?.version());
+}
+
+export interface MapFollower {
+  /** Which map it is. */
+  readonly query: string;
+  /** Of the map that is there. */
+  readonly version: () => string;
+  readonly frame: (text: string) => void;
+  /** The map has to be asked for anew. */
+  readonly reset: () => void;
+}
+
+/** Get the frames of a map, until what is returned is called. */
+export function followMap(follower: MapFollower): () => void {
+  map = follower;
+  listen();
+  return () => {
+    if (map !== follower) return;
+    map = null;
+    listen();
+  };
 }
 
 /** Go back to the login, at the same address. */
@@ -145,6 +175,8 @@ const FOLLOWER = {
     if (isPaused.value) isBehind.value = true;
     else if (!document.hidden) changes.value++;
   },
+  frame: (text: string) => map?.frame(text),
+  reset: () => map?.reset(),
   open: () => {
     if (losing !== null) FOLLOWER.changed();
     found();

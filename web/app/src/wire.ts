@@ -85,6 +85,7 @@ export interface NodeColumns {
 export interface GangColumns {
   readonly namespace: readonly string[];
   readonly name: readonly string[];
+  readonly key: readonly string[];
 }
 
 /** What each gang has on each node. */
@@ -101,15 +102,17 @@ export interface MapPlan {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
+  readonly uid: string;
   readonly priority: number;
   readonly gang: number;
   readonly promised: PromisedColumns;
   readonly victims: VictimColumns;
 }
 
-/** What a plan promises on each node. */
+/** What a plan promises on each node, by the gang of the pods. */
 export interface PromisedColumns {
   readonly node: readonly number[];
+  readonly gang: readonly number[];
   readonly pods: readonly number[];
   readonly amount: readonly number[];
 }
@@ -952,6 +955,59 @@ export interface FoundObject {
   readonly kind: "clusterqueue" | "dispatchplan" | "job" | "localqueue" | "node" | "pod" | "podgroup" | "preemptionplan" | "workload";
   readonly namespace: string;
   readonly name: string;
+}
+
+/** What has changed on the map. Gangs are named by their places in the frame's own columns; -1 stands for pods */
+export interface Frame {
+  readonly since: string;
+  readonly version: string;
+  readonly moment: string;
+  readonly trouble: string;
+  readonly topologyKeys: readonly TopologyKey[] | null;
+  readonly resources: readonly string[] | null;
+  readonly gone: readonly string[];
+  readonly nodes: FrameNodes;
+  readonly gangs: GangColumns;
+  readonly parts: PartColumns;
+  readonly plans: FramePlans | null;
+}
+
+/** Nodes that came or changed, as they are now. See the columns of nodes in a map. */
+export interface FrameNodes {
+  readonly name: readonly string[];
+  readonly block: readonly (string | null)[];
+  readonly allocatable: readonly number[];
+  readonly used: readonly number[];
+  readonly leaving: readonly number[];
+  readonly promised: readonly number[];
+  readonly free: readonly number[];
+  readonly anonymous: readonly number[];
+}
+
+/** The plans that are carried out. */
+export interface FramePlans {
+  readonly order: readonly string[];
+  readonly changed: readonly FramePlan[];
+}
+
+/** A plan that came or changed, as it is now. See the plans in a map. */
+export interface FramePlan {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly priority: number;
+  readonly gang: number;
+  readonly promised: FrameAmounts;
+  readonly victims: FrameAmounts;
+}
+
+/** What a plan promises or takes. */
+export interface FrameAmounts {
+  readonly node: readonly string[];
+  readonly gang: readonly number[];
+  readonly pods: readonly number[];
+  readonly amount: readonly number[];
 }
 
 /** Why there is no answer. */

@@ -37,6 +37,8 @@ test("a stream that is cut is said to be lost within five seconds, and is asked 
   });
   const said: string[] = [];
   const follower = {
+    frame: () => 0,
+    reset: () => 0,
     changed: () => said.push("changed"),
     open: () => said.push("open"),
     lost: (_: number, wasSilent: boolean) => said.push(wasSilent ? "silent" : "lost"),

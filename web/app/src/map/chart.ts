@@ -15,7 +15,7 @@ import {
   wantedGangs,
 } from "./drawn.ts";
 import { type Layout, namesIn, nodeAt } from "./layout.ts";
-import type { Model } from "./model.ts";
+import { differing, type Model } from "./model.ts";
 import { Brush } from "./paint.ts";
 import { assigned, type Inks } from "./palette.ts";
 import { type Level, type Look, levelOf, shapesOf } from "./shapes.ts";
@@ -92,8 +92,17 @@ export class Chart {
     if (before?.layout !== shown.layout) this.limit();
     if (before?.inks !== shown.inks) this.brush = null;
     if (this.rest === undefined) this.settle();
-    this.tiles.invalidate();
+    if (before !== null && isOnlyNewer(before, shown)) this.redraw(differing(before.model, shown.model));
+    else this.tiles.invalidate();
     this.ask();
+  }
+
+  /** These nodes look different now. */
+  private redraw(names: Iterable<string>): void {
+    for (const name of names) {
+      const place = this.shown?.layout.places.get(name);
+      if (place !== undefined) this.tiles.invalidateAt(place.x, place.y);
+    }
   }
 
   /** The window of the map has another size. */
@@ -292,4 +301,10 @@ export class Chart {
 
 function isSame(one: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>): boolean {
   return one.size === other.size && [...one].every(([key, slot]) => other.get(key) === slot);
+}
+
+/** Whether nothing but the model is another one, and no gang is brought out. */
+function isOnlyNewer(before: Shown, shown: Shown): boolean {
+  const isSame = before.layout === shown.layout && before.inks === shown.inks && before.podsOf === shown.podsOf;
+  return isSame && before.choice.gang === "" && shown.choice.gang === "";
 }

@@ -49,6 +49,13 @@ export function layOut(nodes: readonly Named[], before: Layout | null): Layout {
   return flow(filled, groups, filled.length > 0 ? before.width : 0);
 }
 
+/** Whether exactly these nodes stand there, each in its block. */
+export function isPlaced(layout: Layout, nodes: readonly Named[]): boolean {
+  const blocks = new Map<string, string | null>();
+  for (const { value, cells } of layout.blocks) for (const name of cells) if (name !== "") blocks.set(name, value);
+  return blocks.size === nodes.length && nodes.every(({ name, block }) => blocks.get(name) === block);
+}
+
 /** The block without the nodes that are gone. */
 function withGone(block: Block, names: readonly string[]): Block {
   const there = new Set(names);

@@ -144,3 +144,16 @@ export function victimsOf(plan: MapPlan | null): Map<number, Held[]> {
   });
   return found;
 }
+
+/** The names of the nodes of the later map that look different in it. */
+export function* differing(before: Model, after: Model): Generator<string> {
+  const told = (model: Model, node: number): string => {
+    const named = <T extends { readonly gang: number }>(rows: readonly T[]) =>
+      rows.map((row) => ({ ...row, gang: model.gangName(row.gang) }));
+    return JSON.stringify([model.room(node), named(model.parts(node)), named(model.promised(node))]);
+  };
+  for (let node = 0; node < after.size; node++) {
+    const name = after.answer.nodes.name[node] ?? "";
+    if (told(before, before.nodeAt(name)) !== told(after, node)) yield name;
+  }
+}

@@ -54,6 +54,18 @@ export class Tiles {
     this.version++;
   }
 
+  /** What is in this unit of the map looks different now. */
+  invalidateAt(x: number, y: number): void {
+    const { scale, tiles } = this.now;
+    const [left, top, right, under] = [x, y, x + 1, y + 1].map((each) => Math.floor((each * scale) / SIDE));
+    for (let row = top ?? 0; row <= (under ?? 0); row++) {
+      for (let column = left ?? 0; column <= (right ?? 0); column++) {
+        const tile = tiles.get(`${column} ${row}`);
+        if (tile !== undefined) tile.version = -1;
+      }
+    }
+  }
+
   /** Draw tiles for this view, as long as the budget lasts. Returns whether all of them are sharp. */
   sharpen(view: View, ratio: number): boolean {
     if (ratio !== this.ratio) this.restart(ratio);

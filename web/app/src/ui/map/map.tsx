@@ -3,9 +3,9 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type MapChoice, mapAddress } from "../../address.ts";
 import { amountText } from "../../map/amounts.ts";
-import { type Layout, layOut } from "../../map/layout.ts";
+import { isPlaced, type Layout, layOut } from "../../map/layout.ts";
 import { gangKey, Model } from "../../map/model.ts";
-import { answer, route } from "../../state.ts";
+import { route } from "../../state.ts";
 import { grouped } from "../../waiting.ts";
 import type { Map as NodeMap } from "../../wire.ts";
 import { NamespaceForm } from "../namespaces.tsx";
@@ -13,14 +13,12 @@ import { Missing, Notice } from "../notices.tsx";
 import { Refused } from "../refused.tsx";
 import { Said } from "../text.tsx";
 import { useTitle } from "../title.ts";
-import { useLoader } from "../use_loader.ts";
 import { GangPanel } from "./gang_panel.tsx";
 import { NodePanel } from "./node_panel.tsx";
 import { MapPicture } from "./picture.tsx";
 import { MapTable } from "./table.tsx";
 import { MapTools } from "./tools.tsx";
-
-const LEAST_MS = 2000;
+import { useMap } from "./use_map.ts";
 
 /** By topology key: a node keeps its place while the page is open. */
 const layouts = new Map<string, Layout>();
@@ -34,13 +32,7 @@ export function choose(choice: MapChoice): void {
 
 export function MapView({ choice }: { readonly choice: MapChoice }) {
   const title = useTitle("Map");
-  const pinned = useRef({ topologyKey: choice.topologyKey, resource: choice.resource });
-  const loader = useLoader<NodeMap>(async (signal) => {
-    const found = await answer<NodeMap>(mapPath(pinned.current), { signal });
-    // What is usual may change. What is shown does not, until somebody chooses.
-    pinned.current = { topologyKey: found.topologyKey, resource: found.resource };
-    return found;
-  }, LEAST_MS);
+  const loader = useMap(choice);
   const found = loader.answer.value;
   const refusal = loader.refusal.value;
   return (
@@ -59,14 +51,6 @@ export function MapView({ choice }: { readonly choice: MapChoice }) {
       {found !== null && <Content map={found} choice={choice} />}
     </>
   );
-}
-
-function mapPath({ topologyKey, resource }: { readonly topologyKey: string; readonly resource: string }): string {
-  const query = new URLSearchParams();
-  if (topologyKey !== "") query.set("topologyKey", topologyKey);
-  if (resource !== "") query.set("resource", resource);
-  const said = query.toString();
-  return said === "" ? "map" : `map?${said}`;
 }
 
 function Summary({ map }: { readonly map: NodeMap }) {
@@ -122,7 +106,9 @@ function Content({ map, choice }: { readonly map: NodeMap; readonly choice: MapC
 
 function placed(map: NodeMap): Layout {
   const nodes = map.nodes.name.map((name, at) => ({ name, block: map.blocks[map.nodes.block[at] ?? -1] ?? null }));
-  const layout = layOut(nodes, layouts.get(map.topologyKey) ?? null);
+  const before = layouts.get(map.topologyKey) ?? null;
+  if (before !== null && isPlaced(before, nodes)) return before;
+  const layout = layOut(nodes, before);
   layouts.set(map.topologyKey, layout);
   return layout;
 }

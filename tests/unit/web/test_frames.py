@@ -1,0 +1,151 @@
+"""Frames over real sockets: made once, sent with the rights of that moment, and for as long as somebody is near."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from api.times import parse_rfc3339
+from tests.kit.answers.rooms import NOW, WORLD, pod
+from tests.kit.clock import ManualClock
+from tests.kit.followed import Followed, settled
+from tests.unit.web.page_stage import Api, Page, cluster_page
+from web import frames as module
+from web.frames import Frames
+from web.questions import Looked
+from web.readers.rights import Granted
+from web.versions import number_of, version_for
+
+TOKEN = "header.payload.signature"
+LOOKED = Looked("rack", "cpu")
+ALL = Granted(frozenset({("nodes", ""), ("pods", ""), ("podgroups", "")}))
+NODES = Granted(frozenset({("nodes", "")}))
+
+
+async def followed() -> Followed:
+    found = Followed(list(WORLD), ManualClock(wall=parse_rfc3339(NOW)))
+    await found.fill()
+    return found
+
+
+def data_of(event: bytes) -> Any:
+    return json.loads(event.decode().split("data: ")[1])
+
+
+async def test_a_frame_is_made_once_for_all_who_may_see_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = await followed()
+    frames = Frames(cluster.source, ManualClock())
+    made = list[Any]()
+    frame_of = module.frame_of
+    monkeypatch.setattr(module, "frame_of", lambda *given: made.append(given) or frame_of(*given))
+    with frames.reading():
+        cluster.put(pod("more", "a", 1, "n1"))
+        frames.look()
+        (one,), (other,), (less,) = (
+            frames.events(0, each, LOOKED) or () for each in (ALL, Granted(ALL.rights), NODES)
+        )
+    assert one is other
+    assert len(made) == 2
+    assert data_of(one)["nodes"]["used"] == [500]
+    assert (data_of(less)["nodes"]["used"], data_of(less)["nodes"]["anonymous"]) == ([0], [500])
+
+
+async def test_a_slow_reader_begins_anew() -> None:
+    cluster = await followed()
+    frames = Frames(cluster.source, ManualClock())
+    with frames.reading():
+        for at in range(65):
+            cluster.put(pod(f"p{at}", "a", 0, "n1"))
+            frames.look()
+        assert len(frames.events(1, ALL, LOOKED) or ()) == 64
+        assert frames.events(0, ALL, LOOKED) is None
+
+
+async def test_a_reader_goes_on_where_it_was() -> None:
+    cluster = await followed()
+    frames, first = Frames(cluster.source, ManualClock()), cluster.source.version
+    with frames.reading():
+        cluster.put(pod("one", "a", 0, "n1"))
+        frames.look()
+        second = cluster.source.version
+        cluster.put(pod("two", "a", 0, "n2"))
+        frames.look()
+        assert [frames.place(each) for each in (first, second, cluster.source.version)] == [0, 1, 2]
+        for unknown in ("", "x", "other-3", f"{first}9x"):
+            assert frames.place(unknown) is None
+    assert number_of(first, second) < number_of(second, second)
+
+
+@asynccontextmanager
+async def stream(page: Page, secret: str, last: str = "") -> AsyncIterator[asyncio.Queue[tuple[str, str]]]:
+    """The events of a stream of the map."""
+    found = asyncio.Queue[tuple[str, str]]()
+    headers = {"Authorization": f"Bearer {secret}", **({"Last-Event-ID": last} if last else {})}
+    url = f"{page.url}/api/v1/events?topics=map&topologyKey=rack&resource=cpu"
+    async with page.session.get(url, headers=headers) as answer:
+        assert answer.status == 200
+
+        async def read() -> None:
+            name = ""
+            async for line in answer.content:
+                key, _, value = line.decode().rstrip("\n").partition(": ")
+                if key == "event":
+                    name = value
+                if key == "data":
+                    found.put_nowait((name, value))
+
+        task = asyncio.create_task(read())
+        try:
+            yield found
+        finally:
+            task.cancel()
+
+
+@asynccontextmanager
+async def opened(api: Api) -> AsyncIterator[tuple[Page, str, Followed]]:
+    cluster = await followed()
+    api.add(TOKEN, "anna", "list nodes", "list pods", "list podgroups")
+    async with cluster_page(api, files=cluster.source) as page:  # type: ignore[arg-type]
+        yield page, await page.log_in(token=TOKEN), cluster
+
+
+async def test_a_stream_has_frames_that_fit_the_map() -> None:
+    async with opened(Api()) as (page, secret, cluster):
+        _, found, _ = await page.ask("map?topologyKey=rack&resource=cpu", secret)
+        async with stream(page, secret, found["version"]) as events:
+            await settled()
+            cluster.put(pod("more", "a", 1, "n1"))
+            async with asyncio.timeout(10):
+                name, text = await events.get()
+            assert (name, json.loads(text)["since"]) == ("map", found["version"])
+            assert json.loads(text)["version"] == version_for(cluster.source.version, ALL)
+
+
+async def test_an_unknown_version_is_reset() -> None:
+    async with opened(Api()) as (page, secret, _), stream(page, secret, "old-1-x") as events:
+        async with asyncio.timeout(10):
+            assert await events.get() == ("reset", "{}")
+
+
+async def test_a_right_that_is_taken_away_ends_frames() -> None:
+    """Rights count when a frame is sent."""
+    api = Api()
+    cluster = await followed()
+    api.add(TOKEN, "anna", "list nodes", "list pods", "list podgroups")
+    async with cluster_page(api, files=cluster.source, recheck_seconds=1.0) as page:  # type: ignore[arg-type]
+        secret = await page.log_in(token=TOKEN)
+        async with stream(page, secret) as events:
+            api.rights["anna"] = {"list nodes"}
+            async with asyncio.timeout(20):
+                assert await events.get() == ("reset", "{}")
+            cluster.put(pod("secret-pod", "a", 1, "n1", "secret-gang"))
+            async with asyncio.timeout(10):
+                name, text = await events.get()
+            assert name == "map"
+            assert "secret" not in text
+            assert json.loads(text)["nodes"]["anonymous"] == [500]
