@@ -140,4 +140,4 @@ def test_the_page_is_tested_with_frames_as_they_are_now() -> None:
     text = "[\n" + ",\n".join(lines) + "\n]\n"
     if os.environ.get(WRITE):
         CASES.write_text(text)
-    assert CASES.read_text() == text
+    assert json.loads(CASES.read_text()) == json.loads(text)

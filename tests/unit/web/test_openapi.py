@@ -68,9 +68,8 @@ def test_the_map_and_its_nodes_have_the_fields_of_answers() -> None:
         each: [1] for each in ("block", "allocatable", "used", "leaving", "promised", "free", "anonymous")
     }
     parts = {each: [0] for each in ("node", "gang", "pods", "used", "leaving")}
-    promised = {each: [0] for each in ("node", "pods", "amount")}
-    victims = {each: [0] for each in ("node", "gang", "pods", "amount")}
-    plan = {"kind": "PodGroup", "namespace": "a", "name": "b", "priority": 1, "gang": 0}
+    promised = victims = {each: [0] for each in ("node", "gang", "pods", "amount")}
+    plan = {"kind": "PodGroup", "namespace": "a", "name": "b", "uid": "u", "priority": 1, "gang": 0}
     found = FoundMap(
         "rack",
         [key],
