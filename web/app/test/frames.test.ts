@@ -3,10 +3,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import type { Map as NodeMap } from "../src/wire.ts";
 import { applied, fits, natural } from "../src/map/frames.ts";
 import { differing, Model } from "../src/map/model.ts";
-import type { Frame } from "../src/wire.ts";
+import type { Frame, Map as NodeMap } from "../src/wire.ts";
 
 interface Case {
   readonly before: NodeMap;

@@ -1,7 +1,6 @@
 /** Puts frames of the stream into a map: the result is the map that the server would answer now. */
 
-import type { MapPlan, Map as NodeMap } from "../wire.ts";
-import type { Frame } from "../wire.ts";
+import type { Frame, MapPlan, Map as NodeMap } from "../wire.ts";
 import { ALONE } from "./model.ts";
 
 const AMOUNTS = ["allocatable", "used", "leaving", "promised", "free", "anonymous"] as const;

@@ -2,11 +2,10 @@
 
 import { effect } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import type { Map as NodeMap } from "../../wire.ts";
 import { Loader } from "../../loader.ts";
 import { applied, fits } from "../../map/frames.ts";
 import { about, answer, changes, followMap, isBehind, isPaused } from "../../state.ts";
-import type { Frame } from "../../wire.ts";
+import type { Frame, Map as NodeMap } from "../../wire.ts";
 
 const LEAST_MS = 1000;
 
