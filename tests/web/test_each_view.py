@@ -17,33 +17,11 @@ from tests.web.browsers import TabOpener, Theme
 from tests.web.hostile import TEXTS
 from tests.web.judging import cut, violations
 from tests.web.serving import Served
+from tests.web.views import VIEWS
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
 
-VIEWS: Final = (
-    ("#/map", "Show all"),
-    ("#/map?as=table", "gpu-a1"),
-    ("#/map?node=gpu-b2&gang=research/sweep", "that you may see"),
-    ("#/waiting", "llama-train"),
-    ("#/gang/research/llama-train", "rack-b"),
-    ("#/pod/research/notebook", "default-scheduler says"),
-    ("#/job/research/evaluate", "It depends on"),
-    ("#/workload/research/tune", "NoCandidates"),
-    ("#/queues", "16 used of 16"),
-    ("#/queue/research", "Who waits"),
-    ("#/what-if", "Paste them, or drop files here."),
-    ("#/report", "the scheduler preempted 14 pods"),
-    ("#/report?by=gang&price=cpu%3D1&day=2026-02-28", "2 of these 3 are of"),
-    ("#/doctor", "NotInstalled"),
-    ("#/gang/research/nothing", "There is no such object."),
-    ("#/plans", "llama-train-feaf99077c"),
-    ("#/plan/research/llama-train-feaf99077c", "all 4 planned pods are bound"),
-    ("#/history", "Victims in time"),
-    ("#/evicted/research/sweep-2", "plans that name it"),
-    ("#/elsewhere", "There is no view at this address"),
-)
-"""Each address, and a text that it shows."""
 LOOKS: Final[tuple[tuple[Theme, int], ...]] = (("light", 1440), ("dark", 1440), ("light", 320), ("dark", 320))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.kit.often import SELDOM
 from tests.web.browsers import TabOpener, tab_of
 from tests.web.serving import Served
-from tests.web.test_each_view import VIEWS
+from tests.web.views import VIEWS
 
 pytestmark = SELDOM
 

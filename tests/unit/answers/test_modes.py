@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 
@@ -28,7 +29,7 @@ def test_nobody_says_it(notes: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("mode", ["Off", "Observe", "Enforce"])
-def test_each_mode_has_a_sentence_of_its_own(mode: str) -> None:
+def test_each_mode_has_a_sentence_of_its_own(mode: Literal["Off", "Observe", "Enforce"]) -> None:
     found = mode_of({PLANNING_MODE: mode, ENFORCED: "", RIGHTS_MISSING: ""}, everybody)
     assert found == Mode(mode, found.sentence)
     assert mode in found.sentence

@@ -8,8 +8,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import msgspec
 import pytest
 
+from answers.map.changing import Change
+from answers.map.frame import frame_of
+from answers.names import Names
 from api.times import parse_rfc3339
 from tests.kit.answers.rooms import NOW, WORLD, pod
 from tests.kit.clock import ManualClock
@@ -20,6 +24,7 @@ from web.frames import Frames
 from web.questions import Looked
 from web.readers.rights import Granted
 from web.versions import number_of, version_for
+from web.wire.frames import Frame
 
 TOKEN = "header.payload.signature"
 LOOKED = Looked("rack", "cpu")
@@ -34,15 +39,22 @@ async def followed() -> Followed:
 
 
 def data_of(event: bytes) -> Any:
-    return json.loads(event.decode().split("data: ")[1])
+    """What a frame says. It has the fields that OpenAPI describes."""
+    said = json.loads(event.decode().split("data: ")[1])
+    msgspec.convert(said, Frame)
+    return said
 
 
 async def test_a_frame_is_made_once_for_all_who_may_see_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = await followed()
     frames = Frames(cluster.source, ManualClock())
     made = list[Any]()
-    frame_of = module.frame_of
-    monkeypatch.setattr(module, "frame_of", lambda *given: made.append(given) or frame_of(*given))
+
+    def noted(change: Change, names: Names, topology_key: str, resource: str) -> dict[str, Any] | None:
+        made.append(names)
+        return frame_of(change, names, topology_key, resource)
+
+    monkeypatch.setattr(module, "frame_of", noted)
     with frames.reading():
         cluster.put(pod("more", "a", 1, "n1"))
         frames.look()
