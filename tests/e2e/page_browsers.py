@@ -36,9 +36,11 @@ async def is_the_same(tab: Tab) -> bool:
 
 
 async def log_in(tab: Tab, token: str) -> None:
-    """Log in with a token of the API server."""
+    """Log in with a token of the API server. Raises AssertionError with what the page says if it refuses."""
     await tab.page.get_by_label("Token of the API server").fill(token)
-    await tab.page.get_by_role("button", name="Log in").click()
+    async with tab.page.expect_response(lambda answer: answer.request.method == "POST"):
+        # Until then the alert may say why an earlier session has ended.
+        await tab.page.get_by_role("button", name="Log in").click()
     entered = tab.page.get_by_role("button", name="Log out")
     await entered.or_(tab.page.get_by_role("alert")).first.wait_for()
     if not await entered.count():

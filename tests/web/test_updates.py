@@ -84,6 +84,53 @@ async def test_a_session_that_ends_leads_to_the_login_and_back(open_tab: TabOpen
     assert page.url.endswith("#/waiting?text=first")
 
 
+async def test_nothing_is_asked_after_the_end_of_a_session(open_tab: TabOpener, examples: Served) -> None:
+    """The login goes on to say why the session has ended, also if a question was to be asked again."""
+    faked, refused = Faked([row("first")]), asyncio.Event()
+    page = (await opened(open_tab, examples, faked)).page
+    await page.get_by_text("first waits").wait_for()
+
+    async def refuse(route: Route) -> None:
+        refused.set()
+        refusal = {"reason": "Unavailable", "message": "Not yet.", "right": ""}
+        await route.fulfill(status=503, json=refusal, headers={"Retry-After": "1"})
+
+    await page.route("**/api/v1/session", refuse)
+    await asyncio.wait_for(refused.wait(), PATIENCE_SECONDS)
+    faked.refusals["events"] = (401, {"reason": "Unauthorized", "message": "log in first"})
+    await page.get_by_role("alert").get_by_text("The session has ended.").wait_for()
+    await page.unroute("**/api/v1/session")
+    faked.asked.clear()
+    faked.refusals["session"] = faked.refusals["events"]
+    await page.wait_for_timeout(2500)
+    assert await page.get_by_role("alert").inner_text() == "The session has ended."
+    assert faked.asked == []
+
+
+async def test_an_old_refusal_is_not_shown_while_a_login_is_asked_for(
+    open_tab: TabOpener, examples: Served
+) -> None:
+    """So the same words are said again for the next refusal."""
+    faked, late = Faked([]), asyncio.Event()
+    faked.refusals["session"] = (401, {"reason": "Unauthorized", "message": "this is no token"})
+    tab = await open_tab(examples.origin)
+    await faked.serve(tab.page)
+    await tab.page.goto(f"{examples.origin}#code=anything")
+    alert = tab.page.get_by_role("alert")
+    await alert.get_by_text("this is no token").wait_for()
+
+    async def answer_late(route: Route) -> None:
+        await late.wait()
+        await route.fallback()
+
+    await tab.page.route("**/api/v1/session", answer_late)
+    await tab.page.get_by_label("Token of the API server").fill("another")
+    await tab.page.get_by_role("button", name="Log in").click()
+    await alert.wait_for(state="detached")
+    late.set()
+    await alert.get_by_text("this is no token").wait_for()
+
+
 async def test_a_late_answer_for_a_former_session_does_not_end_the_next_one(
     open_tab: TabOpener, examples: Served
 ) -> None:

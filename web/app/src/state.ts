@@ -45,6 +45,8 @@ const LOOK_MS = 500;
 /** A stream that comes back within that time was not lost: proxies end streams that are old. */
 const SOON_MS = 3000;
 
+const NOBODY = { reason: "Unauthorized", message: "Nobody is logged in.", right: "" };
+
 let losing: { readonly since: string; readonly timer: ReturnType<typeof setTimeout> } | null = null;
 let retrying = "";
 let silence: ReturnType<typeof setTimeout> | undefined;
@@ -159,13 +161,15 @@ function sessionNow(): string {
 
 /** The answer of the server for whoever is logged in. Raises Refusal. A session that has ended leads to the login. */
 export async function answer<T>(path: string, request: Request = {}): Promise<T> {
-  const session = sessionNow();
+  const here = entry.value;
+  // The server would say why nobody is logged in, in place of why the session has ended.
+  if (here.state !== "in") throw new Refusal(401, NOBODY);
   try {
-    return await ask<T>(within(path, asked), { ...request, session });
+    return await ask<T>(within(path, asked), { ...request, session: here.session });
   } catch (cause) {
     const isOver = cause instanceof Refusal && cause.status === 401;
     // Somebody may have logged in again since then.
-    if (isOver && session === sessionNow()) leave(cause.message);
+    if (isOver && entry.value === here) leave(cause.message);
     throw cause;
   }
 }

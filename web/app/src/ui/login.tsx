@@ -22,7 +22,7 @@ export function Login({ why }: { readonly why: string }) {
       <h1 ref={title} tabIndex={-1}>
         reprieve
       </h1>
-      {why !== "" && (
+      {why !== "" && !isBusy && (
         <p class="notice bad" role="alert">
           <Said text={why} />
         </p>
