@@ -70,6 +70,7 @@ SHARING: Final = {
         "stored_objects",
         "mirrored_jobs",
         "page_rights",
+        "page_exports",
     ),
     "quota_plane": (
         "quota_admission",
