@@ -87,7 +87,8 @@ def ask_plan(tables: Tables, room: PlanRoom, own: frozenset[str]) -> PlanNow:
     first: int | None = None
     for uid, node in room.nodes.items():
         row = tables.pods.find(uid)
-        if row is not None and _waits(tables, row) and tables.nodes.find(node) is not None:
+        is_own = row is not None and tables.pods.namespaces[row] == room.namespace
+        if row is not None and is_own and _waits(tables, row) and tables.nodes.find(node) is not None:
             promised.setdefault(_place(tables, row, node), []).append(row)
             first = row if first is None else min(first, row)
     for uid in room.victims:

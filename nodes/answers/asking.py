@@ -102,10 +102,16 @@ def victim_owners(plans: Sequence[PlanRoom]) -> dict[str, int]:
 
 
 def _waiting(snapshot: Snapshot, plan: PlanRoom) -> Iterator[str]:
-    """UIDs of the planned pods that exist and have no node yet. Room is promised to no others."""
+    """UIDs of the planned pods that exist and have no node yet. Room is promised to no others.
+
+    A plan is for pods of its own namespace. One that names others was written by hand: it must not tell of them.
+    """
     for uid in plan.nodes:
         row = snapshot.pod_rows.get(uid)
         if row is None or not snapshot.pod_live[row] or snapshot.pod_node[row] >= 0:
+            continue
+        sets = snapshot.label_sets[int(snapshot.pod_labels[row])]
+        if sets is None or sets[0] != plan.namespace:
             continue
         if not int(snapshot.pod_flags[row]) & TERMINATING:
             yield uid

@@ -265,3 +265,15 @@ def test_a_key_of_pod_groups_comes_first_and_one_that_no_node_has_not_at_all() -
     keys = [each.key for each in keys_of(made.nodes.snapshot, lambda _: True)]
     assert keys == ["disk", "topology.kubernetes.io/zone", "rack"]
     assert resources_of(made.nodes.snapshot, counts_pods=False) == [GPU, "cpu", "memory"]
+
+
+def test_a_plan_that_names_a_pod_of_another_namespace_tells_nothing_of_it() -> None:
+    """Somebody may write such a plan, and know a UID from elsewhere. Room is promised to members alone."""
+    hidden = pod("secret-0", "b", 2, group="secret")
+    forged = plan("train", "a", "Evicting", {"train-0": "n2", "secret-0": "n10"}, [])
+    objects = (*WORLD[:-1], hidden, forged)
+    for reader in (ALL, Reader({"a"})):
+        found = shown(reader, objects)
+        assert "secret" not in json.dumps(found)
+        assert amounts(found, "n10")["promised"] == 0
+        assert amounts(found, "n10")["free"] == 6

@@ -19,7 +19,7 @@ from answers.names import ALL
 from api.times import parse_rfc3339
 from nodes.state.pods.pods import PodTable
 from tests.kit.answers.changer import Changer
-from tests.kit.answers.rooms import GPU, NOW, WORLD, node, pod
+from tests.kit.answers.rooms import GPU, NOW, WORLD, node, plan, pod
 from tests.kit.answers.worlds import world
 from tests.kit.clock import ManualClock
 from tests.kit.followed import Followed, settled, with_counted_budgets
@@ -49,6 +49,18 @@ async def test_a_frame_has_the_node_that_changed_and_no_other() -> None:
     assert frame is not None
     assert (frame["nodes"]["name"], frame["nodes"]["used"], frame["plans"]) == (["n1"], [1], None)
     assert (frame["topologyKeys"], frame["resources"], frame["gone"]) == (None, None, [])
+
+
+async def test_a_plan_that_names_a_pod_of_another_namespace_tells_nothing_of_it() -> None:
+    cluster = await followed([*WORLD[:-1], pod("secret-0", "b", 2, group="secret")])
+    changes = cluster.source.changes()
+    cluster.put(plan("train", "a", "Evicting", {"train-0": "n2", "secret-0": "n10"}, []))
+    change = changes()
+    assert change is not None
+    frame = frame_of(change, ALL, "rack", GPU)
+    assert frame is not None
+    assert frame["nodes"]["name"] == ["n2"]
+    assert "secret" not in json.dumps(frame)
 
 
 async def test_another_list_of_resources_needs_another_map() -> None:
