@@ -88,6 +88,11 @@ class Frames:
         """The place after the newest frame."""
         return self._number
 
+    @property
+    def version(self) -> str:
+        """The version of the source that all frames lead to. The source may be ahead of it."""
+        return self._version
+
     @contextmanager
     def reading(self) -> Iterator[None]:
         """While somebody reads, frames are made."""

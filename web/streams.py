@@ -52,16 +52,19 @@ class Streams:
         Raises Refused before it begins.
         """
         with self._of_user.hold(reader.user), STREAMS.track_inprogress():
-            await self._granted(reader, namespaces)
+            rights = _Rights(self._door, reader, namespaces)
+            await rights.now()
             response = web.StreamResponse(headers={"Content-Type": TYPE, "X-Accel-Buffering": "no"})
             await response.prepare(request)
             try:
                 async with _beating(response):
-                    await self._tell(request, response, reader, topics, namespaces)
+                    await self._tell(request, response, reader, topics, rights)
             except Refused as error:
                 await _send(response, "ended", {"reason": error.reason})
             except ConnectionError:
                 pass  # the reader has gone
+            finally:
+                rights.end()
             return response
 
     async def _tell(
@@ -70,7 +73,7 @@ class Streams:
         response: web.StreamResponse,
         reader: Reader,
         topics: Topics,
-        namespaces: Sequence[str],
+        rights: _Rights,
     ) -> None:
         """Raises Refused when the reader may no longer listen."""
         told = request.headers.get("Last-Event-ID", "")
@@ -80,23 +83,21 @@ class Streams:
                 await _send(response, "reset", {})
             async with _woken_by(request, reader) as ends:
                 while not self._hub.has_ended:
-                    granted = await self._granted(reader, namespaces)
+                    granted = await rights.now()
+                    await response.write(following.events(granted))
                     version = version_for(self._hub.version, granted)
                     if version != told:
                         told = version
+                        id_ = following.version(granted) or told
                         for topic in topics.others:
-                            await _send(response, topic, {"version": told}, told)
-                    await response.write(following.events(granted))
-                    if await self._quiet(source_version(told), following, ends):
+                            await _send(response, topic, {"version": told}, id_)
+                    if await self._quiet(source_version(told), following, rights, ends):
                         await self._door.still(reader)
                         return
 
-    async def _granted(self, reader: Reader, namespaces: Sequence[str]) -> Granted:
-        """What this reader may see now. Raises Refused if that is nothing any longer."""
-        await self._door.still(reader, early=True)
-        return await self._door.authority.granted(reader.login, reader.user, namespaces, early=True)
-
-    async def _quiet(self, told: str, following: _Following, ends: list[asyncio.Task[Any]]) -> bool:
+    async def _quiet(
+        self, told: str, following: _Following, rights: _Rights, ends: list[asyncio.Task[Any]]
+    ) -> bool:
         """Wait until there is something to do. Returns whether one of `ends` has come."""
         changes = {
             asyncio.create_task(self._hub.next(told), name="change"),
@@ -104,12 +105,51 @@ class Streams:
         }
         try:
             done, _ = await asyncio.wait(
-                {*changes, *ends}, timeout=self._check_seconds, return_when=asyncio.FIRST_COMPLETED
+                {*changes, *ends, *rights.asking},
+                timeout=self._check_seconds,
+                return_when=asyncio.FIRST_COMPLETED,
             )
         finally:
             for each in changes:
                 each.cancel()
-        return bool(done - changes)
+        return not done.isdisjoint(ends)
+
+
+class _Rights:
+    """What the reader of a stream may see. What counts still is not waited for: the API server is asked meanwhile."""
+
+    def __init__(self, door: Door, reader: Reader, namespaces: Sequence[str]) -> None:
+        self._door, self._reader, self._namespaces = door, reader, namespaces
+        self.asking: list[asyncio.Task[Granted]] = []
+        """At most one."""
+
+    async def now(self) -> Granted:
+        """What the reader may see now. Raises Refused if that is nothing any longer."""
+        known = self._door.known(self._reader, self._namespaces, early=True)
+        if known is not None and not self.asking:
+            return known
+        if not self.asking:
+            self.asking = [asyncio.create_task(self._ask(), name="rights of a stream")]
+        (asking,) = self.asking
+        known = self._door.known(self._reader, self._namespaces)
+        if known is not None and not asking.done():
+            return known
+        try:
+            return await asking
+        finally:
+            self.asking = []
+
+    async def _ask(self) -> Granted:
+        await self._door.still(self._reader, early=True)
+        return await self._door.authority.granted(
+            self._reader.login, self._reader.user, self._namespaces, early=True
+        )
+
+    def end(self) -> None:
+        """Nobody waits for an answer any longer."""
+        for each in self.asking:
+            each.cancel()
+        self.asking = []
 
 
 class _Following:
@@ -133,6 +173,10 @@ class _Following:
         if place is not None and not has_other_rights and granted.lists("nodes"):
             found = self._frames.events(place, granted, self._looked)
         return b"".join(found) if found is not None else RESET
+
+    def version(self, granted: Granted) -> str:
+        """Of the map that the reader has with the frames so far; empty if they do not follow it."""
+        return version_for(self._frames.version, granted) if self._looked is not None else ""
 
     async def next(self) -> None:
         """Wait for a frame."""

@@ -63,10 +63,8 @@ class Authority:
         """What the user may list: of each kind in all namespaces, and if it is not granted there, in those that are
         named. `early`: as for `user`. Raises Refused."""
         ahead, asked = self._ahead if early else 0.0, tuple(sorted(set(namespaces)))
-        if (known := self._granted.get(user, {}).get(asked)) is not None:
-            granted, oldest = known
-            if self._clock.monotonic() - oldest < self._seconds - ahead:
-                return granted
+        if (kept := self._kept(user, asked, ahead)) is not None:
+            return kept
         everywhere: list[Right] = [(what, EVERYWHERE) for what in (*CLUSTER_WIDE, *NAMESPACED)]
         rights = await self._among(login, user, everywhere, ahead)
         lacking = [what for what in NAMESPACED if (what, EVERYWHERE) not in rights]
@@ -75,6 +73,34 @@ class Authority:
         granted = Granted(frozenset(rights), asked)
         self._remember(user, granted, [*everywhere, *named], ahead)
         return granted
+
+    def known(
+        self, login: Login, user: User, namespaces: Collection[str], *, early: bool = False
+    ) -> Granted | None:
+        """As `granted`, without a question; None if one is needed."""
+        ahead, asked = self._ahead if early else 0.0, tuple(sorted(set(namespaces)))
+        if self._users.fresh(login, ahead) is None:
+            return None
+        if (kept := self._kept(user, asked, ahead)) is not None:
+            return kept
+        rights = set[Right]()
+        for what in (*CLUSTER_WIDE, *NAMESPACED):
+            for each in (EVERYWHERE, *(asked if what in NAMESPACED else ())):
+                has = self._rights.fresh((user, what, each), ahead)
+                if has is None:
+                    return None
+                if has:
+                    rights.add((what, each))
+                if has and each == EVERYWHERE:
+                    break
+        return Granted(frozenset(rights), asked)
+
+    def _kept(self, user: User, asked: tuple[str, ...], ahead: float) -> Granted | None:
+        """What was found lately, if it counts for so long."""
+        known = self._granted.get(user, {}).get(asked)
+        if known is None or self._clock.monotonic() - known[1] >= self._seconds - ahead:
+            return None
+        return known[0]
 
     def _remember(self, user: User, granted: Granted, rights: Collection[Right], ahead: float) -> None:
         """Until the first of these rights has to be asked about again, if nothing else was answered meanwhile."""

@@ -17,6 +17,7 @@ from web.limits import Rate
 from web.readers.authority import Authority
 from web.readers.codes import Codes
 from web.readers.logins import Login, Logins
+from web.readers.rights import Granted
 from web.readers.sessions import PREFIX, Session, Sessions
 from web.wire.session import LogIn
 
@@ -85,6 +86,13 @@ class Door:
         if session is not None and self.sessions.is_over(session):
             raise unauthorized(AGAIN)
         await self.authority.user(reader.login, early=early)
+
+    def known(self, reader: Reader, namespaces: Sequence[str], *, early: bool = False) -> Granted | None:
+        """What the reader may list, if that is known; None if the API server has to be asked. `early`: see
+        `Authority.user`. Raises Refused."""
+        if reader.session is not None and self.sessions.is_over(reader.session):
+            raise unauthorized(AGAIN)
+        return self.authority.known(reader.login, reader.user, namespaces, early=early)
 
     def _by_code(self, code: str) -> Login:
         if self.codes is None or self.owner is None or not self.codes.use(code):

@@ -22,6 +22,7 @@ from tests.unit.web.page_stage import Api, Page, cluster_page
 from web import frames as module
 from web.frames import Frames
 from web.questions import Looked
+from web.readers.authority import Authority
 from web.readers.rights import Granted
 from web.versions import number_of, version_for
 from web.wire.frames import Frame
@@ -161,3 +162,48 @@ async def test_a_right_that_is_taken_away_ends_frames() -> None:
             assert name == "map"
             assert "secret" not in text
             assert json.loads(text)["nodes"]["anonymous"] == [500]
+
+
+async def test_a_stream_that_comes_back_gets_what_was_not_a_frame_yet(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Other topics may be told of a version before the map's frame of it is made."""
+    monkeypatch.setattr(Frames, "look", lambda _: None)
+    async with opened(Api()) as (page, secret, cluster):
+        url = f"{page.url}/api/v1/events?topics=waiting,map&topologyKey=rack&resource=cpu"
+        before = cluster.source.version
+        async with page.session.get(url, headers={"Authorization": f"Bearer {secret}"}) as answer:
+            ids = list[str]()
+            async with asyncio.timeout(20):
+                while len(ids) < 2:
+                    line = (await answer.content.readline()).decode().strip()
+                    if line.startswith("id: "):
+                        ids.append(line.removeprefix("id: "))
+                        cluster.put(pod("more", "a", 1, "n1"))
+        assert ids == [version_for(before, ALL)] * 2
+
+
+async def test_a_frame_does_not_wait_for_rights_that_still_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    api, asked, goes_on = Api(), asyncio.Event(), asyncio.Event()
+    granted = Authority.granted
+
+    async def slow(*given: Any, **named: Any) -> Granted:
+        if clock.monotonic() > began:
+            asked.set()
+            await goes_on.wait()
+        return await granted(*given, **named)
+
+    monkeypatch.setattr(Authority, "granted", slow)
+    clock, cluster = ManualClock(), await followed()
+    began = clock.monotonic()
+    api.add(TOKEN, "anna", "list nodes", "list pods", "list podgroups")
+    async with cluster_page(api, clock=clock, files=cluster.source) as page:  # type: ignore[arg-type]
+        secret = await page.log_in(token=TOKEN)
+        async with stream(page, secret) as events:
+            await settled()
+            clock.advance(25)
+            cluster.put(pod("more", "a", 1, "n1"))
+            async with asyncio.timeout(10):
+                assert (await events.get())[0] == "map"
+                await asked.wait()
+            goes_on.set()
