@@ -10,15 +10,20 @@ export class Loader<T> {
   readonly refusal = signal<Refusal | null>(null);
   private readonly ask: (signal: AbortSignal) => Promise<T>;
   private readonly leastMs: number;
+  private readonly completed: (answer: T) => T;
   private readonly stopping = new AbortController();
   private isBusy = false;
   private isWanted = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `leastMs`: how long after an answer the next question may be asked. */
-  constructor(ask: (signal: AbortSignal) => Promise<T>, leastMs: number) {
+  /**
+   * `leastMs`: how long after an answer the next question may be asked. `completed`: what is shown in place of an
+   * answer, at the moment when it is shown.
+   */
+  constructor(ask: (signal: AbortSignal) => Promise<T>, leastMs: number, completed = (answer: T): T => answer) {
     this.ask = ask;
     this.leastMs = leastMs;
+    this.completed = completed;
   }
 
   /** Ask now; or soon, if it was asked a short time ago. */
@@ -46,7 +51,7 @@ export class Loader<T> {
     try {
       const answer = await this.ask(this.stopping.signal);
       if (this.stopping.signal.aborted) return;
-      this.answer.value = answer;
+      this.answer.value = this.completed(answer);
       this.refusal.value = null;
     } catch (cause) {
       if (this.stopping.signal.aborted) return;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { applied, fits, natural } from "../src/map/frames.ts";
+import { applied, changedNames, fits, natural } from "../src/map/frames.ts";
 import { differing, Model } from "../src/map/model.ts";
 import type { Frame, Map as NodeMap } from "../src/wire.ts";
 
@@ -29,6 +29,19 @@ test("what differs are nodes of the frame", () => {
   for (const { before, frame, after } of CASES) {
     const said = new Set(frame.nodes.name);
     for (const name of differing(new Model(before), new Model(after))) assert.ok(said.has(name));
+  }
+});
+
+test("nodes that are as before are not drawn again", () => {
+  for (const { before, frame } of CASES) {
+    const [first, second] = [applied(before, frame), applied(applied(before, frame), frame)];
+    const found = changedNames(first, applied(first, frame));
+    assert.deepEqual(
+      [...(found ?? [])].sort(),
+      frame.nodes.name.filter((each) => first.nodes.name.includes(each)).sort(),
+    );
+    assert.deepEqual(second, first);
+    assert.equal(changedNames(before, first), null);
   }
 });
 

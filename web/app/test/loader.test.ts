@@ -30,6 +30,22 @@ test("many changes are one question, and the next one waits", async (context) =>
   assert.equal(asked, 2);
 });
 
+test("what has come since an answer was asked for is part of it", async () => {
+  const late: string[] = [];
+  const loader = new Loader(
+    async () => "answer",
+    10,
+    (answer) => [answer, ...late].join(),
+  );
+  loader.refresh();
+  loader.refresh();
+  // After the question, and before the answer is shown.
+  late.push("late");
+  await settle();
+  loader.stop();
+  assert.equal(loader.answer.value, "answer,late");
+});
+
 test("an older answer stays if the server fails, and goes if one may not see it", async (context) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   context.after(() => mock.timers.reset());

@@ -14,6 +14,7 @@ import {
   nodesIn,
   wantedGangs,
 } from "./drawn.ts";
+import { changedNames } from "./frames.ts";
 import { type Layout, namesIn, nodeAt } from "./layout.ts";
 import { differing, type Model } from "./model.ts";
 import { Brush } from "./paint.ts";
@@ -92,7 +93,7 @@ export class Chart {
     if (before?.layout !== shown.layout) this.limit();
     if (before?.inks !== shown.inks) this.brush = null;
     if (this.rest === undefined) this.settle();
-    if (before !== null && isOnlyNewer(before, shown)) this.redraw(differing(before.model, shown.model));
+    if (before !== null && isOnlyNewer(before, shown)) this.redraw(newer(before, shown));
     else this.tiles.invalidate();
     this.ask();
   }
@@ -303,8 +304,16 @@ function isSame(one: ReadonlyMap<string, number>, other: ReadonlyMap<string, num
   return one.size === other.size && [...one].every(([key, slot]) => other.get(key) === slot);
 }
 
-/** Whether nothing but the model is another one, and no gang is brought out. */
+/** The nodes that look different now. */
+function* newer(before: Shown, shown: Shown): Generator<string> {
+  const [old, now] = [before.model, shown.model];
+  if (old !== now) yield* changedNames(old.answer, now.answer) ?? differing(old, now);
+  if (before.podsOf === shown.podsOf) return;
+  for (const name of now.answer.nodes.name) if (before.podsOf(name) !== shown.podsOf(name)) yield name;
+}
+
+/** Whether nothing but the model and pods are others, and no gang is brought out. */
 function isOnlyNewer(before: Shown, shown: Shown): boolean {
-  const isSame = before.layout === shown.layout && before.inks === shown.inks && before.podsOf === shown.podsOf;
+  const isSame = before.layout === shown.layout && before.inks === shown.inks;
   return isSame && before.choice.gang === "" && shown.choice.gang === "";
 }

@@ -51,10 +51,20 @@ function partsOf(version: string) {
   return { process, number: Number(number), rights };
 }
 
+/** What maps were made of. Nodes that are as before are the same objects. */
+const made = new WeakMap<NodeMap, ReadonlyMap<string, Node>>();
+
+/** The names of the nodes of the later map that are not as before; null if not both are made of frames. */
+export function changedNames(before: NodeMap, after: NodeMap): string[] | null {
+  const [old, now] = [made.get(before), made.get(after)];
+  if (old === undefined || now === undefined) return null;
+  return [...now.values()].filter((node) => old.get(node.name) !== node).map(({ name }) => name);
+}
+
 /** The map after the frame. */
 export function applied(map: NodeMap, frame: Frame): NodeMap {
   const gangs = gangsOf(frame.gangs);
-  const nodes = nodesOf(map);
+  const nodes = new Map(made.get(map) ?? nodesOf(map));
   const isNew = (name: string, at: number): boolean => nodes.get(name)?.block !== (frame.nodes.block[at] ?? null);
   const isMoved = frame.nodes.name.some(isNew);
   for (const name of frame.gone) nodes.delete(name);
@@ -65,15 +75,18 @@ export function applied(map: NodeMap, frame: Frame): NodeMap {
   });
   const plans = plansAfter(map, frame, gangs);
   const { topologyKeys, resources, version, moment, trouble } = frame;
-  return {
+  const ordered = [...nodes.values()];
+  const after = {
     ...map,
     version,
     moment,
     trouble,
     topologyKeys: topologyKeys ?? map.topologyKeys,
     resources: resources ?? map.resources,
-    ...columns([...nodes.values()], plans, isMoved),
+    ...columns(ordered, plans, isMoved),
   };
+  made.set(after, isMoved ? new Map(ordered.map((node) => [node.name, node])) : nodes);
+  return after;
 }
 
 function gangsOf(columns: NodeMap["gangs"]): Gang[] {
@@ -185,7 +198,7 @@ function gangId(gang: Gang | null): string {
 
 type Columns = Pick<NodeMap, "blocks" | "nodes" | "gangs" | "parts" | "plans">;
 
-/** The columns of these nodes and plans. `isMoved`: the nodes are not in their order yet. */
+/** The columns of these nodes and plans. `isMoved`: the nodes are not in their order yet, and are put into it. */
 function columns(nodes: Node[], plans: readonly Plan[], isMoved: boolean): Columns {
   const blocks = [...new Set(nodes.map(({ block }) => block))].sort(byBlock);
   const blockAt = new Map(blocks.map((block, at) => [block, at]));

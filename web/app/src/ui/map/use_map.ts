@@ -31,7 +31,11 @@ class Followed {
 
   constructor({ topologyKey, resource }: Look) {
     this.look = { topologyKey, resource };
-    this.loader = new Loader<NodeMap>((signal) => this.ask(signal), LEAST_MS);
+    this.loader = new Loader<NodeMap>(
+      (signal) => this.ask(signal),
+      LEAST_MS,
+      (map) => this.completed(map),
+    );
   }
 
   begin(): () => void {
@@ -54,8 +58,7 @@ class Followed {
   }
 
   private async ask(signal: AbortSignal): Promise<NodeMap> {
-    const frames: Frame[] = [];
-    this.frames = frames;
+    this.frames = [];
     this.isOld = false;
     const found = await answer<NodeMap>(pathOf(this.look), { signal }).catch((cause: unknown) => {
       this.isOld = true;
@@ -63,6 +66,12 @@ class Followed {
     });
     // What is usual may change. What is shown does not, until somebody chooses.
     this.look = { topologyKey: found.topologyKey, resource: found.resource };
+    return found;
+  }
+
+  /** The map that was asked for, with the frames that have come since then. */
+  private completed(found: NodeMap): NodeMap {
+    const frames = this.frames ?? [];
     this.frames = null;
     return frames.reduce((map, frame) => (fits(map.version, frame) === "yes" ? applied(map, frame) : map), found);
   }

@@ -1,5 +1,6 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { nodePath, Refusal } from "../../client.ts";
+import { oldest } from "../../map/in_view.ts";
 import type { Level } from "../../map/shapes.ts";
 import { answer } from "../../state.ts";
 import type { NodePod, NodeRoom } from "../../wire.ts";
@@ -9,38 +10,56 @@ const PAUSE_MS = 120;
 /** How many nodes are asked about for one view. */
 const MOST = 40;
 
-interface Known {
-  readonly version: string;
-  /** Undefined if the server refuses them. */
-  readonly pods: readonly NodePod[] | undefined;
-}
+/** Undefined if the server refuses them. */
+type Pods = readonly NodePod[] | undefined;
 
 /** The pods of the nodes in view, once one looks from nearest. They are asked for node by node. */
 export function usePods(level: Level, names: readonly string[], version: string) {
-  const [known, setKnown] = useState<ReadonlyMap<string, Known>>(new Map());
+  const [known, setKnown] = useState<ReadonlyMap<string, Pods>>(new Map());
+  const newest = useRef(version);
+  newest.current = version;
+  /** By node, the one that was asked about first at the beginning. */
+  const versions = useRef(new Map<string, string>());
+  const asking = useRef<AbortSignal | null>(null);
+  const begin = useRef((): void => undefined);
   useEffect(() => {
     if (level !== "nearest") return;
     const stopping = new AbortController();
     // A name with a slash has no address. No node of a cluster has one.
     const asked = names.slice(0, MOST).filter((name) => !name.includes("/"));
-    const wanted = asked.filter((name) => known.get(name)?.version !== version);
     const ask = async (): Promise<void> => {
-      for (const name of wanted) {
+      // Frames may come faster than answers. Each node has its turn all the same.
+      for (;;) {
+        const now = newest.current;
+        const name = oldest(asked, versions.current, now);
+        if (name === undefined) break;
         const pods = await podsOn(name, stopping.signal);
         if (stopping.signal.aborted) return;
-        setKnown((before) => new Map(before).set(name, { version, pods }));
+        versions.current.delete(name);
+        versions.current.set(name, now);
+        setKnown((before) => new Map(before).set(name, pods));
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
         if (stopping.signal.aborted) return;
       }
+      asking.current = null;
     };
-    void ask();
-    return () => stopping.abort();
-  }, [level, names, version]);
-  return useMemo(() => (name: string) => known.get(name)?.pods, [known]);
+    begin.current = () => {
+      if (asking.current !== null && !asking.current.aborted) return;
+      asking.current = stopping.signal;
+      void ask();
+    };
+    begin.current();
+    return () => {
+      stopping.abort();
+      begin.current = () => undefined;
+    };
+  }, [level, names]);
+  useEffect(() => begin.current(), [version]);
+  return useMemo(() => (name: string) => known.get(name), [known]);
 }
 
 /** Undefined if the server refuses them, or nobody waits for them any longer. */
-async function podsOn(name: string, signal: AbortSignal): Promise<readonly NodePod[] | undefined> {
+async function podsOn(name: string, signal: AbortSignal): Promise<Pods> {
   try {
     return (await answer<NodeRoom>(nodePath(name), { signal })).pods;
   } catch (cause) {
