@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +18,7 @@ from hack.controlplane.plane import ControlPlane
 from tests.e2e.page_browsers import browsing, is_the_same, log_in, show
 from tests.e2e.served_page import RBAC, Page, serving
 from tests.e2e.support import PlaneFactory, Sandbox
+from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.often import SELDOM
 
 if TYPE_CHECKING:
@@ -97,6 +100,94 @@ async def expect_map(tab: Tab, sandbox: Sandbox) -> None:
         line = row(tab, node, f"{sandbox.namespace}/hero 1 pod")
         await line.wait_for()
         assert "low-" not in await line.inner_text()
+
+
+async def test_an_open_map_follows_by_frames(
+    planes: PlaneFactory, sandboxes: Callable[[ControlPlane], Sandbox], tmp_path: Path
+) -> None:
+    """Nodes and pods come and go. At the end the picture, the table, a new answer and the API server say the same."""
+    plane = await in_thread(planes, reprieve=True)
+    sandbox = await in_thread(sandboxes, plane)
+    with served(plane, sandbox, tmp_path) as page:
+        token, asked = page.reader("admin", OF_ALL, everywhere=True), list[str]()
+        first, second = await in_thread(sandbox.nodes, 2, cpu="1")
+        await in_thread(sandbox.filler, "low-0", first, 1)
+        await in_thread(sandbox.filler, "low-1", second, 1, finalizers=LINGER)
+        async with browsing(page) as tab:
+            tab.page.on("request", lambda each: asked.append(each.url.partition("/api/v1/")[2]))
+            await log_in(tab, token)
+            await show(tab, "#/map?resource=cpu&as=table")
+            for each in (first, second):
+                await row(tab, each, "no gang 1 pod").wait_for()
+            await in_thread(sandbox.gang, "hero", 2, priority=100)
+            await row(tab, second, "promised to", "hero").wait_for()
+            maps = sum(each.startswith("map") for each in asked)
+            third = await in_thread(sandbox.node, "third", cpu="1")
+            await in_thread(sandbox.filler, "late", third, 1)
+            await row(tab, third, "no gang 1 pod").wait_for()
+            await in_thread(sandbox.release, "low-1-0")
+            await in_thread(sandbox.wait_bound, "hero-0", "hero-1")
+            for each in (first, second):
+                await row(tab, each, "hero 1 pod").wait_for()
+            assert sum(each.startswith("map") for each in asked) == maps, "frames say all of it"
+            await expect_pause(tab, sandbox, third)
+            await expect_agreement(tab, page, token, sandbox)
+            await in_thread(sandbox.client.delete, "v1", "Node", third)
+            await row(tab, third).wait_for(state="detached")
+            await expect_agreement(tab, page, token, sandbox)
+            tab.expect_nothing()
+
+
+async def expect_pause(tab: Tab, sandbox: Sandbox, node: str) -> None:
+    """What changes while updates are paused is shown when they go on."""
+    await tab.page.get_by_role("button", name="Pause updates").click()
+    await in_thread(sandbox.delete_pod, "late-0")
+    await in_thread(sandbox.wait_gone, "late-0")
+    await tab.page.get_by_text("Something has changed since then.").wait_for()
+    assert "no gang 1 pod" in await row(tab, node).inner_text()
+    await tab.page.get_by_role("button", name="Resume updates").click()
+    await row(tab, node, "no gang 1 pod").wait_for(state="detached")
+
+
+async def expect_agreement(tab: Tab, page: Page, token: str, sandbox: Sandbox) -> None:
+    """The page has the map that a new question gets, and its pods are those of the API server."""
+    table = await stored(tab)
+    chosen = f"map?topologyKey={table['topologyKey']}&resource={table['resource']}"
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            status, answer = await in_thread(page.ask, chosen, token)
+            assert status == 200, answer
+            if timeless(table := await stored(tab)) == timeless(answer):
+                break
+            await tab.page.wait_for_timeout(200)
+    names, parts = table["nodes"]["name"], table["parts"]
+    on = Counter[str]()
+    for node, pods in zip(parts["node"], parts["pods"], strict=True):
+        on[names[node]] += pods
+    bound = await in_thread(sandbox.bound)
+    assert {node: count for node, count in on.items() if node.startswith(sandbox.namespace)} == Counter(
+        bound.values()
+    )
+    await show(tab, "#/map?resource=cpu")
+    await tab.page.locator(".map-picture canvas").wait_for()
+    drawn = await stored(tab)
+    assert {each["name"]: each["used"] for each in drawn["nodes"]} == dict(
+        zip(names, table["nodes"]["used"], strict=True)
+    )
+    await show(tab, "#/map?resource=cpu&as=table")
+    await tab.page.get_by_role("table", name="Nodes").wait_for()
+
+
+def timeless(found: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in found.items() if key not in ("version", "moment")}
+
+
+async def stored(tab: Tab) -> Any:
+    """What the page saves of its map."""
+    async with tab.page.expect_download() as download:
+        await tab.page.locator(".map-picture").get_by_role("button", name="Save as JSON").click()
+    path = await (await download.value).path()
+    return json.loads(await in_thread(path.read_bytes))
 
 
 async def test_a_binding_that_goes_takes_its_rows_out_of_the_page(
