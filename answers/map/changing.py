@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from answers.map.choices import Choices
-from answers.map.holding import Holding, PlanNow, ask_plan, group_name
+from answers.map.holding import Holding, PlanNow, ask_plan, group_name, victims_on
 from nodes.answers.asking import victim_owners
 from nodes.state.columns.flags import STAYING, TERMINATING
 from nodes.state.snapshot import PlanRoom
@@ -142,6 +142,7 @@ class Changing:
         else:
             for at in {at for each in (*names, *uids) for at in self._plans_of.get(each, ())}:
                 self._plans[at] = ask_plan(self._tables, self._plans[at].room, self._plans[at].own)
+                self._note_victims(at)
         known = {each.key: each for each in before}
         changed = {at for at, each in enumerate(self._plans) if known.get(each.key) != each}
         is_other = bool(changed) or [each.key for each in before] != [each.key for each in self._plans]
@@ -167,3 +168,9 @@ class Changing:
         for at, (_, room) in enumerate(ordered):
             for each in (*room.nodes, *room.nodes.values(), *room.victims):
                 self._plans_of.setdefault(each, set()).add(at)
+            self._note_victims(at)
+
+    def _note_victims(self, at: int) -> None:
+        """The plan depends on the nodes of its victims, too: pods stay when their node goes."""
+        for node in victims_on(self._tables, self._plans[at].room):
+            self._plans_of.setdefault(node, set()).add(at)

@@ -13,7 +13,7 @@ from nodes.state.pods.pod_facts import NOWHERE
 from nodes.state.snapshot import PlanRoom
 from nodes.state.tables import Tables
 
-__all__ = ["Held", "Holding", "PlanNow", "ask_plan", "group_name"]
+__all__ = ["Held", "Holding", "PlanNow", "ask_plan", "group_name", "victims_on"]
 
 Amounts = NDArray[np.int64]
 """[R], by column of the tables."""
@@ -103,6 +103,13 @@ def ask_plan(tables: Tables, room: PlanRoom, own: frozenset[str]) -> PlanNow:
         victims=_held(tables, victims),
         claims=_claims(tables, promised, own),
     )
+
+
+def victims_on(tables: Tables, room: PlanRoom) -> set[str]:
+    """The names of the nodes of the victims that are there, also of nodes that do not exist."""
+    rows = (tables.pods.find(uid) for uid in room.victims)
+    nodes = {tables.pods.node.array.item(row) for row in rows if row is not None} - {NOWHERE}
+    return {name for node in nodes if (name := tables.nodes.names.keys[node]) is not None}
 
 
 def _gang_of(tables: Tables, pod: int | None) -> tuple[str, str]:

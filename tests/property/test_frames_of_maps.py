@@ -41,6 +41,19 @@ READERS = st.builds(
 )
 
 
+def aimed(objects: list[Any], random: Random) -> list[Any]:
+    """The same, but most plans evict, from nodes where their members get room: victims cover a part of the claims."""
+    for each in objects:
+        spec = each.get("spec") or {}
+        nodes = [pod["node"] for victim in spec.get("victims", ()) for pod in victim.get("pods", ())]
+        if each["kind"] != "PreemptionPlan" or not nodes or random.random() < 0.2:
+            continue
+        each["status"]["phase"] = "Evicting"
+        for placement in spec.get("placements", ()):
+            placement["node"] = random.choice(nodes)
+    return objects
+
+
 def shown(followed: Followed, reader: Granted, key: str, resource: str) -> Any:
     picture = followed.source.picture().at(followed.source.now())
     return json.loads(json.dumps(map_of(picture, reader, None, key, resource).plain()))
@@ -58,7 +71,8 @@ def test_the_map_and_its_frames_are_the_map_made_anew(
     seed: int, readers: list[Granted], key: str, resource: str, steps: list[int]
 ) -> None:
     async def follow() -> None:
-        followed = Followed(with_counted_budgets(world(seed).objects), ManualClock(wall=parse_rfc3339(NOW)))
+        objects = aimed(with_counted_budgets(world(seed).objects), Random(seed))
+        followed = Followed(objects, ManualClock(wall=parse_rfc3339(NOW)))
         await followed.fill()
         changer, changes = Changer(followed, Random(seed)), followed.source.changes()
         maps = {at: shown(followed, each, key, resource) for at, each in enumerate(readers)}

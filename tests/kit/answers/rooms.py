@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-__all__ = ["GPU", "NOW", "WORLD", "gang", "node", "plan", "pod"]
+__all__ = ["GPU", "NOW", "OLD", "WORLD", "gang", "node", "plan", "pod"]
 
 NOW: Final = "2026-03-01T12:00:00Z"
 OURS: Final = "reprieve.dev/v1alpha1"

@@ -19,7 +19,7 @@ from answers.names import ALL
 from api.times import parse_rfc3339
 from nodes.state.pods.pods import PodTable
 from tests.kit.answers.changer import Changer
-from tests.kit.answers.rooms import GPU, NOW, WORLD, node, plan, pod
+from tests.kit.answers.rooms import GPU, NOW, OLD, WORLD, node, plan, pod
 from tests.kit.answers.worlds import world
 from tests.kit.clock import ManualClock
 from tests.kit.followed import Followed, settled, with_counted_budgets
@@ -61,6 +61,21 @@ async def test_a_plan_that_names_a_pod_of_another_namespace_tells_nothing_of_it(
     assert frame is not None
     assert frame["nodes"]["name"] == ["n2"]
     assert "secret" not in json.dumps(frame)
+
+
+async def test_a_plan_changes_when_the_node_of_a_victim_goes_and_comes() -> None:
+    """Also if it promises nothing there. The pods of the node stay."""
+    cluster = await followed([*WORLD[:-1], plan("train", "a", "Evicting", {"train-0": "n10"}, [OLD])])
+    changes, victims = cluster.source.changes(), list[Any]()
+    for act in (cluster.drop, cluster.put):
+        act(node("n2", "r2"))
+        change = changes()
+        assert change is not None
+        frame = frame_of(change, ALL, "rack", GPU)
+        assert frame is not None
+        (changed,) = frame["plans"]["changed"]
+        victims.append(changed["victims"]["node"])
+    assert victims == [[], ["n2"]]
 
 
 async def test_another_list_of_resources_needs_another_map() -> None:
