@@ -3,6 +3,9 @@
 import { printable, printableJson } from "./printable.ts";
 import { say } from "./state.ts";
 
+/** How long the address of a file counts. */
+const KEPT_MS = 60_000;
+
 /** Put the text into the clipboard, and say so. */
 export async function copy(text: string): Promise<void> {
   try {
@@ -34,7 +37,8 @@ function store(name: string, content: Blob): void {
   anchor.href = address;
   anchor.download = name;
   anchor.click();
-  URL.revokeObjectURL(address);
+  // A busy browser begins to read it later, and finds nothing if the address has gone by then.
+  setTimeout(() => URL.revokeObjectURL(address), KEPT_MS);
   say(`Stored: ${anchor.download}`);
 }
 
