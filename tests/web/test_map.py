@@ -112,7 +112,7 @@ async def test_keys_move_among_nodes_and_open_one(open_tab: TabOpener, rooms: Se
     assert f"node={name}" in page.url
     await page.keyboard.press("Escape")
     await page.locator(".node-panel").wait_for(state="detached")
-    assert await page.evaluate("() => document.activeElement.className") == "map-window"
+    await page.wait_for_function("() => document.activeElement.className === 'map-window'")
     tab.expect_nothing()
 
 
