@@ -34,8 +34,8 @@ header `Authorization`, too.
 |---|---|---|
 | `waiting` | `version`, also its id | what waits has changed, or the reader's rights have: ask for `waiting` again |
 | `queues` | `version`, also its id | the same of `queues`, for a stream with this topic |
-| `map` | [Frame](#frame), `version` is its id | what has changed on the map, for `topologyKey` and `resource` of the stream |
-| `reset` | | the server does not know the version in `Last-Event-ID`: it is old, or another process's. Ask for all anew |
+| `map` | [Frame](#frame), `version` is its id | what has changed, by the stream's `topologyKey` and `resource` |
+| `reset` | | the version in `Last-Event-ID` is old, or of another process. Ask for all anew |
 | `ended` | `reason` | the stream ends. `Unauthorized`: log in again. `Unavailable`: come back later |
 
 There is at most one event a second for each topic, a frame of the map every 50 ms, and a comment every two seconds.

@@ -167,7 +167,7 @@ async def test_a_right_that_is_taken_away_ends_frames() -> None:
 async def test_a_stream_that_comes_back_gets_what_was_not_a_frame_yet(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Other topics may be told of a version before the map's frame of it is made."""
+    """Other topics may tell of a version before the map's frame of it is made."""
     monkeypatch.setattr(Frames, "look", lambda _: None)
     async with opened(Api()) as (page, secret, cluster):
         url = f"{page.url}/api/v1/events?topics=waiting,map&topologyKey=rack&resource=cpu"
