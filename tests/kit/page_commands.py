@@ -261,6 +261,8 @@ REASONS: Final = {
     "reprieve page": SERVES,
     "reprieve page --context staging --port 8080": SERVES,
     "reprieve page -f examples/training-cluster.yaml": SERVES,
+    "reprieve page -f examples/training-cluster.yaml -f examples/quota-teams.yaml --overlay examples/page/plans.yaml "
+    "--now 2026-03-02T12:00:00Z": "it serves until it is asked to end; tests/web/test_page_pictures.py runs it",
     "kubectl -n reprieve-system port-forward deployment/reprieve-page 9445": "no kubelet runs the pod here",
     "kubectl -n team-a create token viewer": "tests/e2e/test_page.py asks for such a token by the API",
 }

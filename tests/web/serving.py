@@ -84,11 +84,12 @@ class Served:
 
 
 @contextmanager
-def serving(*files: Path | str) -> Iterator[Served]:
+def serving(*files: Path | str, overlay: Path | str = "", now: str = NOW) -> Iterator[Served]:
     """Serves these files, which stand still, until the end of the context."""
     arguments = [option for file in files for option in ("-f", str(file))]
+    arguments += ["--overlay", str(overlay)] if overlay else []
     program = Path(sys.executable).with_name("reprieve")
-    command = [str(program), "page", "--no-open", "--now", NOW, *arguments]
+    command = [str(program), "page", "--no-open", "--now", now, *arguments]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
         command, cwd=ROOT, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -96,7 +96,7 @@ class Authority:
         return Granted(frozenset(rights), asked)
 
     def _kept(self, user: User, asked: tuple[str, ...], ahead: float) -> Granted | None:
-        """What was found lately, if it counts for so long."""
+        """What was found lately, if it still counts then."""
         known = self._granted.get(user, {}).get(asked)
         if known is None or self._clock.monotonic() - known[1] >= self._seconds - ahead:
             return None

@@ -1,0 +1,121 @@
+"""Views as pictures, and what each is made of: answers of the API, roles and names, and what is on the canvas."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from tests.kit.page_pictures import FILES, HEIGHT, NOW, OVERLAY, ROOT, SUBMITTED, View, alike
+from tests.web.serving import Served, serving
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from playwright.async_api import Page, Response
+
+__all__ = ["Drawing", "draw", "log_in", "serving_examples"]
+
+API: Final = "/api/v1/"
+LEFT_OUT: Final = ("session", "events")
+"""What says who looks, and streams."""
+UNCHANGED: Final = 0.6
+"""In seconds."""
+MOST: Final = 1400
+"""The highest picture, in pixels."""
+PLACED: Final = ("x", "y", "side", "width", "height")
+"""Where something stands in pixels. It depends on the fonts of the machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A view that is drawn."""
+
+    made: dict[str, Any]
+    picture: bytes
+    """PNG."""
+
+
+def serving_examples() -> AbstractContextManager[Served]:
+    """The page that the pictures show."""
+    return serving(*FILES, overlay=OVERLAY, now=NOW)
+
+
+async def log_in(page: Page, served: Served) -> None:
+    """Open the page, and wait for its first view."""
+    await page.goto(served.another_address())
+    await page.get_by_role("heading", name="Waiting").wait_for()
+
+
+async def draw(page: Page, view: View) -> Drawing:
+    """Go to the view, and look at it."""
+    answers: dict[str, Response] = {}
+
+    def heard(response: Response) -> None:
+        path = response.url.partition(API)[2]
+        if path and not path.startswith(LEFT_OUT):
+            answers[f"{response.request.method} {path}"] = response
+
+    page.on("response", heard)
+    # From elsewhere, so that each view asks for what it shows.
+    await page.evaluate("() => { location.hash = '#/elsewhere' }")
+    await page.get_by_text("There is no view at this address").wait_for()
+    answers.clear()
+    await page.evaluate("(address) => { location.hash = address }", view.address)
+    await page.get_by_text(view.text).first.wait_for()
+    if view.name == "what-if":
+        await _submit(page)
+    await _settled(page)
+    picture = await _shot(page)
+    drawn = await _drawn(page) if view.name == "map" else None
+    page.remove_listener("response", heard)
+    made = {
+        "address": view.address,
+        "roles": (await page.locator("main").aria_snapshot()).splitlines(),
+        **({"drawn": drawn} if drawn is not None else {}),
+        "answers": {path: alike(json.loads(await answers[path].body())) for path in sorted(answers)},
+    }
+    return Drawing(made, picture)
+
+
+async def _settled(page: Page) -> None:
+    """Until the view has said the same for a time. Its last parts may come by requests of their own."""
+    before = ""
+    while before != (now := await page.locator("main").aria_snapshot()):
+        before = now
+        await asyncio.sleep(UNCHANGED)
+
+
+async def _submit(page: Page) -> None:
+    text = await asyncio.to_thread((ROOT / SUBMITTED).read_text)
+    await page.locator("main textarea").fill(text)
+    await page.locator("main button[type=submit]").click()
+    await page.get_by_text("RunsAfterEvictions").first.wait_for()
+
+
+async def _drawn(page: Page) -> Any:
+    """What is on the canvas, by its own export."""
+    async with page.expect_download() as download:
+        await page.locator(".map-picture").get_by_role("button", name="Save as JSON").click()
+    path = await (await download.value).path()
+    await page.get_by_text("Stored: ").wait_for(state="hidden")
+    found = json.loads(await asyncio.to_thread(path.read_bytes))
+    for each in (found, *found["blocks"], *found["nodes"]):
+        for name in PLACED:
+            each.pop(name, None)
+    return found
+
+
+async def _shot(page: Page) -> bytes:
+    await page.evaluate("() => { document.activeElement?.blur(); scrollTo(0, 0) }")
+    high = await page.evaluate(
+        "() => Math.ceil(document.querySelector('main').getBoundingClientRect().bottom)"
+    )
+    size = page.viewport_size
+    assert size is not None
+    await page.set_viewport_size({"width": size["width"], "height": max(HEIGHT // 2, min(MOST, high + 8))})
+    try:
+        return await page.screenshot(animations="disabled", caret="hide")
+    finally:
+        await page.set_viewport_size(size)
