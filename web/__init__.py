@@ -3,5 +3,5 @@
 Whoever looks has their own rights: the API server is asked as they (docs/page.md).
 
 Tests: about, answering, errors, lists, metrics, questions, route, routes, service, shared, statics, streams, turns
-and versions in test_application.py; frames in test_map_streams.py; hub in test_hub.py; posting in test_what_if.py.
+and versions in test_application.py; frames in test_map_streams.py; posting in test_what_if.py.
 """

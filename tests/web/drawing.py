@@ -116,6 +116,7 @@ async def _shot(page: Page) -> bytes:
     assert size is not None
     await page.set_viewport_size({"width": size["width"], "height": max(HEIGHT // 2, min(MOST, high + 8))})
     try:
+        await asyncio.sleep(UNCHANGED)  # the map is drawn sharp again once its size rests
         return await page.screenshot(animations="disabled", caret="hide")
     finally:
         await page.set_viewport_size(size)
