@@ -40,8 +40,8 @@ def run(console: Console) -> bool:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reprieve-bench-")))
         server = stack.enter_context(stub(size, folder))
-        mirror, lists = memory_of_mirror(server)
-        tell("commands", [of_a_dump(size, folder), of_a_live_one(server, lists)])
+        mirror = memory_of_mirror(server)
+        tell("commands", [of_a_dump(size, folder), of_a_live_one(server)])
         with page("page", server.kubeconfig) as there:
             tell("answers", answers(Asking(there.port), world))
             tell("process", loads(server, there, world, mirror))

@@ -65,11 +65,11 @@ class Asking:
         return time.perf_counter() - began, read
 
 
-def memory_of_mirror(stub: Stub) -> tuple[Used, float]:
-    """What the mirror alone uses, and how long it took to list everything."""
+def memory_of_mirror(stub: Stub) -> Used:
+    """What the mirror alone uses."""
     with page("mirror", stub.kubeconfig) as mirror:
         time.sleep(1.0)
-        return mirror.used(), mirror.listed
+        return mirror.used()
 
 
 def deployment(pods: int, queue: bool = False, cpu: str = "60") -> str:
