@@ -38,6 +38,7 @@ header `Authorization`, too.
 | `reset` | | the version in `Last-Event-ID` is old, or of another process. Ask for all anew |
 | `ended` | `reason` | the stream ends. `Unauthorized`: log in again. `Unavailable`: come back later |
 
+If the stream has the map, too, the id of each event is the version to which its frames lead.
 There is at most one event a second for each topic, a frame of the map every 50 ms, and a comment every two seconds.
 Open the stream, then ask for the map: a frame may have what the map has already. A stream that ends without
 `ended` may be opened again.
