@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -125,7 +125,7 @@ def chunks(picture: bytes) -> Iterator[tuple[bytes, bytes]]:
         at += 12 + length
 
 
-def marked(parts: Iterator[tuple[bytes, bytes]], text: str) -> bytes:
+def marked(parts: Iterable[tuple[bytes, bytes]], text: str) -> bytes:
     """The picture of these parts, with the hash of what it was made of."""
     head, *others = parts
     mark = b"tEXt", MARK + sha256(text.encode()).hexdigest().encode()
