@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +12,7 @@ from api.validation import FieldError
 from cli.common.configuration import Configuration, ConfigurationError, dump, load
 from cli.common.logs import configure_logging
 from cli.common.printable import complain, say_lines
+from cli.serve.loops import loop_factory
 from cli.serve.process import run
 from kube.errors import ApiError
 
@@ -63,7 +62,7 @@ def serve(context: click.Context, path: Path | None, print_config: bool) -> None
         context.exit(BAD_INPUT)
     configure_logging()
     try:
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
             if not runner.run(run(configuration)):
                 context.exit(1)  # the log has the error
     except FieldError as error:
@@ -74,12 +73,3 @@ def serve(context: click.Context, path: Path | None, print_config: bool) -> None
         # A port is taken, or credentials are refused. The operator can mend this; a traceback would not help.
         complain(f"Error: {error}")
         context.exit(1)
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
-    """uvloop's factory if uvloop is installed, otherwise asyncio's."""
-    try:
-        factory: Callable[[], asyncio.AbstractEventLoop] = importlib.import_module("uvloop").new_event_loop
-    except ImportError:
-        return asyncio.new_event_loop
-    return factory

@@ -40,9 +40,6 @@ def _write_mirror(*_: object) -> None:
 
 
 if __name__ == "__main__":
-    # The image has no uvloop. With it, a connection may lose its descriptor to another one when the API server was away
-    # (kube/descriptors.py), and a watch is silent without an end.
-    sys.modules["uvloop"] = None  # type: ignore[assignment]
     vars(runtime.mirror.views)["View"] = _NotedView
     signal.signal(signal.SIGUSR1, _write_mirror)
     main()
