@@ -131,13 +131,14 @@ class AccountController:
         if victim is not None:
             acting.preempted(victim)
         acting.pod_touched(uid)
-        owner = self._roll.owner_of(uid) if pod is not None else None
-        if pod is None or owner is None:
+        node = pod.spec.node_name or pod.status.nominated_node_name if pod is not None else None
+        owner = self._roll.owner_of(uid) if node else None
+        if pod is None or node is None or owner is None:
             return
         if pod.spec.node_name:
-            acting.placed(owner, pod.spec.node_name)
-        elif pod.status.nominated_node_name:
-            acting.nominated(owner, pod.status.nominated_node_name)
+            acting.placed(owner, node)
+        else:
+            acting.nominated(owner, node)
 
     def _called(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
         """A scheduler evicts for the pod by one of these candidates: victims (UIDs) by node."""

@@ -141,8 +141,9 @@ class Ledger:
         """A pod of the preemptor (UID) is on the node."""
         self._pass(now)
         for case in self.cases_of(owner):
-            case.ran_on.setdefault(node, now)
-            self._changed[case] = None
+            if node not in case.ran_on:
+                case.ran_on[node] = now
+                self._changed[case] = None
 
     def preempted(self, victim: Victim, now: float) -> None:
         """A scheduler preempts the pod: its condition says so, or an event."""
