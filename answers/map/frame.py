@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from answers.map.changing import Change, NodeNow
-from answers.map.holding import Held, PlanNow
+from answers.map.holding import Held, PlanNow, head_of_plan
 from answers.names import Names
 from nodes.groups.keys import short_name
 
@@ -147,11 +147,7 @@ class _Frame:
     def _plan(self, plan: PlanNow) -> dict[str, Any]:
         room = plan.room
         return {
-            "kind": room.kind,
-            "namespace": room.namespace,
-            "name": short_name(room.name),
-            "uid": room.uid,
-            "priority": room.priority,
+            **head_of_plan(room),
             "gang": self._gang(*plan.gang),
             "promised": self._placed(plan.promised),
             "victims": self._placed(

@@ -4,22 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nodes.groups.keys import short_name
 from nodes.state.columns.flags import KEPT, STAYING, TERMINATING
 from nodes.state.pods.pod_facts import NOWHERE
 from nodes.state.snapshot import PlanRoom
 from nodes.state.tables import Tables
 
-__all__ = ["Held", "Holding", "PlanNow", "ask_plan", "group_name", "victims_on"]
+__all__ = ["Held", "Holding", "PlanNow", "ask_plan", "group_name", "head_of_plan", "victims_on"]
 
 Amounts = NDArray[np.int64]
 """[R], by column of the tables."""
 Place = tuple[str, str, str]
 """A node, and namespace and name of a group there. The name is empty for pods without a group."""
 PlanKey = tuple[str, str, str, str]
+
+
+def head_of_plan(room: PlanRoom) -> dict[str, Any]:
+    """What the map and its frames say of a plan before they say where it has room."""
+    return {
+        "kind": room.kind,
+        "namespace": room.namespace,
+        "name": short_name(room.name),
+        "uid": room.uid,
+        "priority": room.priority,
+    }
 
 
 @dataclass(slots=True)

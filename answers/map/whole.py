@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from answers.map.blocks import Blocks, Key, blocks_by, keys_of, resources_of
+from answers.map.holding import head_of_plan
 from answers.map.rooms import Promise, Rooms
 from answers.names import Listed, Names, right
 from answers.picture import Picture
@@ -196,11 +197,7 @@ class _Drawn:
         on = self._snapshot.pod_node[promise.victims]
         node, gang, counts, (amount,) = self._sums(promise.victims, on, _all(promise.victims))
         return {
-            "kind": room.kind,
-            "namespace": room.namespace,
-            "name": short_name(room.name),
-            "uid": room.uid,
-            "priority": room.priority,
+            **head_of_plan(room),
             "gang": int(gangs[0]) if room.kind == "PodGroup" and len(gangs) else ALONE,
             "promised": promised,
             "victims": {"node": node, "gang": gang, "pods": counts, "amount": amount},
