@@ -15,6 +15,7 @@ from answers.names import Listed, Names
 from answers.picture import Picture
 from answers.stored_plans import StoredPlans
 from api.meta import ObjectMeta, controller_reference
+from api.workloads import JOB_UID_LABEL
 from nodes.groups.keys import short_name
 
 __all__ = ["FoundKind", "FoundObject", "Searched", "search"]
@@ -106,7 +107,7 @@ def _nodes(picture: Picture) -> Iterator[tuple[FoundKind, str, str]]:
 
 
 def _jobs(where: Searched) -> Iterator[tuple[FoundKind, str, str]]:
-    """Those that were read, and those that own a Workload or a pod without a node."""
+    """Those that were read, and those that own a Workload, by its label, too, or a pod without a node."""
     workloads = [each.metadata for each in where.picture.quota.workloads.values()]
     snapshot = where.picture.nodes.snapshot
     waiting = np.flatnonzero(snapshot.pod_live & (snapshot.pod_node < 0)).tolist()
@@ -115,7 +116,7 @@ def _jobs(where: Searched) -> Iterator[tuple[FoundKind, str, str]]:
         *(meta.namespace for meta in workloads),
         *snapshot.pod_namespaces.at(waiting),
     }
-    found = {(meta.namespace, name) for meta in workloads if (name := _job_of(meta))}
+    found = {(meta.namespace, name) for meta in workloads if (name := _job_of_workload(meta))}
     for namespace in namespaces:
         details = where.details(namespace)
         found |= {(namespace, name) for name in details.jobs}
@@ -123,8 +124,15 @@ def _jobs(where: Searched) -> Iterator[tuple[FoundKind, str, str]]:
     return (("job", *key) for key in sorted(found))
 
 
+def _job_of_workload(meta: ObjectMeta) -> str:
+    """The same, if the label that Kueue writes for an owner says so, too. A reference alone may name anything."""
+    owner = controller_reference(meta)
+    has_label = owner is not None and (meta.labels or {}).get(JOB_UID_LABEL) == owner.uid
+    return _job_of(meta) if has_label else ""
+
+
 def _job_of(meta: ObjectMeta) -> str:
-    """The name of the Job that controls the object; empty if it is none."""
+    """The name of the Job that controls the object; empty if no Job controls it."""
     owner = controller_reference(meta)
     return owner.name if owner is not None and (owner.api_version, owner.kind) == JOB else ""
 

@@ -99,6 +99,32 @@ async def test_nodes_plans_and_jobs_are_found_with_the_rights_to_list_them() -> 
             assert (object_ in names(answer)) == (kept == rights), (object_, kept)
 
 
+async def test_a_workload_names_a_job_only_if_its_label_says_so_too() -> None:
+    """Whoever may write a Workload may name any owner, also one of another namespace."""
+    node = thing("v1", "Node", "n", status={"allocatable": {"cpu": "8", "pods": "110"}})
+    items = [node]
+    for name, label in (("made", "uid-of-made"), ("claimed", ""), ("forged", "another")):
+        owner = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "name": f"{name}-job",
+            "uid": f"uid-of-{name}",
+            "controller": True,
+        }
+        spec = {"queueName": "train-queue", "podSets": [POD_SET]}
+        made = thing(KUEUE, "Workload", f"held-{name}", "alfa", spec=spec)
+        made["metadata"] |= {
+            "ownerReferences": [owner],
+            "labels": {"kueue.x-k8s.io/job-uid": label} if label else {},
+        }
+        items.append(made)
+    objects = PageObjects(read_time("2026-03-01T12:00:00Z", "now"))
+    objects.add_file(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode(), "world")
+    async with files_page(files=Files(objects)) as page:
+        _, answer, _ = await page.ask("search?q=-job", await page.log_in(code=page.code))
+    assert names(answer) == [("job", "alfa", "made-job")]
+
+
 async def test_pods_without_a_node_come_before_others() -> None:
     node = thing("v1", "Node", "n", status={"allocatable": {"cpu": "8", "pods": "110"}})
     items = [node, pod("a-runs", "alfa", "n"), pod("a-waits", "bravo"), pod("a-rests", "alfa", "n")]
