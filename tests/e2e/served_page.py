@@ -8,8 +8,9 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -118,6 +119,30 @@ class Page:
         if self.process is not None:
             self.process.terminate()
             self.process.wait(PATIENCE_SECONDS)
+
+    @contextmanager
+    def following(
+        self, topics: str, namespaces: str, secret: str, heard: Callable[[bytes], object]
+    ) -> Iterator[None]:
+        """Read a stream of events until the end of the context. `heard` gets each line, in another thread."""
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=PATIENCE_SECONDS)
+        path = f"/api/v1/events?topics={topics}&namespace={namespaces}"
+        connection.request("GET", path, headers={"Authorization": f"Bearer {secret}"})
+        stream, end = connection.getresponse(), threading.Event()
+        assert stream.status == 200
+
+        def read() -> None:
+            while not end.is_set() and (line := stream.readline()):
+                heard(line)
+
+        thread = threading.Thread(target=read, name="a stream of the page")
+        thread.start()
+        try:
+            yield
+        finally:
+            end.set()  # a heartbeat comes
+            thread.join()
+            connection.close()
 
     # ---- readers
 

@@ -5,11 +5,9 @@ In the end it shows what the API server says.
 
 from __future__ import annotations
 
-import http.client
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +17,6 @@ import pytest
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.served_page import Page, serving
 from tests.e2e.support import REPRIEVE, History, Sandbox, wait_for
-from tests.kit.clock import PATIENCE_SECONDS
 
 LINGER: Final = ["reprieve.dev/linger"]
 READS: Final = ["get", "list", "watch"]
@@ -41,28 +38,13 @@ class Looking:
     rooms: list[Any] = field(default_factory=list)
     """The columns of nodes of the maps."""
 
-    @contextmanager
-    def looking(self) -> Iterator[None]:
+    def looking(self) -> AbstractContextManager[None]:
         """Look until the end of the context."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.page.port, timeout=PATIENCE_SECONDS)
-        path = f"/api/v1/events?topics=waiting,plans&namespace={self.namespace}"
-        connection.request("GET", path, headers={"Authorization": f"Bearer {self.secret}"})
-        stream, end = connection.getresponse(), threading.Event()
-        assert stream.status == 200
+        return self.page.following("waiting,plans", self.namespace, self.secret, self._heard)
 
-        def follow() -> None:
-            while not end.is_set() and (line := stream.readline()):
-                if line.startswith(b"event: waiting"):
-                    self.look()
-
-        thread = threading.Thread(target=follow, name="an open page")
-        thread.start()
-        try:
-            yield
-        finally:
-            end.set()  # a heartbeat comes
-            thread.join()
-            connection.close()
+    def _heard(self, line: bytes) -> None:
+        if line.startswith(b"event: waiting"):
+            self.look()
 
     def look(self) -> None:
         """Ask once."""

@@ -3,14 +3,12 @@ read. See `page_worlds`."""
 
 from __future__ import annotations
 
-import http.client
 import json
 import re
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
@@ -78,30 +76,11 @@ class Role:
         answer = self.page.send(method, question.path, next(self._secrets), question.body, media_type)
         self.got.append((question, answer))
 
-    @contextmanager
-    def streaming(self) -> Iterator[None]:
+    def streaming(self) -> AbstractContextManager[None]:
         """Keep what an open stream says until the end of the context."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.page.port, timeout=PATIENCE_SECONDS)
-        path = f"/api/v1/events?topics=waiting,plans,queues&namespace={','.join(NAMESPACES)}"
-        connection.request("GET", path, headers={"Authorization": f"Bearer {next(self._secrets)}"})
-        stream = connection.getresponse()
-        assert stream.status == 200
-
-        def read() -> None:
-            while line := stream.readline():
-                self.streamed.extend(line)
-                if end.is_set():
-                    return
-
-        end = threading.Event()
-        thread = threading.Thread(target=read, name="stream")
-        thread.start()
-        try:
-            yield
-        finally:
-            end.set()  # a heartbeat comes
-            thread.join()
-            connection.close()
+        return self.page.following(
+            "waiting,plans,queues", ",".join(NAMESPACES), next(self._secrets), self.streamed.extend
+        )
 
     def leaks(self, uids: Mapping[str, set[str]]) -> list[str]:
         """What they got of other namespaces."""
