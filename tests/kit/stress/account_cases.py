@@ -147,17 +147,21 @@ def tallies(of: Preemptor, view: View, until: float, episode: float) -> list[Tal
                 its.began = min(its.began, what.at)
                 its.victims.append(what)
             case str():
-                last = found[-1] if found else None
-                may_join = last is not None and (
-                    last.end == inf or (at <= last.end + 1.0 and not view.counts_late)
-                )
-                if last is not None and not may_join and not _counts(last, at, view):
+                if found and _is_of(found[-1], at, view):
+                    its = found[-1]
+                elif not found or _counts(found[-1], at, view):
+                    its = begin(at)
+                else:
                     continue
-                its = last if last is not None and may_join else begin(at)
                 if not its.plan or its.is_untouched:
                     its.plan = what
                 its.first = at if its.first is None else its.first
     return found
+
+
+def _is_of(last: Tally, at: float, view: View) -> bool:
+    """Whether a plan belongs to the last case: that goes on, or has ended within the second of the plan."""
+    return last.end == inf or (at <= last.end + 1.0 and not view.counts_late)
 
 
 def _counts(last: Tally, at: float, view: View) -> bool:
