@@ -21,7 +21,7 @@ class Figure:
     what: str
     value: float
     aim: float | None
-    """None: there is none."""
+    """None if the figure has no aim."""
     unit: str = ""
     """Empty for a ratio."""
     at_least: bool = False

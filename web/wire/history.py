@@ -83,7 +83,7 @@ class EvictedByPlan(Wire):
 
 
 class SchedulersPreemptor(Wire):
-    """For whom kube-scheduler evicted, as far as it says so."""
+    """The preemptor for which kube-scheduler evicted the pod, as far as its event says so."""
 
     kind: Literal["Pod", "PodGroup"]
     name: str | None

@@ -773,7 +773,7 @@ export interface EvictedByScheduler {
   readonly observed: ObservedPlan | null;
 }
 
-/** For whom kube-scheduler evicted, as far as it says so. */
+/** The preemptor for which kube-scheduler evicted the pod, as far as its event says so. */
 export interface SchedulersPreemptor {
   readonly kind: "Pod" | "PodGroup";
   readonly name: string | null;
