@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-__all__ = ["Listener", "listening"]
+__all__ = ["Listener", "listening", "running"]
 
 
 class Listener(NamedTuple):
@@ -19,18 +19,25 @@ class Listener(NamedTuple):
 
 
 @contextmanager
-def listening(module: str, *arguments: str) -> Iterator[Listener]:
-    """Runs the module while the context lasts. It writes its port to its output, and ends when its input ends."""
+def running(module: str, *arguments: str, stderr: int | None = None) -> Iterator[subprocess.Popen[str]]:
+    """Runs the module while the context lasts. It ends when its input ends."""
     with subprocess.Popen(
         [sys.executable, "-m", module, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=stderr,
         text=True,
     ) as process:
         assert process.stdin is not None
-        assert process.stdout is not None
         try:
-            yield Listener(int(process.stdout.readline()), process.pid)
+            yield process
         finally:
             process.stdin.close()
+
+
+@contextmanager
+def listening(module: str, *arguments: str) -> Iterator[Listener]:
+    """Runs the module while the context lasts. It writes its port to its output, and ends when its input ends."""
+    with running(module, *arguments, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        yield Listener(int(process.stdout.readline()), process.pid)

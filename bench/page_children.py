@@ -6,7 +6,6 @@ import http.client
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from bench.listener import listening
+from bench.listener import listening, running
 from bench.page_apiserver import CHANGES
 from bench.page_process import Used
 from bench.page_readers import Heard
@@ -101,17 +100,8 @@ class Page:
 @contextmanager
 def _child(module: str, *arguments: str) -> Iterator[Child]:
     """Runs the module while the context lasts."""
-    with subprocess.Popen(
-        [sys.executable, "-m", module, *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdin is not None
-        try:
-            yield Child(process)
-        finally:
-            process.stdin.close()
+    with running(module, *arguments) as process:
+        yield Child(process)
 
 
 @contextmanager
