@@ -26,7 +26,18 @@ from tests.e2e.support import wait_for
 from tests.kit.bare_page import program
 from tests.kit.clock import PATIENCE_SECONDS
 
-__all__ = ["OURS", "RBAC", "RECHECK_SECONDS", "Answer", "Page", "permitted", "serving", "token_of"]
+__all__ = [
+    "OF_ALL",
+    "OURS",
+    "RBAC",
+    "READS",
+    "RECHECK_SECONDS",
+    "Answer",
+    "Page",
+    "permitted",
+    "serving",
+    "token_of",
+]
 
 RBAC: Final = "rbac.authorization.k8s.io/v1"
 OURS: Final = "reprieve-system"
@@ -37,6 +48,9 @@ HOST: Final = "127.0.0.1"
 PROBES: Final = "127.0.0.2"
 """Where probes and metrics are served, so that the log shows which listener is which."""
 RECHECK_SECONDS: Final = 2
+READS: Final = ["get", "list", "watch"]
+OF_ALL: Final = [{"apiGroups": ["*"], "resources": ["*"], "verbs": READS}]
+"""The rules of a reader who may read everything."""
 
 
 class Answer(NamedTuple):

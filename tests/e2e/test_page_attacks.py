@@ -15,11 +15,10 @@ from typing import Final
 import pytest
 
 from hack.controlplane.plane import ControlPlane
-from tests.e2e.served_page import Page, serving
+from tests.e2e.served_page import OF_ALL, Page, serving
 from tests.e2e.support import wait_for
 from tests.kit.often import SELDOM
 
-OF_ALL: Final = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}]
 CONNECTIONS: Final = 1000
 GUESSES: Final = 10_000
 UNREAD: Final = 4096

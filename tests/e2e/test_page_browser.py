@@ -16,7 +16,7 @@ import yaml
 from hack.controlplane.manifests import MANIFESTS, apply_cluster_objects
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.page_browsers import browsing, is_the_same, log_in, show
-from tests.e2e.served_page import RBAC, Page, serving
+from tests.e2e.served_page import OF_ALL, RBAC, READS, Page, serving
 from tests.e2e.support import PlaneFactory, Sandbox
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.often import SELDOM
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 pytestmark = SELDOM
 
 LINGER: Final = ["reprieve.dev/linger"]
-READS: Final = ["get", "list", "watch"]
-OF_ALL: Final = [{"apiGroups": ["*"], "resources": ["*"], "verbs": READS}]
 OF_A_TENANT: Final = [{"apiGroups": ["", "reprieve.dev"], "resources": ["pods", "podgroups"], "verbs": READS}]
 OF_NODES: Final = [{"apiGroups": [""], "resources": ["nodes"], "verbs": READS}]
 LOST: Final = "The connection to the server is lost."

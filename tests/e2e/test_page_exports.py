@@ -13,7 +13,7 @@ from urllib.parse import quote
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.page_browsers import browsing, log_in, show
 from tests.e2e.page_worlds import Worlds
-from tests.e2e.served_page import Page, serving
+from tests.e2e.served_page import OF_ALL, READS, Page, serving
 from tests.e2e.support import wait_for
 from tests.kit.answers.worlds import MARKS, NAMESPACES, World
 from tests.kit.often import SELDOM
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 pytestmark = SELDOM
 
-READS: Final = ["get", "list", "watch"]
-OF_ALL: Final = [{"apiGroups": ["*"], "resources": ["*"], "verbs": READS}]
 OF_A_TENANT: Final = [
     {"apiGroups": [group], "resources": ["*"], "verbs": READS}
     for group in ("", "apps", "batch", "policy", "reprieve.dev", "kueue.x-k8s.io")

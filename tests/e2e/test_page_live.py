@@ -15,12 +15,10 @@ from typing import Any, Final
 import pytest
 
 from hack.controlplane.plane import ControlPlane
-from tests.e2e.served_page import Page, serving
+from tests.e2e.served_page import OF_ALL, Page, serving
 from tests.e2e.support import REPRIEVE, History, Sandbox, wait_for
 
 LINGER: Final = ["reprieve.dev/linger"]
-READS: Final = ["get", "list", "watch"]
-OF_ALL: Final = [{"apiGroups": ["*"], "resources": ["*"], "verbs": READS}]
 MILLI: Final = 1000
 
 

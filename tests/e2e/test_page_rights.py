@@ -20,7 +20,7 @@ import pytest
 from hack.controlplane.client import Json
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.page_worlds import Worlds
-from tests.e2e.served_page import Answer, Page, serving
+from tests.e2e.served_page import READS, Answer, Page, serving
 from tests.e2e.support import wait_for
 from tests.kit.answers.worlds import LEVELS, MARKS, NAMESPACES
 from tests.kit.clock import PATIENCE_SECONDS
@@ -33,7 +33,6 @@ STAYS_SECONDS: Final = 1.5
 """How long each world stays."""
 ACCOUNTS: Final = 8 if ALL else 3
 """Readers with the same rights: each has limits of their own."""
-READS: Final = ["get", "list", "watch"]
 OF_A_TENANT: Final = [
     {"apiGroups": [group], "resources": ["*"], "verbs": READS}
     for group in ("", "apps", "batch", "policy", "reprieve.dev", "kueue.x-k8s.io")
