@@ -178,7 +178,13 @@ class Accounting:
             self._pages[plan.decision.uid] = _Page(plan.instead)
         self._ledger.decided(plan.decision, self._clock.wall())
         for said, victim in self._unheard.pop(owner, ()):
-            self._hear(said, victim)
+            if self._waited_since(plan.decision.owner, said.at):
+                self._hear(said, victim)
+
+    def _waited_since(self, owner: Owner, at: float) -> bool:
+        """Whether the preemptor has the same pods since then. If not, it may have run while nobody looked."""
+        standing = self._roll.standing(owner)
+        return standing is not None and standing.newest <= at
 
     def touched(self, key: OwnerKey) -> None:
         """A group or one of its pods has changed."""

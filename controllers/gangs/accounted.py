@@ -85,7 +85,8 @@ class Accounted:
         if not members and not roster.succeeded(owner.key):
             minimum = max(1, minimum)  # of a gang that has run, nobody is awaited: then none would be enough
         nodes = [each.node for each in members if each.node is not None]
-        said = Standing(frozenset(nodes), len(nodes), minimum, len(members) - len(nodes))
+        newest = members[-1].created if members else 0
+        said = Standing(frozenset(nodes), len(nodes), minimum, len(members) - len(nodes), newest=newest)
         if not said.is_in_pieces:
             return said
         return said._replace(held=_sum(each.requests for each in members if each.node is not None))
@@ -102,7 +103,7 @@ class Accounted:
         if view is None:
             return None
         nodes = frozenset({view.node} if view.node is not None else ())
-        return Standing(nodes, len(nodes), 1, 1 - len(nodes))
+        return Standing(nodes, len(nodes), 1, 1 - len(nodes), newest=view.created)
 
     def usage(self, uid: str) -> Usage | None:
         """See `Roll`. A pod without a start has run since it was created, as for the search."""

@@ -82,6 +82,8 @@ class Standing(NamedTuple):
     """How many pods of it have no node yet."""
     held: Requests = NOTHING
     """The requests of its pods that have a node, summed up. Only while it is in pieces."""
+    newest: float = 0.0
+    """When its newest pod was created, in whole seconds since the epoch."""
 
     @property
     def is_whole(self) -> bool:

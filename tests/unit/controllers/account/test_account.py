@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from api.times import rfc3339
 from controllers.account.accounting import FIRST_SECONDS, UNSAID_SECONDS, WRITE_SECONDS
 from controllers.account.cases import LATE_SECONDS
 from controllers.account.signs import PAST_SECONDS
@@ -207,6 +208,32 @@ async def test_a_decision_soon_after_a_term_begins_has_what_was_preempted_before
         said = account.said()
         assert said is not None
         assert (said.state, said.victims.pods) == ("Same", 1)
+
+
+async def test_what_a_gang_preempted_before_it_lost_a_member_is_not_of_a_decision_after_it() -> None:
+    """While nobody led, it may have run in the meantime: then these pods were preempted for an earlier start."""
+    async with accounted() as account:
+        plans = account.stage.api.of(PLANS)
+        (kept,) = plans.values()
+        plans.clear()
+        account.controller._plans.replaced(set(), "")
+        account.preempt(0)
+        account.event(uid(victim(0)), uid(member(0)), "n0")
+        account.stage.delete(victim(0))
+        account.stage.delete(member(0))
+        account.begin()
+        await account.step()
+        account.stage.clock += 5.0
+        account.stage.add(member(2, created=rfc3339(account.stage.api.clock.wall())))
+        plans[kept["metadata"]["name"]] = kept
+        await account.step()
+        account.preempt(1)
+        account.event(uid(victim(1)), uid(member(2)), "n1")
+        await account.step()
+        await account.pass_time(FIRST_SECONDS)
+        said = account.said()
+        assert said is not None
+        assert said.victims.pods == 1
 
 
 async def test_pods_that_are_gone_are_forgotten() -> None:
