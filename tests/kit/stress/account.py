@@ -103,6 +103,13 @@ class _Plan:
                 found.append(said)
         return found
 
+    def goes_on(self, first: float, last: float) -> bool:
+        """Whether it said at some time between these two that it is not concluded."""
+        stored = [each for each in self.states if each.at <= first][-1:]
+        stored += [each for each in self.states if first < each.at <= last]
+        said = [(each.body.get("status") or {}).get("instead") for each in stored if not each.gone]
+        return any(each is not None and not each["concluded"] for each in said)
+
     @property
     def is_changed(self) -> bool:
         conditions = (self.states[-1].body.get("status") or {}).get("conditions") or ()
@@ -201,10 +208,12 @@ class _One:
         loose: Sequence[Taken],
         episode: float,
     ) -> None:
-        self.plans, self.loose, self._episode = plans, loose, episode
+        self.plans, self._episode = plans, episode
         stands = stands_of(history, uid)
         came = [(each.states[0].at, each.uid) for each in plans]
         self.possible = [each for each in victims if uid in each.preemptors]
+        self.loose = [*loose, *(each for each in self.possible if len(each.preemptors) > 1)]
+        """Pods that may have been preempted for it, or for somebody else."""
         certain = [each for each in self.possible if len(each.preemptors) == 1]
         ways = [certain] if len(certain) == len(self.possible) else [certain, self.possible]
         self._ways = [Preemptor(stands, came, each) for each in ways]
@@ -233,6 +242,11 @@ class _One:
             for view in VIEWS
         )
 
+    def is_of_another(self, plan: _Plan) -> bool:
+        """Whether it was made while another plan said that it goes on: what was decided until then belongs to that."""
+        came = plan.states[0].at
+        return any(other.goes_on(came, came + LAG_SECONDS) for other in self.plans if other is not plan)
+
     def counted_twice(self) -> list[str]:
         """All plans together say more than there was."""
         said = sum(each.said[-1]["victims"]["pods"] for each in self.plans if each.said)
@@ -251,7 +265,9 @@ def _judge(verdict: Verdict, one: _One, plan: _Plan, steady: _Steady, until: flo
             return
         verdict.victims += least
         verdict.unknown += least
-        if steady.has(min(each.began for each, _ in settled), max(at for _, at in settled)):
+        if not one.is_of_another(plan) and steady.has(
+            min(each.began for each, _ in settled), max(at for _, at in settled)
+        ):
             verdict.violations.append(
                 f"{plan} says nothing, but {least} pods were preempted for its preemptor"
             )

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.kit.stress.account import Verdict, judge
+from tests.kit.stress.account import Verdict, _One, judge
 from tests.kit.stress.account_cases import LATE_SECONDS, VIEWS, Preemptor, Tally, tallies
+from tests.kit.stress.history import History
 from tests.kit.stress.preempted import Stand, Taken
 from tests.unit.kit.forged import START, Forge, Json, group, plan, pod, take
 
@@ -508,3 +509,35 @@ def test_a_plan_may_belong_to_the_case_that_has_just_ended() -> None:
     of = Preemptor([before, whole], [(101.3, "plan")], [victim])
     cases = [case for view in VIEWS for case in tallies(of, view, 130.0, EPISODE) if case.plan == "plan"]
     assert {len(case.victims) for case in cases} == {0, 1}
+
+
+@pytest.mark.parametrize("is_concluded", [False, True])
+def test_what_is_decided_while_another_plan_goes_on_belongs_to_that(
+    forge: AccountForge, *, is_concluded: bool
+) -> None:
+    """A new leader cannot know how long ago the gang was bound, so it concludes the first plan later."""
+    said = {**served(forge), "concluded": False}
+    forge.say(**said)
+    forge.away.append((START + 30, START + 36))
+    forge.rest(5)
+    if is_concluded:
+        forge.say(**{**said, "concluded": True})
+    first, forge.members[0] = forge.members[0], pod("hero-2", 100, node=None, group="hero")
+    forge.tell(first, "DELETED")
+    forge.tell(forge.members[0], "ADDED")
+    forge.rest(5)
+    forge.observed("later")
+    forge.preempt(forge.low[2], "uid-hero-2")
+    forge.rest(5)
+    if not is_concluded:
+        forge.say(**{**said, "concluded": True})
+    forge.rest(20)
+    assert ("says nothing, but 1 pods were preempted" in wrong(forge)) == is_concluded
+
+
+def test_a_pod_with_two_preemptors_need_not_be_of_either() -> None:
+    """The preemptor's group was no gang for a moment, and the event came in that time."""
+    clear = Taken("v", "n0", 101.0, 101.1, frozenset({"gang"}), frozenset({"v"}))
+    unclear = Taken("w", "n0", 102.0, 102.1, frozenset({"gang", "member"}), frozenset({"w"}))
+    one = _One(History(), "gang", [], [clear, unclear], [], EPISODE)
+    assert one.loose == [unclear]
