@@ -42,8 +42,17 @@ def render(answer: Evictions) -> RenderableType:
 def _head(key: str, evictions: Sequence[Eviction]) -> RenderableType:
     if not evictions:
         return Text(f"No plan evicts {key}", "bold")
-    begun = sum(bool(each.begun) for each in evictions)
-    return Text(f"{key} was evicted by {begun} of {len(evictions)} plans that name it", "bold")
+    return Text(f"{key} {_by_plans(len(evictions), sum(bool(each.begun) for each in evictions))}", "bold")
+
+
+def _by_plans(all_: int, begun: int) -> str:
+    """`all_`: how many plans name it. `begun`: how many of them have evicted."""
+    if begun == all_:
+        return f"was evicted by {'one plan' if all_ == 1 else f'{all_} plans'}"
+    if begun:
+        return f"was evicted by {begun} of {all_} plans that name it"
+    plans = "one plan, which has" if all_ == 1 else f"{all_} plans, which have"
+    return f"is named by {plans} evicted nobody"
 
 
 def _eviction(key: str, each: Eviction) -> list[RenderableType]:

@@ -161,7 +161,7 @@ async def test_the_chart_and_its_table_have_the_same_numbers(open_tab: TabOpener
     assert "Priority" in [each.text for each in picture.iter(f"{SVG}text")]
     await page.get_by_label("Who evicted").fill("team-b/sweep-0")
     await page.keyboard.press("Enter")
-    await page.get_by_text("plans that name it").wait_for()
+    await page.get_by_text("It was evicted by").wait_for()
     tab.expect_nothing()
 
 

@@ -25,7 +25,7 @@ VIEWS: Final = (
     ("#/plans", "llama-train-feaf99077c"),
     ("#/plan/research/llama-train-feaf99077c", "all 4 planned pods are bound"),
     ("#/history", "Victims in time"),
-    ("#/evicted/research/sweep-2", "plans that name it"),
+    ("#/evicted/research/sweep-2", "It was evicted by"),
     ("#/elsewhere", "There is no view at this address"),
 )
 """Each address, and a text that it shows."""

@@ -106,11 +106,33 @@ def test_names_that_were_withheld_are_not_known_without_the_whole_plans(tmp_path
 
 def test_the_text_says_for_whom_and_what_came_of_it(plans: Path) -> None:
     text = invoke("team-b/sweep-1", "-f", str(plans)).output
-    assert text.splitlines()[0] == "team-b/sweep-1 was evicted by 2 of 2 plans that name it"
+    assert text.splitlines()[0] == "team-b/sweep-1 was evicted by 2 plans"
     assert "for        PodGroup team-a/hero, priority 1000" in text
     assert "victim     PodGroup team-b/sweep, priority 10" in text
     assert "the preemptor got the room (Bound)" in text
     assert "the plan is over (Aborted). WorkloadDeleted: the preemptor is gone" in text
+
+
+@pytest.mark.parametrize(
+    ("plans", "begun", "says"),
+    [
+        (1, 1, "was evicted by one plan"),
+        (1, 0, "is named by one plan, which has evicted nobody"),
+        (2, 0, "is named by 2 plans, which have evicted nobody"),
+        (2, 1, "was evicted by 1 of 2 plans that name it"),
+    ],
+)
+def test_the_first_line_counts_the_plans(tmp_path: Path, plans: int, begun: int, says: str) -> None:
+    named = [stored(f"hero-{each}", SWEEP) for each in range(plans)]
+    for plan, _ in named[begun:]:
+        plan.status = None
+    path = tmp_path / "plans.json"
+    path.write_bytes(
+        msgspec.json.encode(
+            {"apiVersion": "v1", "kind": "List", "items": [part for each in named for part in each]}
+        )
+    )
+    assert invoke("team-b/sweep-1", "-f", str(path)).output.splitlines()[0] == f"team-b/sweep-1 {says}"
 
 
 def test_damaged_victims_are_named_with_their_plan(tmp_path: Path) -> None:

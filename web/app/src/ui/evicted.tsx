@@ -48,14 +48,9 @@ export function EvictedView({ namespace, name }: Props) {
 }
 
 function Content({ found }: { readonly found: EvictedBy }) {
-  const begun = found.evictions.filter((each) => each.evictingSince !== null).length;
   return (
     <>
-      <p class="sentence">
-        {found.evictions.length === 0
-          ? "No plan that you may see evicts it."
-          : `It was evicted by ${begun} of ${found.evictions.length} plans that name it.`}
-      </p>
+      <p class="sentence">{byPlans(found.evictions)}</p>
       <Missing rights={found.missing ?? []} />
       {found.evictions.map((each) => (
         <Eviction key={each.plan} eviction={each} />
@@ -75,6 +70,15 @@ function Content({ found }: { readonly found: EvictedBy }) {
       </p>
     </>
   );
+}
+
+function byPlans(evictions: EvictedBy["evictions"]): string {
+  const all = evictions.length;
+  const begun = evictions.filter((each) => each.evictingSince !== null).length;
+  if (all === 0) return "No plan that you may see evicts it.";
+  if (begun === all) return `It was evicted by ${all === 1 ? "one plan" : `${all} plans`}.`;
+  if (begun > 0) return `It was evicted by ${begun} of ${all} plans that name it.`;
+  return all === 1 ? "One plan names it, and has evicted nobody." : `${all} plans name it, and have evicted nobody.`;
 }
 
 function Eviction({ eviction }: { readonly eviction: EvictedBy["evictions"][number] }) {
