@@ -60,6 +60,17 @@ export function vainOf(inVain: boolean | null): string {
   return inVain ? "in vain" : "not in vain";
 }
 
+/** How a plan that is over has ended. Its preemptor got the room, others left for nothing, or nobody was evicted. */
+export type End = "Got" | "InVain" | "Ended";
+
+/** The end of a plan that is over. */
+export function endOf(row: PlanRow): End {
+  if (row.inVain === true) return "InVain";
+  return GOT_IT.has(row.phase) ? "Got" : "Ended";
+}
+
+const GOT_IT = new Set(["Bound", "QuotaReserved"]);
+
 export type Mark = "staying" | "leaving" | "coming" | "others";
 
 export interface Square {

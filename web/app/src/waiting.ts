@@ -25,7 +25,7 @@ const SECTIONS: readonly Omit<Section, "rows" | "of">[] = [
     order: "In the order in which they would be planned. Nothing promises that order.",
   },
   { id: "pods", title: "Pods without a gang", order: "" },
-  { id: "workloads", title: "Workloads", order: "" },
+  { id: "workloads", title: "Workloads", order: "Each place is one in its ClusterQueue." },
 ];
 
 /** The sections with the rows that the filters let through. */

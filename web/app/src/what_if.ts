@@ -47,11 +47,25 @@ export function mostOf(changes: readonly NodeChange[]): number {
   return Math.max(1, ...changes.map((change) => Math.max(change.leave.length, change.come.length)));
 }
 
-/** How many objects get nodes for all their pods. */
+/** How many of those that need room get nodes for all their pods. A gang and its Job are one. */
 export function summaryOf(steps: readonly Step[]): string {
   if (steps.length === 0) return "Nothing is submitted that needs room.";
   const running = steps.filter(runs).length;
-  return `All pods get nodes for ${running} of ${steps.length === 1 ? "1 object" : `${steps.length} objects`}.`;
+  if (running === steps.length) return "All pods get nodes.";
+  const [only, ...others] = steps;
+  if (only !== undefined && others.length === 0) return ALONE.get(only.outcome) ?? "What happens is not known.";
+  return `All pods get nodes for ${running} of ${steps.length} answers below.`;
+}
+
+const ALONE: ReadonlyMap<string, string> = new Map([
+  ["RunsInPart", "Some pods get no node."],
+  ["Waits", "No pod gets a node."],
+]);
+
+/** How many pods of the object get nodes. */
+export function countOf(step: Step): string {
+  if (step.pods === 1) return step.running === 1 ? "its pod gets a node" : "its pod gets no node";
+  return `${step.running} of ${step.pods} pods get nodes`;
 }
 
 /** Why the text cannot be sent; empty if it can. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ALL_PLANS } from "../src/address.ts";
 import { planPicture } from "../src/plan_picture.ts";
-import { after, before, countsOf, isCarriedOut, narrowedPlans } from "../src/plans.ts";
+import { after, before, countsOf, endOf, isCarriedOut, narrowedPlans } from "../src/plans.ts";
 import type { PlannedNode, PlanRow } from "../src/wire.ts";
 
 function row(part: Partial<PlanRow>): PlanRow {
@@ -29,6 +29,15 @@ function row(part: Partial<PlanRow>): PlanRow {
 }
 
 const NODE: PlannedNode = { name: "n0", leaving: ["b/x"], coming: ["a/t-0"], staying: ["c/k"], othersStay: true };
+
+test("only a plan whose preemptor got its room has a good end", () => {
+  const over = (part: Partial<PlanRow>) => endOf(row({ standing: "Over", ...part }));
+  assert.equal(over({ phase: "Bound", inVain: false }), "Got");
+  assert.equal(over({ phase: "QuotaReserved" }), "Got");
+  assert.equal(over({ phase: "Aborted", inVain: true }), "InVain");
+  assert.equal(over({ phase: "Aborted", inVain: false }), "Ended");
+  assert.equal(over({ phase: "Unschedulable" }), "Ended");
+});
 
 test("filters narrow the list together", () => {
   const rows = [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { changesOf, mostOf, summaryOf, whatIfCommand, whyNotSent } from "../src/what_if.ts";
+import { changesOf, countOf, mostOf, summaryOf, whatIfCommand, whyNotSent } from "../src/what_if.ts";
 import type { Step } from "../src/wire.ts";
 
 function step(parts: Partial<Step> = {}): Step {
@@ -46,9 +46,21 @@ test("nothing changes for what waits", () => {
   assert.deepEqual(changesOf(step({ plan: null })), []);
 });
 
-test("the summary counts objects whose pods all get nodes", () => {
+test("the summary counts answers in which all pods get nodes", () => {
+  const part = step({ outcome: "RunsInPart", running: 1 });
   assert.equal(summaryOf([]), "Nothing is submitted that needs room.");
-  assert.equal(summaryOf([step(), step({ outcome: "RunsInPart" })]), "All pods get nodes for 1 of 2 objects.");
+  assert.equal(summaryOf([step()]), "All pods get nodes.");
+  assert.equal(summaryOf([step(), step()]), "All pods get nodes.");
+  assert.equal(summaryOf([part]), "Some pods get no node.");
+  assert.equal(summaryOf([step({ outcome: "Waits", running: 0 })]), "No pod gets a node.");
+  assert.equal(summaryOf([step({ outcome: "Unknown", running: 0 })]), "What happens is not known.");
+  assert.equal(summaryOf([step(), part]), "All pods get nodes for 1 of 2 answers below.");
+});
+
+test("one pod and many pods are counted in a sentence each", () => {
+  assert.equal(countOf(step({ running: 1 })), "1 of 2 pods get nodes");
+  assert.equal(countOf(step({ pods: 1, running: 1 })), "its pod gets a node");
+  assert.equal(countOf(step({ pods: 1, running: 0 })), "its pod gets no node");
 });
 
 test("what is empty or too large is not sent", () => {

@@ -1,7 +1,7 @@
 /** One answer, and below it the answers of what it depends on. */
 
 import type { ComponentChildren } from "preact";
-import { answerAddress, halves, kindOf } from "../address.ts";
+import { answerAddress, halves, kindOf, planAddress } from "../address.ts";
 import { whyCommand } from "../command.ts";
 import { comparisonOf } from "../comparison.ts";
 import { factsOf } from "../facts.ts";
@@ -161,11 +161,20 @@ function Facts({ answer }: { readonly answer: Answer }) {
         <div>
           <dt>plan</dt>
           <dd>
-            <Said text={answer.plan} />
+            <PlanLink plan={answer.plan} />
           </dd>
         </div>
       )}
     </dl>
+  );
+}
+
+function PlanLink({ plan }: { readonly plan: string }) {
+  const [namespace, name] = halves(plan, "/");
+  return (
+    <a href={planAddress(namespace, name)}>
+      <ObjectName namespace={namespace} name={name} />
+    </a>
   );
 }
 

@@ -63,8 +63,8 @@ function Content({ found, by }: { readonly found: Evictions; readonly by: By }) 
           "No plan is stored that evicts or has evicted, so no eviction is known."
         ) : (
           <>
-            The oldest plan is of <Time time={found.oldestPlan} />. Plans are kept for a time, so earlier evictions are
-            not known.
+            The oldest plan that evicts, or did so, is of <Time time={found.oldestPlan} />. Plans are kept for a time,
+            so earlier evictions are not known.
           </>
         )}
       </p>

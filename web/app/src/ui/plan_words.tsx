@@ -1,25 +1,31 @@
 /** Words of plans that several views show. */
 
-import { standingOf, vainOf } from "../plans.ts";
+import { type End, endOf, standingOf, vainOf } from "../plans.ts";
 import type { PlanRow } from "../wire.ts";
 
 /** Whether a plan goes on, is over, or is never carried out. A sign says it, too. */
 export function Standing({ row }: { readonly row: PlanRow }) {
+  const [look, sign] = SIGNS[row.standing === "Over" ? endOf(row) : row.standing];
   return (
-    <span class={`state ${row.standing === "GoesOn" ? "waits" : row.standing === "Over" ? "done" : "unreal"}`}>
+    <span class={`state ${look}`}>
       <svg class="sign" viewBox="0 0 12 12" aria-hidden="true">
-        <path d={SIGNS[row.standing]} />
+        <path d={sign} />
       </svg>
       {standingOf(row)}
     </span>
   );
 }
 
-const SIGNS: Readonly<Record<PlanRow["standing"], string>> = {
-  GoesOn: "M2 1 10 6 2 11z",
-  Over: "M2 6.5 5 9.5 10 3",
-  Observed: "M1 6c3-5 7-5 10 0-3 5-7 5-10 0M6 5v2",
-  Proposed: "M6 1v6M6 10v1",
+type Sign = Exclude<PlanRow["standing"], "Over"> | End;
+
+/** The class and the path of each sign. Only a preemptor that got its room has a tick. */
+const SIGNS: Readonly<Record<Sign, readonly [string, string]>> = {
+  GoesOn: ["waits", "M2 1 10 6 2 11z"],
+  Got: ["done", "M2 6.5 5 9.5 10 3"],
+  InVain: ["waits", "M2 2 10 10M10 2 2 10"],
+  Ended: ["unreal", "M2 6h8"],
+  Observed: ["unreal", "M1 6c3-5 7-5 10 0-3 5-7 5-10 0M6 5v2"],
+  Proposed: ["unreal", "M6 1v6M6 10v1"],
 };
 
 /** Whether what was evicted served nobody. */

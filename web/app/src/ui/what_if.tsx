@@ -4,7 +4,7 @@ import { useRef, useState } from "preact/hooks";
 import { whatIfAddress } from "../address.ts";
 import { Refusal } from "../client.ts";
 import { about, answer } from "../state.ts";
-import { changesOf, mostOf, type NodeChange, runs, summaryOf, whatIfCommand, whyNotSent } from "../what_if.ts";
+import { changesOf, countOf, mostOf, type NodeChange, runs, summaryOf, whatIfCommand, whyNotSent } from "../what_if.ts";
 import type { Answer, Step, WhatIf } from "../wire.ts";
 import { NamespaceForm } from "./namespaces.tsx";
 import { Missing, Notice } from "./notices.tsx";
@@ -166,9 +166,7 @@ function StepCard({ step }: { readonly step: Step }) {
         </h2>
         <p class="verdict">
           <State state={step.outcome} waits={!runs(step)} />
-          <span class="quiet">
-            {step.running} of {step.pods === 1 ? "1 pod" : `${step.pods} pods`} get nodes
-          </span>
+          <span class="quiet">{countOf(step)}</span>
         </p>
       </div>
       <p class="sentence">
