@@ -70,7 +70,7 @@ VIEWS: Final = (
     View("queue", "#/queue/a-standard", "Who waits"),
     View("what-if", "#/what-if", "Paste them, or drop files here."),
     View("history", "#/history", "Victims in time"),
-    View("evicted", "#/evicted/batch/features-2", "plans that name it"),
+    View("evicted", "#/evicted/batch/features-2", "It was evicted by one plan"),
     View("report", "#/report", "the scheduler preempted 16 pods"),
     View("doctor", "#/doctor", "DefinitionMissing"),
 )

@@ -22,8 +22,15 @@ LEFT_OUT: Final = ("session", "events")
 """What says who looks, and streams."""
 UNCHANGED: Final = 0.6
 """In seconds."""
-MOST: Final = 1400
+MOST: Final = 1500
 """The highest picture, in pixels."""
+AT_REST: Final = """
+() => {
+  document.activeElement?.blur();
+  for (const each of document.querySelectorAll("textarea")) each.scrollTop = 0;
+  scrollTo(0, 0);
+}
+"""
 PLACED: Final = ("x", "y", "side", "width", "height")
 """Where something stands in pixels. It depends on the fonts of the machine."""
 
@@ -108,15 +115,19 @@ async def _drawn(page: Page) -> Any:
 
 
 async def _shot(page: Page) -> bytes:
-    await page.evaluate("() => { document.activeElement?.blur(); scrollTo(0, 0) }")
+    """The whole view from its top, as far as a picture goes. The window keeps its size: the map is as high as that."""
+    await page.mouse.move(0, 0)
+    await page.evaluate(AT_REST)
+    await asyncio.sleep(UNCHANGED)
     high = await page.evaluate(
         "() => Math.ceil(document.querySelector('main').getBoundingClientRect().bottom)"
     )
     size = page.viewport_size
     assert size is not None
-    await page.set_viewport_size({"width": size["width"], "height": max(HEIGHT // 2, min(MOST, high + 8))})
-    try:
-        await asyncio.sleep(UNCHANGED)  # the map is drawn sharp again once its size rests
-        return await page.screenshot(animations="disabled", caret="hide")
-    finally:
-        await page.set_viewport_size(size)
+    height = max(HEIGHT // 2, min(MOST, high + 8))
+    return await page.screenshot(
+        full_page=True,
+        clip={"x": 0, "y": 0, "width": size["width"], "height": height},
+        animations="disabled",
+        caret="hide",
+    )

@@ -61,13 +61,23 @@ def _parts(pixels: NDArray[np.uint8], width: int, height: int, count: int) -> It
 
 
 def _palette(pixels: NDArray[np.uint8], count: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """The colours that cover most, and for each pixel the nearest one of them."""
+    """Colours, and for each pixel the nearest one of them.
+
+    The first one covers most. Each other one is the worst shown so far: by its pixels, and by how far it is from those
+    that are chosen. So a sign of few pixels keeps its hue beside many shades of grey.
+    """
     wide = pixels.astype(np.int32)
     keys, inverse, sizes = np.unique(
         wide[:, 0] << 16 | wide[:, 1] << 8 | wide[:, 2], return_inverse=True, return_counts=True
     )
     colours = np.stack([keys >> 16, keys >> 8 & 255, keys & 255], axis=1)
-    chosen = colours[np.argsort(-sizes, kind="stable")[:count]]
-    distances = ((colours[:, None, :] - chosen[None, :, :]) ** 2).sum(axis=2)
-    nearest = distances.argmin(axis=1).astype(np.uint8)
-    return chosen.astype(np.uint8), nearest[inverse.reshape(-1)]
+    least = np.full(len(colours), np.iinfo(np.int32).max, np.int64)
+    nearest = np.zeros(len(colours), np.uint8)
+    chosen = list[int]()
+    while len(chosen) < count and least.any():
+        at = int((least * sizes).argmax())
+        distances = ((colours - colours[at]) ** 2).sum(axis=1)
+        nearest[distances < least] = len(chosen)
+        least = np.minimum(least, distances)
+        chosen.append(at)
+    return colours[chosen].astype(np.uint8), nearest[inverse.reshape(-1)]
