@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
+from heapq import merge
+from itertools import chain, groupby
 from typing import Final, Literal
 
 import numpy as np
@@ -16,11 +17,11 @@ from answers.picture import Picture
 from answers.stored_plans import StoredPlans
 from api.meta import ObjectMeta, controller_reference
 from api.workloads import JOB_UID_LABEL
+from nodes.answers.pod_names import JOB, PodNames
 from nodes.groups.keys import short_name
 
 __all__ = ["FoundKind", "FoundObject", "Searched", "search"]
 
-JOB: Final = ("batch/v1", "Job")
 FoundKind = Literal[
     "podgroup",
     "workload",
@@ -66,6 +67,8 @@ class Searched:
     """By namespace: at least the pods that have no node."""
     plans: Mapping[str, StoredPlans]
     """By namespace."""
+    pod_names: PodNames
+    """What is kept from one question to the next."""
 
 
 def search(
@@ -82,32 +85,43 @@ def search(
         is_asked = namespaces is None or not namespace or namespace in namespaces
         return is_asked and all(names.lists(what, namespace) for what in NEEDS[kind])
 
-    found = [
-        each
-        for each in _all_of(where)
-        if text in (f"{each[1]}/{each[2]}" if each[1] else each[2]).lower() and may(each[0], each[1])
-    ]
-    # sorted keeps the order of kinds
-    ordered = sorted(found, key=lambda each: not each[2].lower().startswith(text))
-    return [FoundObject(*each) for each in ordered[:most]], len(ordered) > most
+    beginning, others = list[FoundObject](), list[FoundObject]()
+    for kind, namespace, name in _all_but_pods(where, text):
+        if len(beginning) > most:
+            break
+        if _has(text, namespace, name) and may(kind, namespace):
+            part = beginning if name.lower().startswith(text) else others
+            if len(part) <= most:
+                part.append(FoundObject(kind, namespace, name))
+    if where.picture.looked is not None:
+        snapshot = where.picture.nodes.snapshot
+        pods = where.pod_names.find(snapshot, text, lambda namespace: may("pod", namespace), most + 1)
+        beginning += (FoundObject("pod", *each) for each in pods.beginning)
+        others += (FoundObject("pod", *each) for each in pods.others)
+    ordered = beginning + others
+    return ordered[:most], len(ordered) > most
 
 
-def _all_of(where: Searched) -> Iterable[tuple[FoundKind, str, str]]:
-    """Kind, namespace and name. Objects that could not be read are not there."""
+def _has(text: str, namespace: str, name: str) -> bool:
+    return text in (f"{namespace}/{name}" if namespace else name).lower()
+
+
+def _all_but_pods(where: Searched, text: str) -> Iterable[tuple[FoundKind, str, str]]:
+    """Kind, namespace and name. Objects that could not be read are not there. Of Jobs, those with the text."""
     picture = where.picture
     quota, plans = (_queues(picture), _workloads(picture)), _plans(where)
     if picture.looked is None:
         return chain(*quota, plans)
     queues, workloads = quota
-    return chain(_groups(picture), queues, _nodes(picture), workloads, _jobs(where), plans, _pods(picture))
+    return chain(_groups(picture), queues, _nodes(picture), workloads, _jobs(where, text), plans)
 
 
 def _nodes(picture: Picture) -> Iterator[tuple[FoundKind, str, str]]:
     return (("node", "", name) for name in sorted(filter(None, picture.nodes.snapshot.node_names)))
 
 
-def _jobs(where: Searched) -> Iterator[tuple[FoundKind, str, str]]:
-    """Those that were read, and those that own a Workload, by its label, too, or a pod without a node."""
+def _jobs(where: Searched, text: str) -> Iterator[tuple[FoundKind, str, str]]:
+    """Those that were read, and those that own a Workload, by its label, too, or a pod."""
     workloads = [each.metadata for each in where.picture.quota.workloads.values()]
     snapshot = where.picture.nodes.snapshot
     waiting = np.flatnonzero(snapshot.pod_live & (snapshot.pod_node < 0)).tolist()
@@ -118,23 +132,21 @@ def _jobs(where: Searched) -> Iterator[tuple[FoundKind, str, str]]:
     }
     found = {(meta.namespace, name) for meta in workloads if (name := _job_of_workload(meta))}
     for namespace in namespaces:
-        details = where.details(namespace)
-        found |= {(namespace, name) for name in details.jobs}
-        found |= {(namespace, name) for pod in details.pods.values() if (name := _job_of(pod.metadata))}
-    return (("job", *key) for key in sorted(found))
+        found |= {(namespace, name) for name in where.details(namespace).jobs}
+    read = sorted(key for key in found if _has(text, *key))
+    both = merge(read, where.pod_names.jobs(where.picture.nodes, text))
+    return (("job", *key) for key, _ in groupby(both))
 
 
 def _job_of_workload(meta: ObjectMeta) -> str:
-    """The same, if the label that Kueue writes for an owner says so, too. A reference alone may name anything."""
-    owner = controller_reference(meta)
-    has_label = owner is not None and (meta.labels or {}).get(JOB_UID_LABEL) == owner.uid
-    return _job_of(meta) if has_label else ""
+    """The name of the Job that controls the Workload, if the label that Kueue writes for an owner says so, too.
 
-
-def _job_of(meta: ObjectMeta) -> str:
-    """The name of the Job that controls the object; empty if no Job controls it."""
+    Else empty. A reference alone may name anything.
+    """
     owner = controller_reference(meta)
-    return owner.name if owner is not None and (owner.api_version, owner.kind) == JOB else ""
+    if owner is None or (meta.labels or {}).get(JOB_UID_LABEL) != owner.uid:
+        return ""
+    return owner.name if (owner.api_version, owner.kind) == JOB else ""
 
 
 def _plans(where: Searched) -> Iterator[tuple[FoundKind, str, str]]:
@@ -162,14 +174,3 @@ def _queues(picture: Picture) -> Iterator[tuple[FoundKind, str, str]]:
 def _workloads(picture: Picture) -> Iterator[tuple[FoundKind, str, str]]:
     metas = (each.metadata for each in picture.quota.workloads.values())
     return (("workload", *key) for key in sorted((meta.namespace, meta.name) for meta in metas))
-
-
-def _pods(picture: Picture) -> Iterator[tuple[FoundKind, str, str]]:
-    """Those without a node first, and in no other order: there are many."""
-    snapshot = picture.nodes.snapshot
-    has_node = snapshot.pod_node >= 0
-    rows = [
-        row for some in (~has_node, has_node) for row in np.flatnonzero(snapshot.pod_live & some).tolist()
-    ]
-    pairs = zip(snapshot.pod_namespaces.at(rows), snapshot.pod_names.at(rows), strict=True)
-    return (("pod", namespace, name) for namespace, name in pairs)

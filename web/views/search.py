@@ -7,6 +7,7 @@ from functools import partial
 from aiohttp import web
 
 from answers.search import Searched, search
+from nodes.answers.pod_names import PodNames
 from web.answering import Answering
 from web.questions import MOST_FOUND, namespaces_of, search_of
 from web.readers.rights import Granted
@@ -20,7 +21,7 @@ class SearchView:
     """See `View`."""
 
     def __init__(self, reading: Reading, answering: Answering) -> None:
-        self._reading, self._answering = reading, answering
+        self._reading, self._answering, self._pod_names = reading, answering, PodNames()
 
     def table(self) -> tuple[Route, ...]:
         """See `View`."""
@@ -43,7 +44,7 @@ class SearchView:
         async def made(granted: Granted) -> Found:
             self._answering.check_ready()
             seen = self._answering.source.picture()
-            where = Searched(seen.picture, seen.details, seen.plans)
+            where = Searched(seen.picture, seen.details, seen.plans, self._pod_names)
             found, more = await self._answering.run(
                 partial(search, where, text, granted, namespaces or None, MOST_FOUND)
             )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from answers.reading.page_objects import PageObjects
 from answers.reading.quota_objects import read_time
 from tests.kit.stored_plans import BOUND, read, turn
@@ -97,6 +99,27 @@ async def test_nodes_plans_and_jobs_are_found_with_the_rights_to_list_them() -> 
             async with cluster_page(api, files=source) as page:
                 _, answer, _ = await page.ask(f"search?q={object_[2]}&namespace=team-a", TOKEN)
             assert (object_ in names(answer)) == (kept == rights), (object_, kept)
+
+
+@pytest.mark.parametrize("node", ["", "n"])
+async def test_the_job_of_a_pod_is_found_whether_the_pod_waits_or_not(node: str) -> None:
+    """A Job that Kueue does not manage has no Workload."""
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "hero-job", "uid": "j", "controller": True}
+    its = [pod(f"of-{owner['name']}-{each}", "alfa", node) for each in range(2)]
+    for each in its:
+        each["metadata"]["ownerReferences"] = [owner]
+    set_ = pod("other-0", "alfa", "n")
+    set_["metadata"]["ownerReferences"] = [
+        owner | {"apiVersion": "apps/v1", "kind": "ReplicaSet", "uid": "s"}
+    ]
+    machine = thing("v1", "Node", "n", status={"allocatable": {"cpu": "8", "pods": "110"}})
+    objects = PageObjects(read_time("2026-03-01T12:00:00Z", "now"))
+    items = [machine, *its, set_]
+    objects.add_file(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode(), "pods")
+    async with files_page(files=Files(objects)) as page:
+        _, answer, _ = await page.ask("search?q=hero-job", await page.log_in(code=page.code))
+    assert names(answer)[0] == ("job", "alfa", "hero-job")
+    assert [kind for kind, *_ in names(answer)] == ["job", "pod", "pod"]
 
 
 async def test_a_workload_names_a_job_only_if_its_label_says_so_too() -> None:
