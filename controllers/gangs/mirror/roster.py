@@ -204,7 +204,7 @@ class Roster(NodeRoster):
                 placement.uid,
                 placement.pod,
                 placement.node,
-                self.waiting_requests(placement.uid) or {},
+                self.planned_requests(spec, placement.uid) or {},
                 placement.any_node,
                 placement.wave or 0,
             )
@@ -280,6 +280,15 @@ class Roster(NodeRoster):
         if view is None or view.node is not None or view.flags & TERMINATING:
             return None
         return requests_of(view)
+
+    def planned_requests(self, spec: PreemptionPlanSpec, uid: str) -> Mapping[str, int] | None:
+        """The same, of a pod that the plan places; None also for a pod of another namespace.
+
+        A placement has no namespace, so a plan that was written by hand may name anybody's pod.
+        """
+        view = self.view(uid)
+        is_own = view is not None and view.namespace == spec.preemptor.namespace
+        return self.waiting_requests(uid) if is_own else None
 
     def leaving(self, uid: str) -> Claim | None:
         """Where a bound pod runs that terminates and is not overdue, and what it uses; None if it is no such pod."""

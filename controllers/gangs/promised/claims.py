@@ -127,7 +127,7 @@ class Claims:
         """What the pod holds or will hold, as the tables have it now."""
         spec, node = current.spec, current.nodes.get(uid)
         group = key_of(spec.preemptor)
-        requests = self._roster.waiting_requests(uid) if node is not None else None
+        requests = self._roster.planned_requests(spec, uid) if node is not None else None
         claim = Claim(node, requests) if node is not None and requests is not None else None
         self._reservations.put_claim(group, uid, claim)
         if uid in current.victims:

@@ -143,6 +143,24 @@ def test_pods_that_are_bound_or_gone_claim_nothing_and_come_back() -> None:
     assert process.shown() == {"gang": ({"uid-default-m1": "n1"}, {"uid-default-v1": "n1"})}
 
 
+def test_a_plan_claims_nothing_for_a_pod_of_another_namespace() -> None:
+    """A placement has no namespace, and a plan that was written by hand may name the member of anybody's plan."""
+    theirs, forged = decision(), decision()
+    forged.preemptor = Preemptor("PodGroup", "reprieve.dev/v1alpha1", "other", "gang", "uid-other", 100)
+    by_hand = plan(forged, "Ready", "by-hand")
+    by_hand.metadata.namespace = "other"
+    process = Process()
+    for each in (*cluster(), plan(theirs), by_hand):
+        process.see(each)
+    claims = process.reservations.claims
+    assert claims(("other", "gang")) == {}
+    assert {*claims(("default", "gang"))} == {"uid-default-m0", "uid-default-m1"}
+    assert {pod.uid: pod.requests for pod in process.roster.planned(forged).values()} == {
+        "uid-default-m0": {},
+        "uid-default-m1": {},
+    }
+
+
 def test_a_victim_that_is_overdue_leaves_no_room() -> None:
     process = Process()
     for each in (*cluster(), plan(decision()), victim(0, deleting="2026-01-01T01:00:00Z")):
