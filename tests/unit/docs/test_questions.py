@@ -31,6 +31,11 @@ def test_there_are_ten_questions_and_each_has_a_command() -> None:
     assert len(SHOWN) == len(questions)
 
 
+def test_each_question_says_where_the_page_has_the_answer() -> None:
+    _, *questions = re.split(r"^## (?=\d+\.)", PAGE, flags=re.MULTILINE)
+    assert [each.splitlines()[0] for each in questions if "page](page.md)" not in each] == []
+
+
 @pytest.mark.parametrize(("command", "shown"), SHOWN, ids=[command for command, _ in SHOWN])
 def test_the_page_shows_what_is_printed(command: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
