@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-__all__ = ["APP", "STATIC", "build", "check", "install", "main", "node", "unit_tests"]
+__all__ = ["APP", "ROOT", "STATIC", "build", "check", "install", "main", "node", "unit_tests"]
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 APP: Final = ROOT / "web" / "app"

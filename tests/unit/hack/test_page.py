@@ -6,11 +6,12 @@ import json
 import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from hack.page import APP, build, node
+from hack.page import APP, ROOT, build, node
 
 
 @pytest.fixture(scope="module")
@@ -79,3 +80,16 @@ def test_it_is_small(built: Path) -> None:
         sum(len(content) for name, content in contents(built).items() if name.endswith((".js", ".css")))
         < 300_000
     )
+
+
+def test_no_file_names_a_registry() -> None:
+    """The configuration of pip and npm says where packages come from. The names are in parts, so this file has none."""
+    hosts = ["npmjs" + ".org", "npmjs" + ".com", "yarnpkg" + ".com", "pypi" + ".org", "pythonhosted" + ".org"]
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("these sources are in no repository")
+    files = [ROOT / name for name in listed.stdout.split("\0") if name]
+    naming = [
+        path for path in files if path.is_file() and any(each.encode() in path.read_bytes() for each in hosts)
+    ]
+    assert naming == []
