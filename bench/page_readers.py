@@ -13,17 +13,19 @@ import socket
 import sys
 import time
 from typing import Final
+from urllib.parse import urlencode
 
 import aiohttp
 import msgspec
 import uvloop
 
-from bench.page_world import KINDS_OF_READERS, READER, namespaces_of
-from web.questions import TOPICS
+from bench.page_world import KINDS_OF_READERS, RACK, READER, namespaces_of
+from web.questions import MAP, RESOURCE, TOPOLOGY_KEY
 
 __all__ = ["Heard"]
 
-TOPIC: Final = "map" if "map" in TOPICS else "waiting"
+LOOKS: Final = urlencode({"topics": MAP, TOPOLOGY_KEY: RACK, RESOURCE: "cpu"})
+"""What the streams are about: without a key and a resource, frames have no blocks and no amounts."""
 LOGIN_SECONDS: Final = 0.12
 """All together may log in ten times a second."""
 WARM_UP_SECONDS: Final = 3.0
@@ -59,7 +61,7 @@ class _Stream:
 def _path(number: int) -> str:
     kind = number % KINDS_OF_READERS
     named = f"&namespace={','.join(namespaces_of(kind))}" if kind else ""
-    return f"/api/v1/events?topics={TOPIC}{named}"
+    return f"/api/v1/events?{LOOKS}{named}"
 
 
 def _headers(number: int) -> dict[str, str]:

@@ -21,7 +21,7 @@ from bench.storage_objects import claim, csi_node, storage_class, volume
 from hack.controlplane import objects
 from hack.controlplane.client import Json
 
-__all__ = ["ADMINISTRATOR", "KINDS_OF_READERS", "QUEUE", "READER", "Size", "World", "namespaces_of"]
+__all__ = ["ADMINISTRATOR", "KINDS_OF_READERS", "QUEUE", "RACK", "READER", "Size", "World", "namespaces_of"]
 
 KINDS_OF_READERS: Final = 50
 ADMINISTRATOR, READER = "administrator-", "reader-"
