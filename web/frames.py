@@ -12,10 +12,11 @@ from typing import Final
 import msgspec
 
 from answers.map.changing import Change
-from answers.map.frame import frame_of
+from answers.map.frame import Framing
 from answers.names import Listed
 from api.clock import Clock
 from api.times import rfc3339_micro
+from web.bells import Bells
 from web.questions import MAP, Looked
 from web.readers.rights import Granted
 from web.sources.source import Changes, Source
@@ -39,8 +40,9 @@ class _Kept:
     since: str
     version: str
     """Of the source."""
-    moment: int
+    moment: str
     trouble: str
+    framings: dict[Looked, Framing] = field(default_factory=dict)
     events: dict[tuple[frozenset[tuple[Listed, str]], Looked], bytes | None] = field(default_factory=dict)
 
     def event(self, granted: Granted, looked: Looked) -> bytes | None:
@@ -51,14 +53,16 @@ class _Kept:
         return self.events[key]
 
     def _event(self, granted: Granted, looked: Looked) -> bytes | None:
-        frame = frame_of(self.change, granted, looked.topology_key, looked.resource)
+        if looked not in self.framings:
+            self.framings[looked] = Framing(self.change, looked.topology_key, looked.resource)
+        frame = self.framings[looked].frame(granted)
         if frame is None:
             return None
         version = version_for(self.version, granted)
         head = {
             "since": version_for(self.since, granted),
             "version": version,
-            "moment": rfc3339_micro(self.moment / 1e6),
+            "moment": self.moment,
             "trouble": self.trouble,
         }
         return b"event: %b\nid: %b\ndata: %b\n\n" % (
@@ -81,7 +85,7 @@ class Frames:
         self._version = self._since = source.version
         """Of the last look, and of the last frame."""
         self._readers, self._left = 0, clock.monotonic()
-        self._made, self._wanted = asyncio.Event(), asyncio.Event()
+        self.bells, self._wanted = Bells(), asyncio.Event()
 
     @property
     def newest(self) -> int:
@@ -122,11 +126,6 @@ class Frames:
         found = [each.event(granted, looked) for each in list(self._kept)[len(self._kept) - missed :]]
         return None if None in found else [each for each in found if each is not None]
 
-    async def next(self, place: int) -> None:
-        """Wait for a frame at this place."""
-        while self._number <= place:
-            await self._made.wait()
-
     async def run(self) -> None:
         """Make frames until cancelled."""
         while True:
@@ -135,28 +134,27 @@ class Frames:
                 await self._source.changed()
             if not self._readers and self._clock.monotonic() - self._left > LINGER_SECONDS:
                 self._end()
-            else:
-                self.look()
+            elif self.look():
+                await self.bells.ring()
             await asyncio.sleep(self._seconds)
 
-    def look(self) -> None:
-        """Make a frame if something has changed."""
+    def look(self) -> bool:
+        """Make a frame if something has changed. Returns whether streams have something to do."""
         if self._changes is None:
-            return
+            return False
         change = self._changes()
         self._version = self._source.version
         if change is None:
             self._begin()
             self._number += 1  # whoever waits finds that it is behind
         elif not change.is_empty:
-            source = self._source
-            self._kept.append(_Kept(change, self._since, self._version, source.now(), source.trouble))
+            moment = rfc3339_micro(self._source.now() / 1e6)
+            self._kept.append(_Kept(change, self._since, self._version, moment, self._source.trouble))
             self._since = self._version
             self._number += 1
         else:
-            return
-        self._made.set()
-        self._made = asyncio.Event()
+            return False
+        return True
 
     def _begin(self) -> None:
         self._changes = self._source.changes()

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from answers.map.choices import Choices
-from answers.map.holding import Holding, PlanNow, ask_plan, group_name, victims_on
+from answers.map.holding import Holding, PlanNow, ask_plan, holdings_on, victims_on
 from nodes.answers.asking import victim_owners
-from nodes.state.columns.flags import STAYING, TERMINATING
 from nodes.state.snapshot import PlanRoom
 from nodes.state.tables import Tables
 
@@ -91,7 +90,7 @@ class Changing:
         changed, is_other, touched = self._look_at_plans(rooms, names, uids)
         found = {name: tables.nodes.find(name) for name in sorted(names | touched)}
         return Change(
-            nodes=[self._node(name, row) for name, row in found.items() if row is not None],
+            nodes=self._nodes({name: row for name, row in found.items() if row is not None}),
             gone=[name for name, row in found.items() if row is None],
             plans=tuple(self._plans),
             changed_plans=changed,
@@ -105,30 +104,20 @@ class Changing:
         tables = self._tables
         return tables.nodes.last_change, tables.pods.changed.count, tables.groups.changed.count
 
-    def _node(self, name: str, row: int) -> NodeNow:
-        nodes = self._tables.nodes
-        shape = nodes.shapes[row]
-        return NodeNow(
-            name,
-            shape.labels if shape is not None else {},
-            nodes.allocatable.array[row].copy(),
-            nodes.used.array[row].copy(),
-            self._holdings(row),
-        )
-
-    def _holdings(self, node: int) -> list[Holding]:
-        """What the pods of this node have, by namespace and group."""
-        tables, pods = self._tables, self._tables.pods
-        found = dict[tuple[str, str], Holding]()
-        for row in pods.on(node):
-            namespace, group = pods.namespaces[row], group_name(tables, row)
-            held = found.get((namespace, group))
-            if held is None:
-                zeros = np.zeros(len(tables.resources), np.int64)
-                held = found[namespace, group] = Holding(namespace, group, 0, zeros, zeros.copy())
-            leaves = pods.flags.array.item(row) & (TERMINATING | STAYING) == TERMINATING
-            held.add(tables.classes.requests.array[pods.pod_class.array[row]], leaves=leaves)
-        return [found[key] for key in sorted(found)]
+    def _nodes(self, rows: Mapping[str, int]) -> list[NodeNow]:
+        """`rows`: of the nodes, by their names."""
+        nodes, held = self._tables.nodes, holdings_on(self._tables, [*rows.values()])
+        shapes = [nodes.shapes[row] for row in rows.values()]
+        return [
+            NodeNow(
+                name,
+                shape.labels if shape is not None else {},
+                nodes.allocatable.array[row].copy(),
+                nodes.used.array[row].copy(),
+                holdings,
+            )
+            for (name, row), shape, holdings in zip(rows.items(), shapes, held, strict=True)
+        ]
 
     # ---- plans
 

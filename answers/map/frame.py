@@ -1,41 +1,77 @@
-"""A frame: what one reader may know of a change. Whoever has the map of before, and puts frames into it, has the map.
+"""Frames: what readers may know of a change. Whoever has the map of before, and puts frames into it, has the map.
 
 Nodes and gangs are named, because their places in a map move when others come and go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from answers.map.changing import Change, NodeNow
+from answers.map.change_columns import ChangeColumns
+from answers.map.changing import Change
 from answers.map.holding import Held, PlanNow, head_of_plan
 from answers.names import Names
 from nodes.groups.keys import short_name
 
-__all__ = ["frame_of"]
+__all__ = ["Framing", "frame_of"]
 
 GangKey = tuple[str, str]
 """Namespace, and name in the tables."""
 
 
 def frame_of(change: Change, names: Names, topology_key: str, resource: str) -> dict[str, Any] | None:
-    """The frame for a reader who may list nodes; None if they have to fetch the map anew.
+    """See `Framing.frame`."""
+    return Framing(change, topology_key, resource).frame(names)
 
-    `topology_key` and `resource`: those of the map, which has named them. The fields are those of `web.wire.frames`.
-    """
-    counts_pods = names.lists("pods")
-    resources = change.choices.ranked(counts_pods=counts_pods)
-    before = change.before.ranked(counts_pods=counts_pods)
-    if (resource in resources) != (resource in before):
-        return None  # all nodes have other amounts
-    is_other = change.choices is not change.before
-    column = change.columns.get(resource) if resource in resources else None
-    return _Frame(change, names, topology_key, column).made(
-        topologyKeys=_keys(change, names) if is_other else None,
-        resources=resources if is_other else None,
-    )
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What all see who may count pods alike."""
+
+    resources: Sequence[str]
+    columns: ChangeColumns
+
+
+class Framing:
+    """A change, for all who look at the map in the same way. What they have in common is computed once."""
+
+    def __init__(self, change: Change, topology_key: str, resource: str) -> None:
+        """`topology_key` and `resource`: those of the map, which has named them."""
+        self._change, self._key, self._resource = change, topology_key, resource
+        self._shown: dict[bool, _Shown | None] = {}
+        """By whether somebody counts pods. None: they have to fetch the map anew."""
+        self._columns: dict[int | None, ChangeColumns] = {}
+        """By the column of the resource."""
+
+    def frame(self, names: Names) -> dict[str, Any] | None:
+        """The frame for a reader who may list nodes; None if they have to fetch the map anew.
+
+        The fields are those of `web.wire.frames`.
+        """
+        counts_pods = names.lists("pods")
+        if counts_pods not in self._shown:
+            self._shown[counts_pods] = self._show(counts_pods=counts_pods)
+        shown, change = self._shown[counts_pods], self._change
+        if shown is None:
+            return None
+        is_other = change.choices is not change.before
+        return _Frame(change, names, shown.columns).made(
+            topologyKeys=_keys(change, names) if is_other else None,
+            resources=shown.resources if is_other else None,
+        )
+
+    def _show(self, *, counts_pods: bool) -> _Shown | None:
+        change, resource = self._change, self._resource
+        resources = change.choices.ranked(counts_pods=counts_pods)
+        before = change.before.ranked(counts_pods=counts_pods)
+        if (resource in resources) != (resource in before):
+            return None  # all nodes have other amounts
+        column = change.columns.get(resource) if resource in resources else None
+        if column not in self._columns:
+            self._columns[column] = ChangeColumns.of(change, self._key, column)
+        return _Shown(resources, self._columns[column])
 
 
 def _keys(change: Change, names: Names) -> list[dict[str, Any]]:
@@ -43,28 +79,17 @@ def _keys(change: Change, names: Names) -> list[dict[str, Any]]:
     return [{"key": each.key, "podGroups": each.pod_groups} for each in keys]
 
 
-@dataclass(slots=True)
-class _Claims:
-    """What plans claim of a node."""
-
-    promised: int = 0
-    """By plans that the reader may know of."""
-    hidden: int = 0
-    """By others, as far as their victims do not cover it."""
-    all: int = 0
-    """By all, as far as their victims do not cover it."""
-
-
 class _Frame:
-    def __init__(self, change: Change, names: Names, key: str, column: int | None) -> None:
-        self._change, self._names, self._key, self._column = change, names, key, column
+    """The frame of one reader. The work is that of what they may see."""
+
+    def __init__(self, change: Change, names: Names, columns: ChangeColumns) -> None:
+        self._change, self._names, self._columns = change, names, columns
         self._gangs: dict[GangKey, int] = {}
         """The places of those that are named."""
-        self._claims = self._claimed({each.name for each in change.nodes})
 
     def made(self, **choices: Any) -> dict[str, Any]:
         """The frame, with this of the choices."""
-        nodes, parts = self._nodes(), self._parts()
+        nodes, parts = self._nodes_and_parts()
         plans = self._plans() if self._change.has_other_plans else None
         gangs = {
             "namespace": [namespace for namespace, _ in self._gangs],
@@ -74,65 +99,48 @@ class _Frame:
         gone = list(self._change.gone)
         return {**choices, "gone": gone, "nodes": nodes, "parts": parts, "gangs": gangs, "plans": plans}
 
-    def _of(self, amounts: Sequence[int] | Any) -> int:
-        if self._column is None or self._column >= len(amounts):
-            return 0
-        return int(amounts[self._column])
-
     def _gang(self, namespace: str, name: str) -> int:
         return self._gangs.setdefault((namespace, name), len(self._gangs)) if name else -1
 
     def _sees(self, namespace: str) -> bool:
         return self._names.lists("pods", namespace)
 
+    def _seen(self, spaces: Iterable[str]) -> list[str]:
+        lists = self._names.lists
+        return list(spaces) if lists("pods") else [each for each in spaces if lists("pods", each)]
+
     # ---- nodes
 
-    def _nodes(self) -> dict[str, list[Any]]:
-        rows = [self._node(each) for each in self._change.nodes]
-        columns = "name", "block", "allocatable", "used", "leaving", "promised", "free", "anonymous"
-        return {column: [row[at] for row in rows] for at, column in enumerate(columns)}
-
-    def _node(self, node: NodeNow) -> tuple[Any, ...]:
+    def _nodes_and_parts(self) -> tuple[dict[str, Sequence[Any]], dict[str, list[int]]]:
         """As `answers.map.rooms` says it of all nodes."""
-        seen = [each for each in node.holdings if self._sees(each.namespace)]
-        used, claims = sum(self._of(each.used) for each in seen), self._claims.get(node.name, _Claims())
-        allocatable, held = self._of(node.allocatable), self._of(node.used)
-        return (
-            node.name,
-            node.labels.get(self._key),
-            allocatable,
-            used,
-            sum(self._of(each.leaving) for each in seen),
-            claims.promised,
-            max(allocatable - held - claims.all, 0),
-            held - used + claims.hidden,
-        )
-
-    def _claimed(self, nodes: set[str]) -> Mapping[str, _Claims]:
-        found = {name: _Claims() for name in nodes}
-        for plan in self._change.plans:
-            sees = self._sees(plan.room.namespace)
-            for name in plan.claims.keys() & nodes:
-                amount = self._of(plan.claims[name])
-                found[name].all += amount
-                found[name].hidden += 0 if sees else amount
-            for (name, _, _), held in plan.promised.items() if sees else ():
-                if name in nodes:
-                    found[name].promised += held.of(self._column)
-        return found
-
-    def _parts(self) -> dict[str, list[int]]:
-        found = dict[tuple[int, int], list[int]]()
-        for at, node in enumerate(self._change.nodes):
-            for each in node.holdings:
-                if self._sees(each.namespace):
-                    # Pods without a gang are one part, whatever their namespaces.
-                    sums = found.setdefault((at, self._gang(each.namespace, each.group)), [0, 0, 0])
-                    for column, amount in enumerate((each.pods, self._of(each.used), self._of(each.leaving))):
-                        sums[column] += amount
-        rows = [(*place, *sums) for place, sums in found.items()]
-        columns = "node", "gang", "pods", "used", "leaving"
-        return {column: [row[at] for row in rows] for at, column in enumerate(columns)}
+        columns = self._columns
+        used, leaving = [0] * len(columns.name), [0] * len(columns.name)
+        parts = dict[tuple[int, int], list[int]]()
+        for row in columns.rows_of(self._seen(columns.spaces)):
+            used[row.node] += row.used
+            leaving[row.node] += row.leaving
+            # Pods without a gang are one part, whatever their namespaces.
+            sums = parts.setdefault((row.node, self._gang(row.namespace, row.gang)), [0, 0, 0])
+            sums[0] += row.pods
+            sums[1] += row.used
+            sums[2] += row.leaving
+        promised, seen = columns.claims_of(self._seen(columns.plan_spaces))
+        nodes = {
+            "name": columns.name,
+            "block": columns.block,
+            "allocatable": columns.allocatable,
+            "used": used,
+            "leaving": leaving,
+            "promised": promised,
+            "free": columns.free,
+            "anonymous": [
+                held - own + claimed - of_seen
+                for held, own, claimed, of_seen in zip(columns.held, used, columns.claimed, seen, strict=True)
+            ],
+        }
+        rows = [(*place, *sums) for place, sums in parts.items()]
+        names = "node", "gang", "pods", "used", "leaving"
+        return nodes, {name: [row[at] for row in rows] for at, name in enumerate(names)}
 
     # ---- plans
 
@@ -160,7 +168,7 @@ class _Frame:
         for (node, namespace, name), held in places.items():
             sums = found.setdefault((node, self._gang(namespace, name)), [0, 0])
             sums[0] += held.pods
-            sums[1] += held.of(self._column)
+            sums[1] += held.of(self._columns.resource)
         return {
             "node": [node for node, _ in found],
             "gang": [gang for _, gang in found],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from nodes.state.pods.pod_facts import NOWHERE
 from nodes.state.snapshot import PlanRoom
 from nodes.state.tables import Tables
 
-__all__ = ["Held", "Holding", "PlanNow", "ask_plan", "group_name", "head_of_plan", "victims_on"]
+__all__ = ["Held", "Holding", "PlanNow", "ask_plan", "head_of_plan", "holdings_on", "victims_on"]
 
 Amounts = NDArray[np.int64]
 """[R], by column of the tables."""
@@ -35,7 +36,7 @@ def head_of_plan(room: PlanRoom) -> dict[str, Any]:
     }
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Holding:
     """What the pods of a namespace and group have on a node."""
 
@@ -45,13 +46,6 @@ class Holding:
     pods: int
     used: Amounts
     leaving: Amounts
-
-    def add(self, requests: Amounts, *, leaves: bool) -> None:
-        """One more pod."""
-        self.pods += 1
-        self.used += requests
-        if leaves:
-            self.leaving += requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +81,27 @@ class PlanNow:
         return self.room.kind, self.room.namespace, self.room.name, self.room.uid
 
 
-def group_name(tables: Tables, pod: int) -> str:
+def holdings_on(tables: Tables, nodes: Sequence[int]) -> list[list[Holding]]:
+    """What pods have on each of the nodes in these rows, by namespace and group."""
+    pods, found = tables.pods, [list[Holding]() for _ in nodes]
+    rows = [(at, row) for at, node in enumerate(nodes) for row in pods.on(node)]
+    if not rows:
+        return found
+    keys = [(at, pods.namespaces[row], _group_name(tables, row)) for at, row in rows]
+    order = sorted(range(len(rows)), key=keys.__getitem__)
+    begins = [at for at, each in enumerate(order) if not at or keys[order[at - 1]] != keys[each]]
+    those = np.array([rows[each][1] for each in order])
+    requests = tables.classes.requests.array[pods.pod_class.array[those]]
+    leaves = pods.flags.array[those] & (TERMINATING | STAYING) == TERMINATING
+    used = np.add.reduceat(requests, begins)
+    leaving = np.add.reduceat(np.where(leaves[:, None], requests, 0), begins)
+    for place, (begin, end) in enumerate(pairwise([*begins, len(rows)])):
+        at, namespace, group = keys[order[begin]]
+        found[at].append(Holding(namespace, group, end - begin, used[place], leaving[place]))
+    return found
+
+
+def _group_name(tables: Tables, pod: int) -> str:
     """The name of the group of the pod in this row; empty if it has none."""
     row = tables.pods.group.array.item(pod)
     key = tables.groups.keys.keys[row] if row != NOWHERE else None
@@ -126,12 +140,12 @@ def victims_on(tables: Tables, room: PlanRoom) -> set[str]:
 
 
 def _gang_of(tables: Tables, pod: int | None) -> tuple[str, str]:
-    name = group_name(tables, pod) if pod is not None else ""
+    name = _group_name(tables, pod) if pod is not None else ""
     return (tables.pods.namespaces[pod], name) if pod is not None and name else ("", "")
 
 
 def _place(tables: Tables, pod: int, node: str) -> Place:
-    return node, tables.pods.namespaces[pod], group_name(tables, pod)
+    return node, tables.pods.namespaces[pod], _group_name(tables, pod)
 
 
 def _waits(tables: Tables, pod: int) -> bool:

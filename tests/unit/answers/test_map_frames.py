@@ -13,18 +13,19 @@ from typing import Any, Final
 import pytest
 
 from answers.map.changing import Changing
-from answers.map.frame import frame_of
+from answers.map.frame import Framing, frame_of
 from answers.map.whole import map_of
-from answers.names import ALL
+from answers.names import ALL, EVERYWHERE, Listed, Names
 from api.times import parse_rfc3339
 from nodes.state.pods.pods import PodTable
 from tests.kit.answers.changer import Changer
 from tests.kit.answers.rooms import GPU, NOW, OLD, WORLD, node, plan, pod
-from tests.kit.answers.worlds import world
+from tests.kit.answers.worlds import NAMESPACES, world
 from tests.kit.clock import ManualClock
 from tests.kit.followed import Followed, settled, with_counted_budgets
 
 CASES: Final = Path(__file__).parents[3] / "web" / "app" / "test" / "frames.json"
+AMOUNTS: Final = ("allocatable", "used", "leaving", "promised", "free", "anonymous")
 WRITE: Final = "REPRIEVE_WRITE_FRAMES"
 
 
@@ -127,6 +128,58 @@ async def test_the_work_for_a_change_does_not_grow_with_the_cluster(
     assert change is not None
     assert [each.name for each in change.nodes] == ["m1", "m2"]
     assert len(looked) == 6
+
+
+class Tenant:
+    """Who may list nodes, and everything in some namespaces."""
+
+    def __init__(self, namespaces: Set[str]) -> None:
+        self._namespaces = namespaces
+
+    def lists(self, what: Listed, namespace: str = EVERYWHERE) -> bool:
+        """See `Names`."""
+        return what == "nodes" or namespace in self._namespaces
+
+
+def by_node(told: dict[str, Any], names: Set[str]) -> dict[str, Any]:
+    """What a map or a frame says of these nodes, with the names of gangs."""
+    nodes, parts, gangs = told["nodes"], told["parts"], told["gangs"]
+    found = {
+        name: {column: nodes[column][at] for column in AMOUNTS} | {"parts": dict[Any, Any]()}
+        for at, name in enumerate(nodes["name"])
+        if name in names
+    }
+    for at, row in enumerate(parts["node"]):
+        if (name := nodes["name"][row]) in names:
+            gang = parts["gang"][at]
+            key = (gangs["namespace"][gang], gangs["key"][gang]) if gang >= 0 else None
+            found[name]["parts"][key] = tuple(parts[each][at] for each in ("pods", "used", "leaving"))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(40))
+async def test_whoever_looks_has_in_a_frame_what_their_map_has(seed: int) -> None:
+    """Made by one `Framing` for all, which has what they have in common."""
+    cluster, dice = await followed(with_counted_budgets(world(seed).objects)), Random(seed)
+    changer, changes = Changer(cluster, dice), cluster.source.changes()
+    for _ in range(10):
+        changer.change()
+    change = changes()
+    await settled()
+    assert change is not None
+    framing = Framing(change, "rack", "cpu")
+    readers: list[Names] = [
+        ALL,
+        *(Tenant({each for each in NAMESPACES if dice.random() < 0.5}) for _ in "abcd"),
+    ]
+    for names in readers:
+        frame = framing.frame(names)
+        assert frame == frame_of(change, names, "rack", "cpu")
+        if frame is not None:
+            picture = cluster.source.picture().at(cluster.source.now())
+            whole = map_of(picture, names, sorted(NAMESPACES), "rack", "cpu").plain()
+            changed = set(frame["nodes"]["name"])
+            assert by_node(frame, changed) == by_node(whole, changed)
 
 
 async def cases() -> list[dict[str, Any]]:

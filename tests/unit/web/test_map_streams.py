@@ -11,15 +11,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from answers.map.changing import Change
-from answers.map.frame import frame_of
+from answers.map.frame import Framing
 from answers.names import Names
 from api.times import parse_rfc3339
 from tests.kit.answers.rooms import NOW, WORLD, pod
 from tests.kit.clock import ManualClock
 from tests.kit.followed import Followed, settled
 from tests.unit.web.page_stage import Api, Page, cluster_page
-from web import frames as module
 from web.frames import Frames
 from web.questions import Looked
 from web.readers.authority import Authority
@@ -51,11 +49,12 @@ async def test_a_frame_is_made_once_for_all_who_may_see_the_same(monkeypatch: py
     frames = Frames(cluster.source, ManualClock())
     made = list[Any]()
 
-    def noted(change: Change, names: Names, topology_key: str, resource: str) -> dict[str, Any] | None:
+    def noted(framing: Framing, names: Names) -> dict[str, Any] | None:
         made.append(names)
-        return frame_of(change, names, topology_key, resource)
+        return frame(framing, names)
 
-    monkeypatch.setattr(module, "frame_of", noted)
+    frame = Framing.frame
+    monkeypatch.setattr(Framing, "frame", noted)
     with frames.reading():
         cluster.put(pod("more", "a", 1, "n1"))
         frames.look()
