@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from typing import Final
 
+from web.bells import Bells
 from web.sources.source import Source
 
 __all__ = ["Hub"]
@@ -24,7 +25,8 @@ class Hub:
         self.version = source.version
         """The newest one that streams got."""
         self._versions = deque([self.version], maxlen=REMEMBERED)
-        self._told = asyncio.Event()
+        self.bells = Bells()
+        """They ring for another version, and for the end."""
         self._has_ended = False
 
     @property
@@ -41,26 +43,19 @@ class Hub:
         while True:
             if self._source.version == self.version:  # otherwise it has changed in the meantime
                 await self._source.changed()
-            self.tell()
+            if self.look():
+                await self.bells.ring()
             await asyncio.sleep(self._seconds)
 
-    def tell(self) -> None:
-        """Wake all streams if there is another version."""
-        if (version := self._source.version) != self.version:
-            self.version = version
-            self._versions.append(version)
-            self._wake()
+    def look(self) -> bool:
+        """Whether there is another version. Streams get it from now on."""
+        if (version := self._source.version) == self.version:
+            return False
+        self.version = version
+        self._versions.append(version)
+        return True
 
     def end(self) -> None:
         """End all streams."""
         self._has_ended = True
-        self._wake()
-
-    async def next(self, version: str) -> None:
-        """Wait for another version than this one, or for the end."""
-        while self.version == version and not self._has_ended:
-            await self._told.wait()
-
-    def _wake(self) -> None:
-        told, self._told = self._told, asyncio.Event()
-        told.set()
+        self.bells.ring_now()

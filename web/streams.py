@@ -5,8 +5,9 @@ Of the map they say what has changed."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -52,13 +53,14 @@ class Streams:
         Raises Refused before it begins.
         """
         with self._of_user.hold(reader.user), STREAMS.track_inprogress():
-            rights = _Rights(self._door, reader, namespaces)
+            bell = asyncio.Event()
+            rights = _Rights(self._door, reader, namespaces, bell)
             await rights.now()
             response = web.StreamResponse(headers={"Content-Type": TYPE, "X-Accel-Buffering": "no"})
             await response.prepare(request)
             try:
-                async with _beating(response):
-                    await self._tell(request, response, reader, topics, rights)
+                async with _beating(response), _woken_by(request, reader, bell) as ends:
+                    await self._tell(_Stream(request, response, reader, topics, rights, bell, ends))
             except Refused as error:
                 await _send(response, "ended", {"reason": error.reason})
             except ConnectionError:
@@ -67,77 +69,88 @@ class Streams:
                 rights.end()
             return response
 
-    async def _tell(
-        self,
-        request: web.Request,
-        response: web.StreamResponse,
-        reader: Reader,
-        topics: Topics,
-        rights: _Rights,
-    ) -> None:
-        """Raises Refused when the reader may no longer listen."""
-        told = request.headers.get("Last-Event-ID", "")
-        with self._frames.reading() if topics.map is not None else nullcontext():
+    async def _tell(self, stream: _Stream) -> None:
+        """Until one of us ends it. Raises Refused when the reader may no longer listen."""
+        response, topics = stream.response, stream.topics
+        told = stream.request.headers.get("Last-Event-ID", "")
+        with self._waking(stream):
             following = _Following(self._frames, topics.map, told)
             if told and topics.map is None and not self._hub.knows(source_version(told)):
                 await _send(response, "reset", {})
-            async with _woken_by(request, reader) as ends:
-                while not self._hub.has_ended:
-                    granted = await rights.now()
-                    await response.write(following.events(granted))
-                    version = version_for(self._hub.version, granted)
-                    if version != told:
-                        told = version
-                        id_ = following.version(granted) or told
-                        for topic in topics.others:
-                            await _send(response, topic, {"version": told}, id_)
-                    if await self._quiet(source_version(told), following, rights, ends):
-                        await self._door.still(reader)
-                        return
+            while not self._hub.has_ended:
+                stream.bell.clear()
+                granted = await stream.rights.now()
+                await response.write(following.events(granted))  # also nothing: the head is sent with it
+                version = version_for(self._hub.version, granted)
+                if version != told:
+                    told = version
+                    id_ = following.version(granted) or told
+                    for topic in topics.others:
+                        await _send(response, topic, {"version": told}, id_)
+                if await stream.quiet(self._check_seconds):
+                    await self._door.still(stream.reader)
+                    return
 
-    async def _quiet(
-        self, told: str, following: _Following, rights: _Rights, ends: list[asyncio.Task[Any]]
-    ) -> bool:
-        """Wait until there is something to do. Returns whether one of `ends` has come."""
-        changes = {
-            asyncio.create_task(self._hub.next(told), name="change"),
-            asyncio.create_task(following.next(), name="frame"),
-        }
+    @contextmanager
+    def _waking(self, stream: _Stream) -> Iterator[None]:
+        """The bell of the stream rings for what it is about."""
+        with ExitStack() as stack:
+            stack.enter_context(self._hub.bells.hung(stream.bell))
+            if stream.topics.map is not None:
+                stack.enter_context(self._frames.reading())
+                stack.enter_context(self._frames.bells.hung(stream.bell))
+            yield
+
+
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    """A stream that is open."""
+
+    request: web.Request
+    response: web.StreamResponse
+    reader: Reader
+    topics: Topics
+    rights: _Rights
+    bell: asyncio.Event
+    """It rings when there may be something to do."""
+    ends: list[asyncio.Task[Any]]
+    """Each ends with the stream."""
+
+    async def quiet(self, seconds: float) -> bool:
+        """Wait until there may be something to do, at most for so many seconds. Returns whether the stream ends."""
+        timer = asyncio.get_running_loop().call_later(seconds, self.bell.set)
         try:
-            done, _ = await asyncio.wait(
-                {*changes, *ends, *rights.asking},
-                timeout=self._check_seconds,
-                return_when=asyncio.FIRST_COMPLETED,
-            )
+            await self.bell.wait()
         finally:
-            for each in changes:
-                each.cancel()
-        return not done.isdisjoint(ends)
+            timer.cancel()
+        return any(each.done() for each in self.ends)
 
 
 class _Rights:
     """What the reader of a stream may see. What counts still is not waited for: the API server is asked meanwhile."""
 
-    def __init__(self, door: Door, reader: Reader, namespaces: Sequence[str]) -> None:
-        self._door, self._reader, self._namespaces = door, reader, namespaces
-        self.asking: list[asyncio.Task[Granted]] = []
+    def __init__(self, door: Door, reader: Reader, namespaces: Sequence[str], bell: asyncio.Event) -> None:
+        """`bell` rings when there is another answer."""
+        self._door, self._reader, self._namespaces, self._bell = door, reader, namespaces, bell
+        self._asking: list[asyncio.Task[Granted]] = []
         """At most one."""
 
     async def now(self) -> Granted:
         """What the reader may see now. Raises Refused if that is nothing any longer."""
         known = self._door.known(self._reader, self._namespaces, early=True)
-        if known is not None and not self.asking:
+        if known is not None and not self._asking:
             return known
-        if not self.asking:
-            self.asking = [asyncio.create_task(self._ask(), name="rights of a stream")]
-        (asking,) = self.asking
+        if not self._asking:
+            self._asking = [asyncio.create_task(self._ask(), name="rights of a stream")]
+            self._asking[0].add_done_callback(lambda _: self._bell.set())
+        (asking,) = self._asking
         known = self._door.known(self._reader, self._namespaces)
         if known is not None and not asking.done():
             return known
         try:
             return await asking
         finally:
-            self.asking = []
+            self._asking = []
 
     async def _ask(self) -> Granted:
         await self._door.still(self._reader, early=True)
@@ -147,9 +160,9 @@ class _Rights:
 
     def end(self) -> None:
         """Nobody waits for an answer any longer."""
-        for each in self.asking:
+        for each in self._asking:
             each.cancel()
-        self.asking = []
+        self._asking = []
 
 
 class _Following:
@@ -178,13 +191,6 @@ class _Following:
         """Of the map that the reader has with the frames so far; empty if they do not follow it."""
         return version_for(self._frames.version, granted) if self._looked is not None else ""
 
-    async def next(self) -> None:
-        """Wait for a frame."""
-        if self._looked is None or self._place is None:
-            await asyncio.Event().wait()
-        else:
-            await self._frames.next(self._place)
-
 
 @asynccontextmanager
 async def _beating(response: web.StreamResponse) -> AsyncIterator[None]:
@@ -204,10 +210,14 @@ async def _beating(response: web.StreamResponse) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def _woken_by(request: web.Request, reader: Reader) -> AsyncIterator[list[asyncio.Task[Any]]]:
-    """Tasks that end when the connection is lost, and when the session is over."""
+async def _woken_by(
+    request: web.Request, reader: Reader, bell: asyncio.Event
+) -> AsyncIterator[list[asyncio.Task[Any]]]:
+    """Tasks that end when the connection is lost, and when the session is over. Then the bell rings."""
     events = [lost(request), *([reader.session.over] if reader.session is not None else [])]
     tasks = [asyncio.create_task(event.wait(), name="end of a stream") for event in events]
+    for task in tasks:
+        task.add_done_callback(lambda _: bell.set())
     try:
         yield tasks
     finally:

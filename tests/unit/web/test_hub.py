@@ -16,10 +16,13 @@ async def test_a_change_that_comes_while_it_sleeps_is_told() -> None:
     try:
         await asyncio.sleep(0)
         source.show("v2")
+        bell = asyncio.Event()
         async with asyncio.timeout(PATIENCE_SECONDS):
-            await hub.next("v1")
-            source.version = "v3"  # nobody is woken: it sleeps
-            await hub.next("v2")
+            with hub.bells.hung(bell):
+                await bell.wait()
+                bell.clear()
+                source.version = "v3"  # nobody is woken: it sleeps
+                await bell.wait()
         assert hub.version == "v3"
     finally:
         task.cancel()
