@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final, Generic, TypeVar
 
 from api.clock import Clock
 from kube.errors import ApiError
+from web.readers.together import Together
 
 __all__ = ["Kept"]
 
@@ -29,7 +29,7 @@ class Kept(Generic[K, V]):
         self._seconds, self._most, self._clock = seconds, most, clock
         self._answers: dict[K, tuple[V, float]] = {}
         """The answer, and when it was asked for, the oldest first."""
-        self._asking: dict[K, asyncio.Task[V]] = {}
+        self._asking = Together[K, V]("asking the API server")
         self._failed = float("-inf")
         """When the API server last gave no answer."""
 
@@ -39,6 +39,11 @@ class Kept(Generic[K, V]):
         if known is None or self._clock.monotonic() - known[1] >= self._seconds - ahead:
             return None
         return known[0]
+
+    def last(self, key: K) -> V | None:
+        """The last answer, whether it counts or not; None if none is known."""
+        known = self._answers.get(key)
+        return known[0] if known is not None else None
 
     def asked(self, key: K) -> float:
         """When the answer was asked for, in monotonic seconds. Raises KeyError without an answer."""
@@ -55,7 +60,7 @@ class Kept(Generic[K, V]):
         if known is not None and now - self._failed < TRY_AGAIN_SECONDS and self._counts_still(known[1]):
             return known[0]
         try:
-            return await self._ask(key, ask)
+            return await self._asking.get(key, lambda: self._answer(key, ask))
         except ApiError as error:
             if not error.is_retriable:
                 self._answers.pop(key, None)
@@ -73,15 +78,6 @@ class Kept(Generic[K, V]):
         """Whether an answer counts that was asked for then, while the API server gives no other one."""
         return self._clock.monotonic() - asked < LONGER * self._seconds
 
-    async def _ask(self, key: K, ask: Callable[[], Awaitable[V]]) -> V:
-        """Ask, or wait for a question with the same key. If a caller is cancelled, the others still get the answer."""
-        task = self._asking.get(key)
-        if task is None:
-            task = asyncio.create_task(self._answer(key, ask), name="asking the API server")
-            self._asking[key] = task
-            task.add_done_callback(lambda done: self._done(key, done))
-        return await asyncio.shield(task)
-
     async def _answer(self, key: K, ask: Callable[[], Awaitable[V]]) -> V:
         since = self._clock.monotonic()
         answer = await ask()
@@ -90,8 +86,3 @@ class Kept(Generic[K, V]):
             del self._answers[next(iter(self._answers))]
         self._answers[key] = answer, since
         return answer
-
-    def _done(self, key: K, task: asyncio.Task[V]) -> None:
-        del self._asking[key]
-        if not task.cancelled():
-            task.exception()  # whoever asked may be gone

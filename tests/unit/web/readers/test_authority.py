@@ -15,7 +15,7 @@ from kube.errors import ApiError
 from kube.identity import User
 from tests.kit.clock import ManualClock
 from web.errors import Refused
-from web.readers.authority import MOST_QUESTIONS, Authority
+from web.readers.authority import AHEAD_AT_ONCE, MOST_QUESTIONS, Authority
 from web.readers.kept import TRY_AGAIN_SECONDS
 from web.readers.rights import MOST_NAMESPACES, NAMESPACED, Granted
 
@@ -145,6 +145,85 @@ async def test_a_right_that_was_asked_about_again_counts_for_all_namespaces_that
     login.rights = {"pods a"}
     assert not (await granted(authority, login, "b", early=True)).lists("pods", "b")
     assert not (await granted(authority, login, "a", "b")).lists("pods", "b")
+
+
+async def test_what_counts_is_known_while_it_is_asked_about_again(
+    authority: Authority, clock: ManualClock
+) -> None:
+    """And nothing is put together anew for it."""
+    login = Told(rights={"pods a", "nodes"})
+    user = await authority.user(login)
+    first = await authority.granted(login, user, ("a", "b"))
+    clock.advance(0.8 * SECONDS)
+    asking = asyncio.create_task(granted(authority, login, "a", "b", early=True))
+    while len(login.asked) < 40:
+        assert authority.known(login, user, ("a", "b")) is first
+        await asyncio.sleep(0)
+    again = await asking
+    assert (again == first, again is first) == (True, False)
+    assert authority.known(login, user, ("a", "b"), early=True) is again
+
+
+async def test_a_right_that_is_refused_meanwhile_counts_at_once(
+    authority: Authority, clock: ManualClock
+) -> None:
+    login = Told(rights={"pods a", "nodes"})
+    user = await authority.user(login)
+    await authority.granted(login, user, ("a",))
+    clock.advance(0.8 * SECONDS)
+    login.rights, login.asked = {"nodes"}, []
+    asking = asyncio.create_task(granted(authority, login, "a", early=True))
+    for _ in range(1000):
+        known = authority.known(login, user, ("a",))
+        assert known is not None
+        if not known.lists("pods", "a"):
+            break
+        await asyncio.sleep(0)
+    assert not known.lists("pods", "a")
+    assert not asking.done()
+    await asking
+
+
+async def test_streams_of_a_user_ask_together_and_few_questions_are_in_flight(
+    authority: Authority, clock: ManualClock
+) -> None:
+    logins = [Told(f"user-{number}", rights={"nodes"}) for number in range(10)]
+    names = [f"n{number}" for number in range(10)]
+    for login in logins:
+        await granted(authority, login, *names)
+        login.asked = []
+    clock.advance(0.8 * SECONDS)
+    gate = asyncio.Event()
+    users = [await authority.user(login, early=True) for login in logins]
+    for login in logins:
+        login.gate, login.asked = gate, []
+    asking = [
+        asyncio.create_task(authority.granted(login, user, names, early=True))
+        for login, user in zip(logins, users, strict=True)
+        for _ in range(4)
+    ]
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert sum(len(login.asked) for login in logins) == AHEAD_AT_ONCE
+    gate.set()
+    await asyncio.gather(*asking)
+    for login in logins:
+        assert len(login.asked) == len(set(login.asked)) == len(NAMESPACED) * 11 + 4
+
+
+async def test_rights_that_were_asked_about_at_different_times_are_asked_about_in_one_go(
+    authority: Authority, clock: ManualClock
+) -> None:
+    login = Told(rights={"nodes"})
+    await granted(authority, login, "a")
+    clock.advance(0.1 * SECONDS)
+    await granted(authority, login, "a", "b")
+    clock.advance(0.7 * SECONDS)
+    login.asked = []
+    found = await granted(authority, login, "a", "b", early=True)
+    assert {"pods a", "pods b"} <= set(login.asked)
+    clock.advance(0.1 * SECONDS)
+    assert await granted(authority, login, "a", "b", early=True) is found
 
 
 async def test_a_revoked_token_ends_its_login(
