@@ -11,6 +11,7 @@ __all__ = [
     "ACTIVE",
     "FORGIVEN",
     "IN_VAIN",
+    "PreemptorKey",
     "carried_out",
     "current_plan",
     "holds_room",
@@ -18,9 +19,12 @@ __all__ = [
     "is_observed",
     "is_proposal",
     "phase_of",
+    "preemptor_key",
     "proposal_of",
 ]
 
+PreemptorKey = tuple[PreemptorKind, str, str, str]
+"""Kind, namespace and name; of a pod also its UID, else that is empty."""
 NOT_PLANNED: Final = ("Unschedulable", "SearchBudgetExhausted")
 """Outcomes by which nothing is evicted."""
 ACTIVE: Final = ("Planned", "Confirmed", "Evicting", "Ready")
@@ -77,15 +81,20 @@ def carried_out(plans: Iterable[PreemptionPlan]) -> list[PreemptionPlan]:
     What only says that nothing is evicted has a status soon after, and holds no room before either. A plan that names a
     preemptor of another namespace counts for nothing.
     """
-    newest = dict[tuple[str, str, str, str], PreemptionPlan]()
+    newest = dict[PreemptorKey, PreemptionPlan]()
     for plan in plans:
-        preemptor = plan.spec.preemptor
-        if preemptor.kind == "Workload" or preemptor.namespace != plan.metadata.namespace:
-            continue
-        uid = preemptor.uid if preemptor.kind == "Pod" else ""
-        key = preemptor.kind, preemptor.namespace, preemptor.name, uid
-        newest[key] = max(newest.get(key, plan), plan, key=_order)
+        if (key := preemptor_key(plan)) is not None:
+            newest[key] = max(newest.get(key, plan), plan, key=_order)
     return [plan for plan in newest.values() if holds_room(plan)]
+
+
+def preemptor_key(plan: PreemptionPlan) -> PreemptorKey | None:
+    """For whom the plan is: of all plans with the same key, only one is carried out. None if it never is."""
+    preemptor = plan.spec.preemptor
+    if preemptor.kind == "Workload" or preemptor.namespace != plan.metadata.namespace:
+        return None
+    uid = preemptor.uid if preemptor.kind == "Pod" else ""
+    return preemptor.kind, preemptor.namespace, preemptor.name, uid
 
 
 def _order(plan: PreemptionPlan) -> tuple[str, bool, str]:

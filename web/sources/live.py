@@ -41,6 +41,7 @@ from kube.client import ApiClient
 from kube.reflector import HasMetadata
 from nodes.answers.picture import NodesPicture
 from nodes.groups.registry import GroupKey
+from nodes.state.snapshot import PlanRoom
 from quota.answers.picture import QuotaPicture
 from quota.state.state import QuotaState
 from runtime.mirror.objects import Objects
@@ -133,7 +134,7 @@ class Cluster:
         views += [self._views.watch(each, changed) for each in (GROUPS, *FOREIGN_GROUPS)]
         self._tables.on_change(self._nodes_changed)
         plans = self._views.watch(PLANS, self._plans)
-        plans.on_change(self._nodes_changed)
+        plans.on_change(self._plans_changed)
         for view in self._quota.views:
             view.on_change(self._quota_changed)
         self._views.watch(PLANS, self._decisions)
@@ -152,6 +153,13 @@ class Cluster:
         self._nodes = None
         self._marked = self._marks()
         self._note()
+
+    def _plans_changed(self) -> None:
+        """Most plans that change hold no room."""
+        if self._marks() != self._marked:
+            self._nodes_changed()
+        else:
+            self._note()
 
     def _quota_changed(self) -> None:
         self._quota_picture = None
@@ -216,14 +224,14 @@ class Cluster:
 
         return change
 
-    def _marks(self) -> tuple[int, int, int, int]:
+    def _marks(self) -> tuple[int, int, int, Sequence[PlanRoom]]:
         """What grows with the tables, and with plans that hold room."""
         tables = self._tables.tables
         return (
             tables.nodes.last_change,
             tables.pods.changed.count,
             tables.groups.changed.count,
-            id(self._plans.rooms()),
+            self._plans.rooms(),
         )
 
     async def changed(self) -> None:

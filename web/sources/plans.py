@@ -18,7 +18,7 @@ from answers.stored_plans import StoredPlan, StoredPlans, stored
 from api.compression import expand
 from api.plan_names import whole_plan_name
 from api.plans import ClusterPreemptionPlan, PreemptionPlan, PreemptionPlanSpec
-from api.stored_plans import carried_out, holds_room, is_observed
+from api.stored_plans import PreemptorKey, carried_out, holds_room, is_observed, preemptor_key
 from nodes.answers.picture import room_of
 from nodes.state.snapshot import PlanRoom
 
@@ -82,7 +82,10 @@ class KeptPlans:
         """By namespace and name."""
         self._shared: dict[str, StoredPlans] = {}
         """By namespace, as long as nothing has changed."""
-        self._rooms: Sequence[PlanRoom] | None = None
+        self._of: dict[PreemptorKey, dict[str, _Kept]] = {}
+        """Those that may hold room, by preemptor and name."""
+        self._held: dict[PreemptorKey, PlanRoom] = {}
+        self._rooms: Sequence[PlanRoom] = ()
 
     def shared(self) -> Mapping[str, StoredPlans]:
         """The plans by namespace. Later events do not change them."""
@@ -92,16 +95,8 @@ class KeptPlans:
         return dict(self._shared)
 
     def rooms(self) -> Sequence[PlanRoom]:
-        """What the plans of all namespaces hold now: the same object while nothing has changed."""
-        if self._rooms is None:
-            self._rooms = self._held()
+        """What the plans of all namespaces hold now: the same object while nothing of that has changed."""
         return self._rooms
-
-    def _held(self) -> Sequence[PlanRoom]:
-        kept = [each for plans in self._plans.values() for each in plans.values()]
-        held = {id(each.plan.brief): each.room for each in kept}
-        rooms = (held[id(plan)] for plan in carried_out(each.plan.brief for each in kept))
-        return tuple(room for room in rooms if room is not None)
 
     def upsert(self, item: PreemptionPlan) -> bool:
         """See `Store`."""
@@ -110,20 +105,49 @@ class KeptPlans:
             item.spec = expand(item.spec)
         if holds_room(item):
             room = room_of(item.spec)
-        kept = _Kept(stored(item, partial(self._read, packed)), room)
-        self._plans.setdefault(item.metadata.namespace, {})[item.metadata.name] = kept
-        self._shared.pop(item.metadata.namespace, None)
-        self._rooms = None
+        self._set(item.metadata.namespace, item.metadata.name, _Kept(self._stored(item, packed), room))
         return True
 
     def delete(self, namespace: str, name: str) -> bool:
         """See `Store`."""
-        plans = self._plans.get(namespace)
-        if plans is None or plans.pop(name, None) is None:
+        if name not in self._plans.get(namespace, ()):
             return False
-        self._shared.pop(namespace, None)
-        self._rooms = None
+        self._set(namespace, name, None)
         return True
+
+    def _set(self, namespace: str, name: str, now: _Kept | None) -> None:
+        """The plan is this now; None: it is gone. Only the plans of the same preemptor are looked at."""
+        plans = self._plans.setdefault(namespace, {})
+        before = plans.pop(name, None) if now is None else plans.get(name)
+        old, new = (preemptor_key(each.plan.brief) if each is not None else None for each in (before, now))
+        if old is not None:
+            del self._of[old][name]
+        if now is not None:
+            plans[name] = now
+            if new is not None:
+                self._of.setdefault(new, {})[name] = now
+        self._shared.pop(namespace, None)
+        changed = [self._hold(key) for key in dict.fromkeys((old, new)) if key is not None]
+        if any(changed):
+            self._rooms = tuple(self._held.values())
+
+    def _hold(self, key: PreemptorKey) -> bool:
+        """Find what the plans of this preemptor hold. Returns whether it is not as before."""
+        its, before = self._of[key].values(), self._held.get(key)
+        rooms = {id(each.plan.brief): each.room for each in its}
+        room = next((rooms[id(plan)] for plan in carried_out(each.plan.brief for each in its)), None)
+        if not its:
+            del self._of[key]
+        if room == before:
+            return False
+        if room is None:
+            del self._held[key]
+        else:
+            self._held[key] = room
+        return True
+
+    def _stored(self, plan: PreemptionPlan, packed: bytes) -> StoredPlan:
+        return stored(plan, partial(self._read, packed))
 
     def _read(self, packed: bytes, brief: PreemptionPlan) -> PreemptionPlan:
         """All of the plan. One whose long lists are damaged has none."""
