@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Final
@@ -104,13 +104,11 @@ class DetailedObjects(Planes):
 
         Raises ValueError for a plan whose compressed victims are damaged.
         """
+        if isinstance(thing, Pod):
+            self.keep_pod(thing, place)
+            return
         namespace = thing.metadata.namespace
         near = self._of(namespace) if namespace and self.is_near(namespace) else None
-        if isinstance(thing, Pod):  # most objects are pods
-            if near is not None:
-                near.pods[thing.metadata.name] = thing
-            self.nodes.keep(thing, place)
-            return
         match thing:
             case ClusterPreemptionPlan():
                 self._whole[thing.metadata.name] = expand(thing.spec)
@@ -141,6 +139,12 @@ class DetailedObjects(Planes):
             case _:
                 super().keep(thing, place)
 
+    def keep_pod(self, pod: Pod, place: str) -> None:
+        """As `keep`, for a pod: most objects are pods."""
+        if self.is_near(pod.metadata.namespace):
+            self._of(pod.metadata.namespace).pods[pod.metadata.name] = pod
+        self.nodes.keep(pod, place)
+
     def picture(self, *, nodes: bool = True) -> Picture:
         """See `Planes`."""
         clusters = WorkerClusters(self._clusters, self._turns, "; ".join(self._clusters_unread))
@@ -163,6 +167,10 @@ class DetailedObjects(Planes):
             preempted=[_preempted(each) for each in near.events if each.reason == PREEMPTED],
         )
 
+    def whole_pods(self) -> Iterator[Pod]:
+        """Those of the namespaces whose objects are kept whole."""
+        return (pod for near in self._near.values() for pod in near.pods.values())
+
     def plans(self) -> Mapping[str, StoredPlans]:
         """The plans of those namespaces whose objects are kept whole. Call it after the last object was read."""
         if self._stored is None:
@@ -173,7 +181,10 @@ class DetailedObjects(Planes):
         return StoredPlans([stored(each, partial(self._with_names, each)) for each in near.plans])
 
     def _of(self, namespace: str) -> _Near:
-        return self._near.setdefault(namespace, _Near())
+        near = self._near.get(namespace)
+        if near is None:
+            near = self._near[namespace] = _Near()
+        return near
 
     def _groups_of(self, namespace: str) -> Mapping[GroupKey, PodGroup]:
         if self._groups is None:

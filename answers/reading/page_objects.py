@@ -53,6 +53,9 @@ class PageObjects(SubmittableObjects):
 
     def keep(self, thing: Any, place: str) -> None:
         """See `SubmittableObjects`."""
+        if isinstance(thing, SeenPod):
+            self.keep_pod(thing, place)
+            return
         if isinstance(thing, PreemptionReport):
             self._reports.append(thing)
             return
@@ -83,7 +86,7 @@ class PageObjects(SubmittableObjects):
 
     def seen(self) -> Seen:
         """What the checks of `doctor` look at. Call it after the last object was read."""
-        return self._seen.seen()
+        return self._seen.seen([pod for pod in self.whole_pods() if isinstance(pod, SeenPod)])
 
 
 IN_PART: Final = frozenset(kind.struct for kind in PartlySeen.kinds.values()) - {OwningStatefulSet}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from answers.doctor.kinds import (
@@ -85,11 +85,13 @@ class SeenObjects(Reader):
                 unread.append(problem)
         return kind in OWNERS or kind in CLUSTERS
 
-    def seen(self) -> Seen:
-        """What was read. Call it after the last object was read."""
+    def seen(self, pods: Sequence[SeenPod] = ()) -> Seen:
+        """What was read. Call it after the last object was read. `pods`: those that somebody else has kept."""
+        kept = {**self._things, SeenPod: [*self._things.get(SeenPod, ()), *pods]}
         things = {
             kind: tuple(sorted(every, key=lambda each: (each.metadata.namespace, each.metadata.name)))
-            for kind, every in self._things.items()
+            for kind, every in kept.items()
+            if every
         }
         return Seen(things, tuple(self._unread), tuple(self._clusters_unread), missing=self._missing)
 

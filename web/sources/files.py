@@ -28,7 +28,7 @@ class Files:
     def __init__(self, objects: PageObjects) -> None:
         """`objects`: everything has been read. Raises InputError for an object that cannot be used."""
         self._seen = Seen(objects.picture(), cache(objects.details), objects.account(), objects.plans())
-        self._known, self._looked = objects.known(), objects.seen()
+        self._known, self._look = objects.known(), cache(objects.seen)
         self.lease: Mapping[str, str] = objects.nodes.published
 
     def picture(self) -> Seen:
@@ -52,7 +52,7 @@ class Files:
     async def looked(self, ask: Ask) -> Looked:
         """See `Source`. Nothing is asked."""
         del ask
-        return self._looked
+        return self._look()
 
     async def marks(self, namespace: str, name: str, names: Names, ask: Ask) -> Sequence[Mark]:
         """See `Source`. Whoever reads files may read all of them."""
