@@ -16,6 +16,7 @@ from kube.identity import User
 from serving.certificates.files import CertificateFiles
 from serving.certificates.keeping import keep
 from serving.certificates.live_context import LiveContext
+from serving.garbage import collect_seldom
 from serving.listeners import serving
 from serving.ops import Check
 from web.about import Place
@@ -48,6 +49,8 @@ from web.views.why import WhyView
 __all__ = ["PageService"]
 
 REQUESTS_PER_SECOND: Final = 20
+YOUNGEST: Final = 10_000
+"""All streams stand while garbage is searched for: see `collect_seldom`."""
 SILENT: Final = logging.getLogger("reprieve.page.requests")
 """What aiohttp says of requests that it cannot read goes here, and nowhere: it has parts of them."""
 SILENT.disabled = True
@@ -119,6 +122,7 @@ class PageService:
     async def _make_ready(self) -> None:
         """There are answers once all has been listed that may be read. Never returns."""
         await self._source.wait_synced()
+        collect_seldom(YOUNGEST)
         self._answering.is_ready = True
         await asyncio.Event().wait()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
@@ -80,6 +81,7 @@ class Serving:
             stop = stack.enter_context(_signalled())
             tasks = stack.enter_context(_running(service, stop))
             await _until_listed(source, stop, tasks)
+            gc.enable()  # what was read stays, and is never searched (`PageService`); what requests leave is
             await stack.enter_async_context(service.listening())
             address = _Addresses(service.port, codes)
             say(first := address.new())
