@@ -185,6 +185,7 @@ def _changed(
             "ms",
             remark=f"the longest: {worst}",
         ),
+        Figure(f"{prefix}most work of the loop in one go", 1000 * used.work, None, "CPU ms"),
         Figure(f"{prefix}events for a stream, a second", events, None, "", remark=f"{each:.1f} kB a second"),
     ]
 

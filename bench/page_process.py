@@ -43,17 +43,33 @@ class Used(msgspec.Struct):
     peak: int
     stops: list[float]
     """For how long the loop stood, the longest first, at most 20."""
+    work: float
+    """The most CPU time that the loop took before it came back. Other processes do not matter for it."""
 
 
-async def _watch_loop(stops: list[float]) -> None:
-    """Note how late the loop comes back."""
-    due = time.monotonic() + TICK_SECONDS
-    while True:
-        await asyncio.sleep(TICK_SECONDS)
-        now = time.monotonic()
-        if now - due > TICK_SECONDS:
-            stops.append(now - due)
-        due = now + TICK_SECONDS
+class _Watched:
+    """What the loop was seen to do."""
+
+    def __init__(self) -> None:
+        self.stops = list[float]()
+        self.work = 0.0
+
+    async def run(self) -> None:
+        """Note how late the loop comes back, and what it did until then."""
+        due, done = time.monotonic() + TICK_SECONDS, time.thread_time()
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            now, cpu = time.monotonic(), time.thread_time()
+            if now - due > TICK_SECONDS:
+                self.stops.append(now - due)
+            self.work = max(self.work, cpu - done)
+            due, done = now + TICK_SECONDS, cpu
+
+    def taken(self) -> tuple[list[float], float]:
+        """The longest stops and the most work since the last call."""
+        found = sorted(self.stops, reverse=True)[:20], self.work
+        self.stops, self.work = [], 0.0
+        return found
 
 
 @asynccontextmanager
@@ -102,18 +118,16 @@ async def _page(client: ApiClient) -> AsyncIterator[int]:
 
 
 async def _run(what: str, kubeconfig: str, began: float) -> None:
-    stops, loop = list[float](), asyncio.get_running_loop()
+    watched, loop = _Watched(), asyncio.get_running_loop()
     serve = {"mirror": _mirror, "page": _page}[what]
     async with ApiClient.connect(kubeconfig) as client, serve(client) as port:
         listed, cpu = time.monotonic() - began, time.process_time()
         print(listed, flush=True)
-        watching = asyncio.create_task(_watch_loop(stops))
+        watching = asyncio.create_task(watched.run())
         while await loop.run_in_executor(None, sys.stdin.readline):
             now = time.process_time()
-            worst = sorted(stops, reverse=True)[:20]
-            used = Used(port, listed, now - cpu, *_memory(), worst)
+            used = Used(port, listed, now - cpu, *_memory(), *watched.taken())
             print(msgspec.json.encode(used).decode(), flush=True)
-            stops.clear()
             cpu = now
         watching.cancel()
 
