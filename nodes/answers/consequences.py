@@ -27,6 +27,7 @@ from nodes.search.preemptors.supposed import Supposed, SupposedPods, WorkloadNam
 from nodes.search.unmodelled import why_blocked
 from nodes.state.columns.flags import GATED, NEVER, TERMINATING
 from nodes.state.columns.paged import Pages
+from nodes.state.columns.shared import copied
 from nodes.state.snapshot import Snapshot
 
 __all__ = ["Consequence", "Tried", "consequences", "submit", "without_pods"]
@@ -190,9 +191,9 @@ def _after(snapshot: Snapshot, preemptor: Preemptor, spec: PreemptionPlanSpec) -
 
 def _real(snapshot: Snapshot) -> Snapshot:
     """Supposed pods become like others: they have UIDs, and a place in the order of names, behind all others."""
-    rows = [row for row, uid in enumerate(snapshot.pod_uids) if not uid and snapshot.pod_live[row]]
-    uids, known = [*snapshot.pod_uids], dict(snapshot.pod_rows)
-    for row in rows:
+    uids, known = [*snapshot.pod_uids], copied(snapshot.pod_rows)
+    added = range(len(snapshot.pod_name_rank), len(uids))
+    for row in (row for row in added if not uids[row] and snapshot.pod_live[row]):
         uids[row] = f"submitted/{snapshot.pod_namespaces[row]}/{snapshot.pod_names[row]}"
         known[uids[row]] = row
     first = int(snapshot.pod_name_rank.max(initial=-1)) + 1

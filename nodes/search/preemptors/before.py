@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from nodes.filters.profile import DEFAULT_PROFILE
 from nodes.search.preemptors.more_rows import longer, with_classes, with_resources
 from nodes.state.columns.flags import STAYING, TERMINATING, UNSELECTED, UNSTARTED, Int32s
+from nodes.state.columns.shared import copied
 from nodes.state.kept import KeptPod
 from nodes.state.snapshot import Snapshot
 
@@ -79,7 +80,7 @@ def with_gone(snapshot: Snapshot, pods: Collection[KeptPod]) -> Snapshot:
         pod_names=snapshot.pod_names.extended(each.name for each in gone),
         pod_uids=snapshot.pod_uids.extended(each.uid for each in gone),
         pod_name_rank=_ranks(snapshot, gone),
-        pod_rows={**snapshot.pod_rows, **{each.uid: row for each, row in zip(gone, rows, strict=True)}},
+        pod_rows=copied(snapshot.pod_rows) | {each.uid: row for each, row in zip(gone, rows, strict=True)},
         pod_node=longer(added, snapshot.pod_node, nodes),
         pod_class=longer(added, snapshot.pod_class, class_rows),
         pod_group=longer(added, snapshot.pod_group, groups),

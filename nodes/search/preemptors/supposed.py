@@ -23,6 +23,7 @@ from nodes.search.preemptors.more_rows import longer, with_classes, with_resourc
 from nodes.search.preemptors.preemptor import DecisionError, Preemptor, priority_of_group
 from nodes.state.columns.classes import PodClass, pod_class, with_claims
 from nodes.state.columns.flags import STAYING, TERMINATING, UNSAID, UNSELECTED
+from nodes.state.columns.shared import copied
 from nodes.state.snapshot import Snapshot
 from nodes.state.volumes.volume_facts import ClaimUse
 
@@ -202,7 +203,7 @@ def _claims(
     """The claims of the pods of the snapshot and of those that are supposed, whose rows begin with `first`."""
     using = [each.claims_of(number) for each in sets for number in range(each.count)]
     added = {first + place: claims for place, claims in enumerate(using) if claims}
-    return {**snapshot.pod_claims, **added} if added else snapshot.pod_claims
+    return copied(snapshot.pod_claims) | added if added else snapshot.pod_claims
 
 
 def _schedulers(snapshot: Snapshot, sets: Sequence[SupposedPods]) -> list[int]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Generic, TypeVar
 
-__all__ = ["SharedDict"]
+__all__ = ["SharedDict", "copied"]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -35,3 +35,8 @@ class SharedDict(Generic[K, V]):
         if self._is_shared:
             self.items, self._is_shared = self.items.copy(), False
         return self.items
+
+
+def copied(items: Mapping[K, V]) -> dict[K, V]:
+    """A copy. Of what is shared, `dict` would ask for each key: nothing else runs meanwhile, 20 times as long."""
+    return items.copy() if isinstance(items, dict | MappingProxyType) else dict(items)
