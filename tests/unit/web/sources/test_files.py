@@ -14,6 +14,8 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from answers.doctor.kinds import SeenPod
+from answers.doctor.seen import Seen
 from answers.errors import InputError
 from answers.names import ALL
 from answers.reading.page_objects import PageObjects
@@ -170,3 +172,29 @@ def test_what_the_lease_in_a_file_says_is_known() -> None:
     source = files_of(("file", json.dumps(lease).encode()))
     assert source.lease == {"reprieve.dev/planning-mode": "Observe"}
     assert source.picture().picture.native.planning == "Observe"
+
+
+async def test_what_the_doctor_looks_at_is_put_together_when_somebody_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All pods are in it, once each."""
+    made, seen = list[PageObjects](), PageObjects.seen
+
+    def noted(objects: PageObjects) -> Seen:
+        made.append(objects)
+        return seen(objects)
+
+    monkeypatch.setattr(PageObjects, "seen", noted)
+    data = (ROOT / "examples" / "training-cluster.yaml").read_bytes()
+    files = files_of(("cluster", data))
+    assert not made
+    looked = await files.looked(nobody)
+    assert await files.looked(nobody) is looked
+    assert len(made) == 1
+    names = [(pod.metadata.namespace, pod.metadata.name) for pod in looked.all(SeenPod)]
+    assert names == sorted(
+        (each["metadata"].get("namespace", "default"), each["metadata"]["name"])
+        for each in things(data)
+        if each["kind"] == "Pod"
+    )
+    assert names
