@@ -29,6 +29,31 @@ class _Counts:
     named: dict[str, Counter[str]] = field(default_factory=dict)
     """PodGroups by topology key, and by namespace."""
 
+    @classmethod
+    def of(cls, tables: Tables) -> Self:
+        """As if all nodes and groups were set one by one."""
+        rows = {
+            name: row
+            for name in tables.nodes.names.keys
+            if name and (row := tables.nodes.find(name)) is not None
+        }
+        found, has = dict[str, tuple[Mapping[str, str], frozenset[str]]](), _Having(tables)
+        for name, row in rows.items():
+            shape = tables.nodes.shapes[row]
+            found[name] = (shape.labels if shape is not None else {}), has.of(row)
+        groups = {
+            key: named
+            for key in tables.groups.keys.keys
+            if key and (named := named_keys(tables.groups.find(*key)))
+        }
+        return cls(
+            nodes=found,
+            groups=groups,
+            values=_counted(pair for labels, _ in found.values() for pair in labels.items()),
+            resources=Counter(each for _, resources in found.values() for each in resources),
+            named=_counted((each, key[0]) for key, named in groups.items() for each in named),
+        )
+
     def set_node(self, name: str, now: tuple[Mapping[str, str], frozenset[str]] | None) -> bool:
         """The node is this now; None: it is gone. Returns whether something is not as before."""
         before = self.nodes.pop(name, None)
@@ -71,18 +96,13 @@ class Choices:
     @classmethod
     def of(cls, tables: Tables) -> Self:
         """Of all that the tables have."""
-        counts = _Counts()
-        for name in (key for key in tables.nodes.names.keys if key is not None):
-            counts.set_node(name, _node(tables, name))
-        for key in (each for each in tables.groups.keys.keys if each is not None):
-            counts.set_group(key, named_keys(tables.groups.find(*key)))
-        return cls._made(tables, counts)
+        return cls._made(tables, _Counts.of(tables))
 
     def after(self, tables: Tables, names: Iterable[str], groups: Iterable[GroupKey]) -> Choices:
         """Once these nodes and groups have changed. The same object if the choices are as before."""
-        counts, changed = self._counts, False
+        counts, changed, has = self._counts, False, _Having(tables)
         for name in names:
-            changed |= counts.set_node(name, _node(tables, name))
+            changed |= counts.set_node(name, _node(tables, name, has))
         for key in set(groups):
             changed |= counts.set_group(key, named_keys(tables.groups.find(*key)))
         return self._made(tables, counts) if changed else self
@@ -110,13 +130,39 @@ class Choices:
         return ranked_resources(self.resources, counts_pods=counts_pods)
 
 
-def _node(tables: Tables, name: str) -> tuple[Mapping[str, str], frozenset[str]] | None:
+class _Having:
+    """Which resources nodes have. Most have the same."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._columns = tables.resources.columns()
+        self._amounts = tables.nodes.allocatable.array
+        self._known: dict[bytes, frozenset[str]] = {}
+        """By what is true of the columns."""
+
+    def of(self, row: int) -> frozenset[str]:
+        """Those that the node in this row has."""
+        has = self._amounts[row] > 0
+        known = self._known.get(key := has.tobytes())
+        if known is None:
+            known = frozenset(each for each, column in self._columns.items() if has[column])
+            self._known[key] = known
+        return known
+
+
+def _node(tables: Tables, name: str, has: _Having) -> tuple[Mapping[str, str], frozenset[str]] | None:
     row = tables.nodes.find(name)
     if row is None:
         return None
-    shape, amounts = tables.nodes.shapes[row], tables.nodes.allocatable.array[row]
-    has = frozenset(each for each, column in tables.resources.columns().items() if amounts[column] > 0)
-    return (shape.labels if shape is not None else {}), has
+    shape = tables.nodes.shapes[row]
+    return (shape.labels if shape is not None else {}), has.of(row)
+
+
+def _counted(pairs: Iterable[tuple[str, str]]) -> dict[str, Counter[str]]:
+    """How often the pairs are there, by their first and their second part."""
+    found = dict[str, Counter[str]]()
+    for (first, second), count in Counter(pairs).items():
+        found.setdefault(first, Counter())[second] = count
+    return found
 
 
 def _add(counts: dict[str, Counter[str]], key: str, value: str, step: int) -> None:

@@ -13,11 +13,13 @@ from typing import Any, Final
 import pytest
 
 from answers.map.changing import Changing
+from answers.map.choices import Choices
 from answers.map.frame import Framing, frame_of
 from answers.map.whole import map_of
 from answers.names import ALL, EVERYWHERE, Listed, Names
 from api.times import parse_rfc3339
 from nodes.state.pods.pods import PodTable
+from nodes.state.tables import Tables
 from tests.kit.answers.changer import Changer
 from tests.kit.answers.rooms import GPU, NOW, OLD, WORLD, node, plan, pod
 from tests.kit.answers.worlds import NAMESPACES, world
@@ -180,6 +182,24 @@ async def test_whoever_looks_has_in_a_frame_what_their_map_has(seed: int) -> Non
             whole = map_of(picture, names, sorted(NAMESPACES), "rack", "cpu").plain()
             changed = set(frame["nodes"]["name"])
             assert by_node(frame, changed) == by_node(whole, changed)
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_choices_of_a_whole_cluster_are_those_of_its_nodes_and_groups_one_by_one(seed: int) -> None:
+    cluster = await followed(world(seed).objects)
+    tables = cluster.source._tables.tables
+    empty = Choices.of(Tables())
+    names = [key for key in tables.nodes.names.keys if key is not None]
+    groups = [key for key in tables.groups.keys.keys if key is not None]
+    one_by_one, whole = empty.after(tables, names, groups), Choices.of(tables)
+    assert names
+    assert one_by_one._counts == whole._counts
+    assert (one_by_one.nodes, one_by_one.values, one_by_one.resources, one_by_one.named) == (
+        whole.nodes,
+        whole.values,
+        whole.resources,
+        whole.named,
+    )
 
 
 async def cases() -> list[dict[str, Any]]:
