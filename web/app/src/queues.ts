@@ -1,6 +1,7 @@
 /** The trees of queues: what they hold as parts of a bar, and in the words of the command (`cli/queue/render.py`). */
 
 import { amountOf } from "./quantity.ts";
+import { grouped } from "./waiting.ts";
 import type { Account, QueueAnswer, QueueNode, Queues, QueueVictim, Reclaim, WaitingWorkload } from "./wire.ts";
 
 /** A node with those below it. */
@@ -178,7 +179,7 @@ function doubted(said: string, names: readonly string[]): string {
 
 /** `1 pod`, `2 pods`. */
 export function counted(count: number, what: string): string {
-  return `${count.toLocaleString("en-US")} ${what}${count === 1 ? "" : "s"}`;
+  return `${grouped(count)} ${what}${count === 1 ? "" : "s"}`;
 }
 
 /** How many queues there are, and how many Workloads wait in them. */

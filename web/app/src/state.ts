@@ -214,7 +214,9 @@ function found(): void {
 const looking = new Loader<SessionAnswer>((signal) => answer<SessionAnswer>("session", { signal }), LOOK_MS);
 
 looking.answer.subscribe((said) => {
-  if (said !== null && entry.value.state === "in") about.value = said;
+  if (said === null || entry.value.state !== "in") return;
+  // Who looks at it has nothing to do if it says the same as before.
+  if (JSON.stringify(said) !== JSON.stringify(about.peek())) about.value = said;
 });
 
 effect(() => {

@@ -3,6 +3,9 @@
 import type { Filters } from "./address.ts";
 import type { Row, Waiting } from "./wire.ts";
 
+/** Of thousands. To make one takes long. */
+const NUMBERS = new Intl.NumberFormat("en-US");
+
 export type SectionId = "groups" | "pods" | "workloads";
 
 export interface Section {
@@ -82,7 +85,7 @@ function membersOf(bound: number, members: number, minCount: number | null): str
 
 /** A number of rows. */
 export function grouped(count: number): string {
-  return count.toLocaleString("en-US");
+  return NUMBERS.format(count);
 }
 
 const NAMES = new Map<string, string>([

@@ -3,16 +3,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { amountText } from "../src/map/amounts.ts";
+import { modelOf } from "../src/map/columns.ts";
 import { type Choice, drawnOf, type Eye, legendOf, lookOf, wantedGangs } from "../src/map/drawn.ts";
+import { ALONE } from "../src/map/gangs.ts";
 import { layOut } from "../src/map/layout.ts";
-import { ALONE, Model } from "../src/map/model.ts";
 import { assigned, type Inks } from "../src/map/palette.ts";
 import { levelOf, type Shape, shapesOf } from "../src/map/shapes.ts";
 import { escaped, svgOf } from "../src/map/svg.ts";
 import type { NodePod } from "../src/wire.ts";
 import { MAP } from "./maps.ts";
 
-const MODEL = new Model(MAP);
+const MODEL = modelOf(MAP);
 const LAYOUT = layOut(
   MAP.nodes.name.map((name, at) => ({ name, block: MAP.blocks[MAP.nodes.block[at] ?? 0] ?? null })),
   null,
@@ -146,7 +147,7 @@ test("the legend names the largest first", () => {
 test("an SVG has each node, and no markup of others", () => {
   const hostile = '</svg><script>alert(1)</script>\u202e\u0000"';
   const names = MAP.nodes.name.map((name) => name + hostile);
-  const model = new Model({ ...MAP, nodes: { ...MAP.nodes, name: names }, blocks: [hostile, null] });
+  const model = modelOf({ ...MAP, nodes: { ...MAP.nodes, name: names }, blocks: [hostile, null] });
   const layout = layOut(
     names.map((name) => ({ name, block: hostile })),
     null,

@@ -2,6 +2,7 @@
 
 import { select } from "d3-selection";
 import { type ZoomTransform, zoom, zoomIdentity } from "d3-zoom";
+import { atFrame, notAtFrame } from "../at_frame.ts";
 import type { NodePod } from "../wire.ts";
 import {
   type Choice,
@@ -14,16 +15,17 @@ import {
   nodesIn,
   wantedGangs,
 } from "./drawn.ts";
-import { changedNames } from "./frames.ts";
-import { type Layout, namesIn, nodeAt } from "./layout.ts";
-import { differing, type Model } from "./model.ts";
+import { type Layout, MARGIN, namesIn, nodeAt } from "./layout.ts";
+import { changedNames, type Model } from "./model.ts";
 import { Brush } from "./paint.ts";
-import { assigned, type Inks } from "./palette.ts";
+import { assigned, type Inks, OTHERS } from "./palette.ts";
 import { type Level, type Look, levelOf, shapesOf } from "./shapes.ts";
 import { SIDE, Tiles } from "./tiles.ts";
 
 /** How long nothing moves until the map is at rest. */
 const REST_MS = 120;
+/** The least time between two looks at which gangs matter, while only amounts change. */
+const SETTLE_MS = 250;
 const CLOSEST = 420;
 const EDGE = 12;
 const TITLE_HEIGHT = 15;
@@ -48,7 +50,10 @@ export class Chart {
   private readonly canvas: HTMLCanvasElement;
   private readonly hooks: Hooks;
   private readonly zooming = zoom<HTMLCanvasElement, unknown>();
-  private readonly tiles = new Tiles((context, left, top, scale) => this.tile(context, left, top, scale));
+  private readonly tiles = new Tiles({
+    whole: (context, left, top, scale) => this.tile(context, left, top, scale),
+    some: (context, left, top, scale, names) => this.mend(context, left, top, scale, names),
+  });
   private shown: Shown | null = null;
   private transform: ZoomTransform = zoomIdentity;
   private slots: ReadonlyMap<string, number> = new Map();
@@ -57,8 +62,10 @@ export class Chart {
   /** The node that arrows move from. */
   private active = "";
   private ratio = 1;
-  private frame = 0;
+  /** Of the canvas. To ask it may take the browser long. */
+  private size: { readonly width: number; readonly height: number };
   private rest: ReturnType<typeof setTimeout> | undefined;
+  private settling: ReturnType<typeof setTimeout> | undefined;
   private isMoving = false;
   /** Somebody has moved the map: it is not fitted into its window any longer. */
   private isOwn: boolean;
@@ -66,6 +73,7 @@ export class Chart {
   /** `transform`: where one looked before; null for all of the map. */
   constructor(canvas: HTMLCanvasElement, hooks: Hooks, transform: ZoomTransform | null) {
     this.canvas = canvas;
+    this.size = sizeOf(canvas);
     this.hooks = hooks;
     this.isOwn = transform !== null;
     this.transform = transform ?? zoomIdentity;
@@ -75,15 +83,15 @@ export class Chart {
   }
 
   stop(): void {
-    cancelAnimationFrame(this.frame);
+    notAtFrame(this.paint);
     clearTimeout(this.rest);
+    clearTimeout(this.settling);
     select(this.canvas).on(".zoom", null);
     this.canvas.removeEventListener("click", this.click);
   }
 
   get eye(): Eye {
-    const { clientWidth: width, clientHeight: height } = this.canvas;
-    return { x: this.transform.x, y: this.transform.y, scale: this.transform.k, width, height };
+    return { x: this.transform.x, y: this.transform.y, scale: this.transform.k, ...this.size };
   }
 
   /** Show this now. What has moved is drawn again. */
@@ -92,22 +100,36 @@ export class Chart {
     this.shown = shown;
     if (before?.layout !== shown.layout) this.limit();
     if (before?.inks !== shown.inks) this.brush = null;
-    if (this.rest === undefined) this.settle();
-    if (before !== null && isOnlyNewer(before, shown)) this.redraw(newer(before, shown));
-    else this.tiles.invalidate();
+    const newer = before === null ? null : newerNames(before, shown);
+    if (newer !== null) {
+      this.redraw(newer);
+      this.settleSoon();
+    } else {
+      this.settle();
+      this.tiles.invalidate();
+    }
     this.ask();
+  }
+
+  private settleSoon(): void {
+    this.settling ??= setTimeout(() => {
+      this.settling = undefined;
+      // It settles when it is at rest.
+      if (this.rest === undefined) this.settle();
+    }, SETTLE_MS);
   }
 
   /** These nodes look different now. */
   private redraw(names: Iterable<string>): void {
     for (const name of names) {
       const place = this.shown?.layout.places.get(name);
-      if (place !== undefined) this.tiles.invalidateAt(place.x, place.y);
+      if (place !== undefined) this.tiles.invalidateAt(name, place.x, place.y);
     }
   }
 
   /** The window of the map has another size. */
   resized(): void {
+    this.size = sizeOf(this.canvas);
     this.limit();
     this.settle();
     this.ask();
@@ -208,9 +230,12 @@ export class Chart {
     const amounts = model.amounts(nodes);
     const slots = assigned(this.slots, wantedGangs(model, amounts, choice.gang));
     const look = lookOf(model, this.transform.k, slots, choice.gang);
-    if (this.look?.level !== look.level || !isSame(slots, this.slots)) this.tiles.invalidate();
+    const before = this.look;
     this.slots = slots;
     this.look = look;
+    if (before === null || before.level !== look.level || before.chosen !== look.chosen) this.tiles.invalidate();
+    else this.redraw(recoloured(model, before, look));
+    this.ask();
     this.hooks.rested(
       look.level,
       legendOf(model, amounts, slots),
@@ -219,24 +244,23 @@ export class Chart {
   }
 
   private ask(): void {
-    cancelAnimationFrame(this.frame);
-    this.frame = requestAnimationFrame(() => this.paint());
+    atFrame(this.paint);
   }
 
-  private paint(): void {
+  private readonly paint = (): void => {
     const context = this.canvas.getContext("2d");
     const eye = this.eye;
     if (context === null || this.shown === null || eye.width === 0) return;
     this.resize(eye);
     // A map that is only pushed aside keeps its tiles, and gets new ones at its edge.
     const waits = this.isMoving && eye.scale !== this.tiles.scale;
-    const isSharp = waits || this.tiles.sharpen(eye, this.ratio);
+    const isSharp = waits || this.tiles.sharpen(eye, this.ratio, !this.isMoving);
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.clearRect(0, 0, eye.width, eye.height);
-    this.tiles.paint(context, eye);
+    this.tiles.paint(context, eye, !this.isMoving);
     this.marks(context, eye, this.shown);
     if (!isSharp) this.ask();
-  }
+  };
 
   private resize({ width, height }: Eye): void {
     this.ratio = Math.min(window.devicePixelRatio || 1, 3);
@@ -250,17 +274,45 @@ export class Chart {
 
   private tile(context: CanvasRenderingContext2D, left: number, top: number, scale: number): void {
     if (this.shown === null || this.look === null) return;
-    const { model, layout, inks, podsOf } = this.shown;
-    this.brush ??= new Brush(inks, this.ratio);
+    const { layout } = this.shown;
     const look = { ...this.look, level: levelOf(scale) };
-    for (const name of namesIn(layout, left / scale, top / scale, (left + SIDE) / scale, (top + SIDE) / scale)) {
-      const place = layout.places.get(name);
-      const node = model.nodeAt(name);
-      if (place === undefined || node < 0) continue;
-      const shapes = shapesOf(model, node, look, podsOf(name));
-      const isBlank = model.answer.nodes.allocatable[node] === 0;
-      this.brush.node(context, place.x * scale, place.y * scale, scale, name, shapes, isBlank);
+    const names = namesIn(layout, left / scale, top / scale, (left + SIDE) / scale, (top + SIDE) / scale);
+    for (const name of names) this.node(context, scale, name, look, this.shown);
+  }
+
+  /** Draw these nodes of a tile again. False if they cannot be cleared without harm to those beside them. */
+  private mend(
+    context: CanvasRenderingContext2D,
+    left: number,
+    top: number,
+    scale: number,
+    names: Iterable<string>,
+  ): boolean {
+    // Lines may stand out a little.
+    const edge = Math.min(scale * MARGIN, 1);
+    const sharesPixels = 2 * edge * this.ratio < 1;
+    if (this.shown === null || this.look === null || sharesPixels) return false;
+    const look = { ...this.look, level: levelOf(scale) };
+    for (const name of names) {
+      const place = this.shown.layout.places.get(name);
+      if (place === undefined) return false;
+      const [x, width] = pixels(place.x * scale + edge - left, scale - 2 * edge, this.ratio);
+      const [y, height] = pixels(place.y * scale + edge - top, scale - 2 * edge, this.ratio);
+      context.clearRect(left + x, top + y, width, height);
+      this.node(context, scale, name, look, this.shown);
     }
+    return true;
+  }
+
+  private node(context: CanvasRenderingContext2D, scale: number, name: string, look: Look, shown: Shown): void {
+    const { model, layout, inks, podsOf } = shown;
+    const place = layout.places.get(name);
+    const node = model.nodeAt(name);
+    if (place === undefined || node < 0) return;
+    this.brush ??= new Brush(inks, this.ratio);
+    const shapes = shapesOf(model, node, look, podsOf(name));
+    const isBlank = model.room(node).allocatable === 0;
+    this.brush.node(context, place.x * scale, place.y * scale, scale, name, shapes, isBlank);
   }
 
   /** Titles of blocks, and rings around nodes: they are as sharp while the map moves. */
@@ -273,8 +325,8 @@ export class Chart {
       if (x > eye.width || x + width < 0 || y < 0 || y > eye.height + TITLE_HEIGHT) continue;
       this.brush.label(context, block.value ?? "without the label", x + 2, y - 3, width - 4);
     }
-    const planned = model.planOf(model.gangAt(choice.gang))?.promised.node ?? [];
-    for (const node of planned) this.ring(context, eye, model.room(node).name, inks.ink, 2, []);
+    const planned = model.planOf(model.gangAt(choice.gang))?.promised ?? [];
+    for (const { node } of planned) this.ring(context, eye, node, inks.ink, 2, []);
     for (const name of choice.found) this.ring(context, eye, name, inks.focus, 3, [4, 3]);
     this.ring(context, eye, choice.node, inks.focus, 3, []);
     if (this.active !== choice.node) this.ring(context, eye, this.active, inks.focus, 2, []);
@@ -300,20 +352,40 @@ export class Chart {
   }
 }
 
-function isSame(one: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>): boolean {
-  return one.size === other.size && [...one].every(([key, slot]) => other.get(key) === slot);
+function sizeOf({ clientWidth: width, clientHeight: height }: HTMLCanvasElement) {
+  return { width, height };
 }
 
-/** The nodes that look different now. */
-function* newer(before: Shown, shown: Shown): Generator<string> {
+/** The whole pixels of the screen that have a part of this stretch: from where, and how far. In pixels of the page. */
+function pixels(from: number, length: number, ratio: number): readonly [number, number] {
+  const first = Math.floor(from * ratio);
+  return [first / ratio, (Math.ceil((from + length) * ratio) - first) / ratio];
+}
+
+/** The nodes with gangs whose colour is another one. Far away only the chosen gang has one. */
+function* recoloured(model: Model, before: Look, look: Look): Generator<string> {
+  const slotIn = ({ slots, level, chosen }: Look, gang: number): number =>
+    level === "far" && gang !== chosen ? OTHERS : (slots.get(gang) ?? OTHERS);
+  const gangs = new Set(
+    [...before.slots.keys(), ...look.slots.keys()].filter((gang) => slotIn(before, gang) !== slotIn(look, gang)),
+  );
+  if (gangs.size === 0) return;
+  for (let node = 0; node < model.size; node++) {
+    const holds = ({ gang }: { readonly gang: number }): boolean => gangs.has(gang);
+    if (model.parts(node).some(holds) || model.promised(node).some(holds)) yield model.room(node).name;
+  }
+}
+
+/** The nodes that look different now; null if all of them may. */
+function newerNames(before: Shown, shown: Shown): Set<string> | null {
+  const isSame =
+    before.layout === shown.layout && before.inks === shown.inks && before.choice.gang === shown.choice.gang;
   const [old, now] = [before.model, shown.model];
-  if (old !== now) yield* changedNames(old.answer, now.answer) ?? differing(old, now);
-  if (before.podsOf === shown.podsOf) return;
-  for (const name of now.answer.nodes.name) if (before.podsOf(name) !== shown.podsOf(name)) yield name;
-}
-
-/** Whether nothing but the model and pods are others, and no gang is brought out. */
-function isOnlyNewer(before: Shown, shown: Shown): boolean {
-  const isSame = before.layout === shown.layout && before.inks === shown.inks;
-  return isSame && before.choice.gang === "" && shown.choice.gang === "";
+  const names = changedNames(old, now);
+  if (!isSame || names === null) return null;
+  const { gang } = shown.choice;
+  if (gang !== "" && old.planOf(old.gangAt(gang)) !== now.planOf(now.gangAt(gang))) return null;
+  if (before.podsOf === shown.podsOf) return names;
+  for (const { name } of now.stock.nodes) if (before.podsOf(name) !== shown.podsOf(name)) names.add(name);
+  return names;
 }

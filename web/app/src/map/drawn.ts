@@ -1,8 +1,9 @@
 /** What a picture of the map shows: for files, and for tests. */
 
 import type { NodePod } from "../wire.ts";
+import { ALONE } from "./gangs.ts";
 import { type Layout, namesIn } from "./layout.ts";
-import { ALONE, type Model, victimsOf } from "./model.ts";
+import { type Model, victimsOf } from "./model.ts";
 import { hueOf, patternOf, SLOTS } from "./palette.ts";
 import { type Level, type Look, levelOf, type Shape, shapesOf } from "./shapes.ts";
 
@@ -83,10 +84,24 @@ function seenBy({ x, y, scale, width, height }: Eye) {
 
 /** The gangs that matter: the chosen one, then the largest. `amounts`: see `Model.amounts`. */
 export function wantedGangs(model: Model, amounts: Float64Array, chosen: string): string[] {
-  const some = [...amounts.keys()].filter((gang) => (amounts[gang] ?? 0) > 0);
-  const largest = some.sort((one, other) => (amounts[other] ?? 0) - (amounts[one] ?? 0) || one - other);
-  const names = largest.slice(0, SLOTS).map((gang) => model.gangName(gang));
+  const names = largest(model, amounts).map((gang) => model.gangName(gang));
   return model.gangAt(chosen) === ALONE ? names : [chosen, ...names.filter((name) => name !== chosen)];
+}
+
+/** As many as have a colour of their own. There are many gangs, and few of them are kept: so not all of them are sorted. */
+function largest(model: Model, amounts: Float64Array): number[] {
+  const { gangs } = model.stock;
+  const before = (one: number, other: number): number =>
+    (amounts[other] ?? 0) - (amounts[one] ?? 0) || gangs.compare(one, other);
+  const found: number[] = [];
+  amounts.forEach((amount, gang) => {
+    const last = found[SLOTS - 1];
+    if (amount <= 0 || (last !== undefined && before(gang, last) > 0)) return;
+    found.push(gang);
+    found.sort(before);
+    found.length = Math.min(found.length, SLOTS);
+  });
+  return found;
 }
 
 /** How the nodes are drawn. `slots`: by NAMESPACE/NAME of the gang. */
@@ -107,8 +122,8 @@ export function legendOf(model: Model, amounts: Float64Array, slots: ReadonlyMap
     const gang = model.gangAt(key);
     if (gang === ALONE) continue;
     lines.push({
-      namespace: model.answer.gangs.namespace[gang] ?? "",
-      name: model.answer.gangs.name[gang] ?? "",
+      namespace: model.gang(gang)?.namespace ?? "",
+      name: model.gang(gang)?.name ?? "",
       hue: hueOf(slot),
       pattern: patternOf(slot),
       slot,
@@ -128,13 +143,12 @@ export function drawnOf(
   podsOf: (name: string) => readonly NodePod[] | undefined,
 ): Drawn {
   const look = lookOf(model, eye.scale, slots, choice.gang);
-  const planned = new Set(model.planOf(look.chosen)?.promised.node);
+  const planned = new Set(model.planOf(look.chosen)?.promised.map(({ node }) => node));
   const nodes = nodesIn(model, layout, eye);
-  const { answer } = model;
   return {
-    topologyKey: answer.topologyKey,
-    resource: answer.resource,
-    moment: answer.moment,
+    topologyKey: model.head.topologyKey,
+    resource: model.head.resource,
+    moment: model.head.moment,
     level: look.level,
     gang: look.chosen === ALONE ? "" : choice.gang,
     width: eye.width,
@@ -144,13 +158,20 @@ export function drawnOf(
       const room = model.room(node);
       const place = layout.places.get(room.name) ?? { x: 0, y: 0 };
       return {
-        ...room,
+        name: room.name,
+        block: room.block,
+        allocatable: room.allocatable,
+        used: room.used,
+        leaving: room.leaving,
+        promised: room.promised,
+        free: room.free,
+        anonymous: room.anonymous,
         x: eye.x + eye.scale * place.x,
         y: eye.y + eye.scale * place.y,
         side: eye.scale,
         isChosen: room.name === choice.node,
         isFound: choice.found.has(room.name),
-        isPlanned: planned.has(node),
+        isPlanned: planned.has(room.name),
         shapes: shapesOf(model, node, look, podsOf(room.name)),
       };
     }),

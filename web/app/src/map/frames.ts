@@ -1,41 +1,11 @@
 /** Puts frames of the stream into a map: the result is the map that the server would answer now. */
 
-import type { Frame, MapPlan, Map as NodeMap } from "../wire.ts";
-import { ALONE } from "./model.ts";
+import type { Frame, FramePlans } from "../wire.ts";
+import { answerOf, blocksOf, count, modelOf, nodeIn, ordered, partsBy, placesOf, planOf } from "./columns.ts";
+import { Model, type Node, type Plan, promisesOf, type Stock } from "./model.ts";
 
-const AMOUNTS = ["allocatable", "used", "leaving", "promised", "free", "anonymous"] as const;
-
-interface Gang {
-  readonly namespace: string;
-  readonly name: string;
-  readonly key: string;
-}
-
-interface Part {
-  readonly gang: Gang | null;
-  readonly numbers: readonly [number, number, number];
-}
-
-interface Node {
-  readonly name: string;
-  readonly block: string | null;
-  readonly amounts: readonly number[];
-  readonly parts: readonly Part[];
-}
-
-interface Row {
-  readonly node: string;
-  readonly gang: Gang | null;
-  readonly pods: number;
-  readonly amount: number;
-}
-
-interface Plan {
-  readonly said: Pick<MapPlan, "kind" | "namespace" | "name" | "uid" | "priority">;
-  readonly gang: Gang | null;
-  readonly promised: readonly Row[];
-  readonly victims: readonly Row[];
-}
+/** How many gangs that are gone keep their numbers, besides as many as are there. */
+const GONE = 1000;
 
 /** Whether the frame can be put into a map of this version: "old" if the map has it, "gap" if one is missing. */
 export function fits(version: string, frame: Pick<Frame, "since" | "version">): "yes" | "old" | "gap" {
@@ -51,213 +21,131 @@ function partsOf(version: string) {
   return { process, number: Number(number), rights };
 }
 
-/** What maps were made of. Nodes that are as before are the same objects. */
-const made = new WeakMap<NodeMap, ReadonlyMap<string, Node>>();
-
-/** The names of the nodes of the later map that are not as before; null if not both are made of frames. */
-export function changedNames(before: NodeMap, after: NodeMap): string[] | null {
-  const [old, now] = [made.get(before), made.get(after)];
-  if (old === undefined || now === undefined) return null;
-  return [...now.values()].filter((node) => old.get(node.name) !== node).map(({ name }) => name);
-}
-
-/** The map after the frame. */
-export function applied(map: NodeMap, frame: Frame): NodeMap {
-  const gangs = gangsOf(frame.gangs);
-  const nodes = new Map(made.get(map) ?? nodesOf(map));
-  const isNew = (name: string, at: number): boolean => nodes.get(name)?.block !== (frame.nodes.block[at] ?? null);
-  const isMoved = frame.nodes.name.some(isNew);
-  for (const name of frame.gone) nodes.delete(name);
-  const parts = partsBy(frame.parts, gangs, frame.nodes.name.length);
-  frame.nodes.name.forEach((name, at) => {
-    const amounts = AMOUNTS.map((each) => frame.nodes[each][at] ?? 0);
-    nodes.set(name, { name, block: frame.nodes.block[at] ?? null, amounts, parts: parts[at] ?? [] });
-  });
-  const plans = plansAfter(map, frame, gangs);
-  const { topologyKeys, resources, version, moment, trouble } = frame;
-  const ordered = [...nodes.values()];
-  const after = {
-    ...map,
-    version,
-    moment,
-    trouble,
-    topologyKeys: topologyKeys ?? map.topologyKeys,
-    resources: resources ?? map.resources,
-    ...columns(ordered, plans, isMoved),
-  };
-  made.set(after, isMoved ? new Map(ordered.map((node) => [node.name, node])) : nodes);
-  return after;
-}
-
-function gangsOf(columns: NodeMap["gangs"]): Gang[] {
-  return columns.name.map((name, at) => ({
-    namespace: columns.namespace[at] ?? "",
-    name,
-    key: columns.key[at] ?? "",
-  }));
-}
-
-function partsBy(columns: NodeMap["parts"], gangs: readonly Gang[], nodes: number): Part[][] {
-  const found: Part[][] = Array.from({ length: nodes }, () => []);
-  columns.node.forEach((node, at) => {
-    const numbers = [columns.pods[at] ?? 0, columns.used[at] ?? 0, columns.leaving[at] ?? 0] as const;
-    found[node]?.push({ gang: gangs[columns.gang[at] ?? ALONE] ?? null, numbers });
-  });
-  return found;
-}
-
-function nodesOf(map: NodeMap): Map<string, Node> {
-  const { nodes, blocks } = map;
-  const parts = partsBy(map.parts, gangsOf(map.gangs), nodes.name.length);
-  return new Map(
-    nodes.name.map((name, at) => {
-      const amounts = AMOUNTS.map((each) => nodes[each][at] ?? 0);
-      return [name, { name, block: blocks[nodes.block[at] ?? -1] ?? null, amounts, parts: parts[at] ?? [] }];
-    }),
-  );
-}
-
-// ---- plans
-
-function plansAfter(map: NodeMap, frame: Frame, gangs: readonly Gang[]): Plan[] {
-  const { name } = map.nodes;
-  const before = map.plans.map((plan) => planOf(plan, (at) => name[at] ?? "", gangsOf(map.gangs)));
-  if (frame.plans === null) return before;
-  const known = new Map(before.map((plan) => [idOf(plan.said), plan]));
-  for (const plan of frame.plans.changed)
-    known.set(
-      idOf(plan),
-      planOf(plan, (node: string) => node, gangs),
-    );
-  return frame.plans.order.flatMap((id) => known.get(id) ?? []);
-}
-
-function idOf({ kind, namespace, name, uid }: Plan["said"]): string {
-  return [kind, namespace, name, uid].join("/");
-}
-
-interface Placed<N> {
-  readonly node: readonly N[];
-  readonly gang: readonly number[];
-  readonly pods: readonly number[];
-  readonly amount: readonly number[];
-}
-
-interface Told<N> extends Omit<MapPlan, "promised" | "victims"> {
-  readonly promised: Placed<N>;
-  readonly victims: Placed<N>;
-}
-
-function planOf<N>(plan: Told<N>, nameOf: (node: N) => string, gangs: readonly Gang[]): Plan {
-  const rows = ({ node, gang, pods, amount }: Placed<N>): Row[] =>
-    node.map((each, at) => ({
-      node: nameOf(each),
-      gang: gangs[gang[at] ?? ALONE] ?? null,
-      pods: pods[at] ?? 0,
-      amount: amount[at] ?? 0,
-    }));
-  const { kind, namespace, name, uid, priority } = plan;
-  const said = { kind, namespace, name, uid, priority };
-  return { said, gang: gangs[plan.gang] ?? null, promised: rows(plan.promised), victims: rows(plan.victims) };
-}
-
-// ---- the order of the server
-
-/** Numbers in names are compared as numbers: `rack-2` comes before `rack-10`. */
-export function natural(one: string, other: string): number {
-  const [first, second] = [one.split(/([0-9]+)/), other.split(/([0-9]+)/)];
-  for (let at = 0; at < Math.min(first.length, second.length); at++) {
-    const [a, b] = [first[at] ?? "", second[at] ?? ""];
-    if (at % 2 === 0) {
-      if (a !== b) return compared(a, b);
-      if (at + 1 < first.length !== at + 1 < second.length) return first.length - second.length;
-      continue;
-    }
-    const [x, y] = [a.replace(/^0+/, ""), b.replace(/^0+/, "")];
-    if (x !== y) return x.length - y.length || compared(x, y);
+/** The map after those of the frames that fit, in their order, up to the first gap. */
+export function fitted(model: Model, frames: readonly Frame[]): { readonly model: Model; readonly hasGap: boolean } {
+  const fitting: Frame[] = [];
+  let { version } = model.head;
+  for (const frame of frames) {
+    const fit = fits(version, frame);
+    if (fit === "gap") return { model: applied(model, fitting), hasGap: true };
+    if (fit === "old") continue;
+    fitting.push(frame);
+    version = frame.version;
   }
-  return first.length - second.length || compared(one, other);
+  return { model: applied(model, fitting), hasGap: false };
 }
 
-function compared(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0;
+/** The map after the frames. It costs what has changed, and a copy of the list of nodes. */
+export function applied(model: Model, frames: readonly Frame[]): Model {
+  if (frames.length === 0) return model;
+  const draft = new Draft(model.stock);
+  for (const frame of frames) draft.put(frame);
+  return compact(draft.made());
 }
 
-function byBlock(one: string | null, other: string | null): number {
-  if (one === null || other === null) return Number(one === null) - Number(other === null);
-  return natural(one, other);
+/** Without the gangs that are gone, if they are many. */
+function compact(model: Model): Model {
+  const { gangs, named } = model.stock;
+  const here = named.reduce((sum, each) => sum + Number(each > 0), 0);
+  return gangs.size > 2 * here + GONE ? modelOf(answerOf(model)) : model;
 }
 
-function byGang(one: Gang, other: Gang): number {
-  return compared(one.namespace, other.namespace) || compared(one.key, other.key);
-}
+/** A model that is being made. */
+class Draft {
+  private readonly before: Stock;
+  /** Undefined where one is gone. */
+  private readonly nodes: (Node | undefined)[];
+  private readonly named: number[];
+  private readonly places: ReadonlyMap<string, number>;
+  /** Where nodes are that have come. */
+  private readonly come = new Map<string, number>();
+  private head: Stock["head"];
+  private plans: readonly Plan[];
+  private isMoved = false;
 
-function gangId(gang: Gang | null): string {
-  return gang === null ? "" : `${gang.namespace}/${gang.key}`;
-}
+  constructor(before: Stock) {
+    this.before = before;
+    this.nodes = [...before.nodes];
+    this.named = [...before.named];
+    this.places = before.places;
+    this.head = before.head;
+    this.plans = before.plans;
+  }
 
-type Columns = Pick<NodeMap, "blocks" | "nodes" | "gangs" | "parts" | "plans">;
-
-/** The columns of these nodes and plans. `isMoved`: the nodes are not in their order yet, and are put into it. */
-function columns(nodes: Node[], plans: readonly Plan[], isMoved: boolean): Columns {
-  const blocks = [...new Set(nodes.map(({ block }) => block))].sort(byBlock);
-  const blockAt = new Map(blocks.map((block, at) => [block, at]));
-  const place = ({ block }: Node): number => blockAt.get(block) ?? 0;
-  if (isMoved) nodes.sort((one, other) => place(one) - place(other) || natural(one.name, other.name));
-  const nodeAt = new Map(nodes.map(({ name }, at) => [name, at]));
-  const named = new Map<string, Gang>();
-  const name = (gang: Gang | null): void => {
-    if (gang !== null) named.set(gangId(gang), gang);
-  };
-  for (const { parts } of nodes) for (const { gang } of parts) name(gang);
-  for (const { promised } of plans) for (const { gang } of promised) name(gang);
-  const gangs = [...named.values()].sort(byGang);
-  const gangAt = new Map(gangs.map((gang, at) => [gangId(gang), at]));
-  const at = (gang: Gang | null): number => gangAt.get(gangId(gang)) ?? ALONE;
-  const amounts = (column: number): number[] => nodes.map((node) => node.amounts[column] ?? 0);
-  const [allocatable, used, leaving, promised, free, anonymous] = AMOUNTS.map((_, column) => amounts(column));
-  const rows = nodes.flatMap(({ parts }, node) =>
-    parts.map(({ gang, numbers }) => ({ node, gang: at(gang), numbers })).sort((one, other) => one.gang - other.gang),
-  );
-  const placed = (those: readonly Row[]) => {
-    const found = those.map((row) => ({ ...row, node: nodeAt.get(row.node) ?? -1, gang: at(row.gang) }));
-    found.sort((one, other) => one.node - other.node || one.gang - other.gang);
-    return {
-      node: found.map((row) => row.node),
-      gang: found.map((row) => row.gang),
-      pods: found.map((row) => row.pods),
-      amount: found.map((row) => row.amount),
+  put(frame: Frame): void {
+    const { version, moment, trouble } = frame;
+    const topologyKeys = frame.topologyKeys ?? this.head.topologyKeys;
+    this.head = {
+      ...this.head,
+      version,
+      moment,
+      trouble,
+      topologyKeys,
+      resources: frame.resources ?? this.head.resources,
     };
-  };
-  return {
-    blocks,
-    nodes: {
-      name: nodes.map((node) => node.name),
-      block: nodes.map(place),
-      allocatable: allocatable ?? [],
-      used: used ?? [],
-      leaving: leaving ?? [],
-      promised: promised ?? [],
-      free: free ?? [],
-      anonymous: anonymous ?? [],
-    },
-    gangs: {
-      namespace: gangs.map((gang) => gang.namespace),
-      name: gangs.map((gang) => gang.name),
-      key: gangs.map((gang) => gang.key),
-    },
-    parts: {
-      node: rows.map((row) => row.node),
-      gang: rows.map((row) => row.gang),
-      pods: rows.map((row) => row.numbers[0]),
-      used: rows.map((row) => row.numbers[1]),
-      leaving: rows.map((row) => row.numbers[2]),
-    },
-    plans: plans.map((plan) => ({
-      ...plan.said,
-      gang: at(plan.gang),
-      promised: placed(plan.promised),
-      victims: placed(plan.victims),
-    })),
-  };
+    const { gangs } = this.before;
+    const numbers = gangs.numbersOf(frame.gangs);
+    for (const name of frame.gone) this.drop(name);
+    const parts = partsBy(frame.parts, numbers, frame.nodes.name.length, gangs);
+    frame.nodes.name.forEach((_, at) => {
+      this.set(nodeIn(frame.nodes, at, frame.nodes.block[at] ?? null, parts[at] ?? []));
+    });
+    if (frame.plans !== null) this.plan(frame.plans, numbers);
+  }
+
+  private at(name: string): number {
+    return this.come.get(name) ?? this.places.get(name) ?? -1;
+  }
+
+  private drop(name: string): void {
+    const at = this.at(name);
+    const node = this.nodes[at];
+    if (node === undefined) return;
+    count(this.named, node.parts, -1);
+    this.nodes[at] = undefined;
+    this.isMoved = true;
+  }
+
+  private set(node: Node): void {
+    const at = this.at(node.name);
+    const known = this.nodes[at];
+    if (known !== undefined && isSame(known, node)) return;
+    if (known?.block !== node.block) this.isMoved = true;
+    if (known !== undefined) count(this.named, known.parts, -1);
+    count(this.named, node.parts, 1);
+    if (at >= 0) this.nodes[at] = node;
+    else this.come.set(node.name, this.nodes.push(node) - 1);
+  }
+
+  private plan({ order, changed }: FramePlans, numbers: readonly number[]): void {
+    const known = new Map(this.plans.map((plan) => [idOf(plan), plan]));
+    for (const plan of changed) {
+      known.set(
+        idOf(plan),
+        planOf(plan, (node: string) => node, numbers),
+      );
+    }
+    for (const { promised } of this.plans) count(this.named, promised, -1);
+    this.plans = order.flatMap((id) => known.get(id) ?? []);
+    for (const { promised } of this.plans) count(this.named, promised, 1);
+  }
+
+  made(): Model {
+    const { before, head, named, plans } = this;
+    const promises = plans === before.plans ? before.promises : promisesOf(plans);
+    const nodes = this.nodes.filter((node) => node !== undefined);
+    const same = { ...before, head, named, plans, promises, nodes };
+    if (!this.isMoved) return new Model(same);
+    const blocks = blocksOf(nodes);
+    const sorted = ordered(nodes, blocks);
+    return new Model({ ...same, blocks, nodes: sorted, places: placesOf(sorted) });
+  }
+}
+
+function isSame(one: Node, other: Node): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function idOf({ kind, namespace, name, uid }: Pick<Plan, "kind" | "namespace" | "name" | "uid">): string {
+  return [kind, namespace, name, uid].join("/");
 }

@@ -1,9 +1,7 @@
-/** An answer of `GET map`, so that what one node has is found at once. */
+/** A map, so that what one node has is found at once. A frame makes a new model. It shares what is as before. */
 
 import type { MapPlan, Map as NodeMap } from "../wire.ts";
-
-/** In place of a gang: pods without one. */
-export const ALONE = -1;
+import { ALONE, type Gang, type Gangs, gangKey } from "./gangs.ts";
 
 export interface Held {
   readonly gang: number;
@@ -30,130 +28,158 @@ export interface Part {
   readonly leaving: number;
 }
 
-export class Model {
-  readonly answer: NodeMap;
-  private readonly places: ReadonlyMap<string, number>;
-  /** By node: where its parts begin. */
-  private readonly first: Int32Array;
-  private readonly gangs: ReadonlyMap<string, number>;
-  private readonly promises = new Map<number, Held[]>();
+export interface Node extends Room {
+  /** What gangs have on it, and pods without one: in the order of the server. */
+  readonly parts: readonly Part[];
+}
 
-  constructor(answer: NodeMap) {
-    this.answer = answer;
-    this.places = new Map(answer.nodes.name.map((name, at) => [name, at]));
-    this.first = firsts(answer.parts.node, answer.nodes.name.length);
-    const { namespace, name } = answer.gangs;
-    this.gangs = new Map(name.map((each, at) => [gangKey(namespace[at] ?? "", each), at]));
-    for (const plan of answer.plans) {
-      plan.promised.node.forEach((node, at) => {
-        const held = { gang: plan.gang, pods: plan.promised.pods[at] ?? 0, amount: plan.promised.amount[at] ?? 0 };
-        this.promises.set(node, [...(this.promises.get(node) ?? []), held]);
-      });
-    }
+/** What a plan promises or takes on a node. */
+export interface Placed extends Held {
+  readonly node: string;
+}
+
+/** A plan that is carried out. */
+export interface Plan extends Pick<MapPlan, "kind" | "namespace" | "name" | "uid" | "priority"> {
+  readonly gang: number;
+  readonly promised: readonly Placed[];
+  readonly victims: readonly Placed[];
+}
+
+/** What is said of the whole map. */
+export type Head = Omit<NodeMap, "blocks" | "nodes" | "gangs" | "parts" | "plans">;
+
+/** What a model is made of. */
+export interface Stock {
+  readonly head: Head;
+  /** In the order of the server. */
+  readonly blocks: readonly (string | null)[];
+  readonly nodes: readonly Node[];
+  /** By name of the node: where it is in `nodes`. It is another one only if nodes came, went or moved. */
+  readonly places: ReadonlyMap<string, number>;
+  readonly gangs: Gangs;
+  /** By number of the gang: how often parts and promises name it. */
+  readonly named: readonly number[];
+  readonly plans: readonly Plan[];
+  /** By name of the node: what plans promise there. */
+  readonly promises: ReadonlyMap<string, readonly Held[]>;
+}
+
+const NOWHERE: Node = {
+  name: "",
+  block: null,
+  allocatable: 0,
+  used: 0,
+  leaving: 0,
+  promised: 0,
+  free: 0,
+  anonymous: 0,
+  parts: [],
+};
+
+export class Model {
+  readonly stock: Stock;
+
+  constructor(stock: Stock) {
+    this.stock = stock;
+  }
+
+  get head(): Head {
+    return this.stock.head;
   }
 
   get size(): number {
-    return this.answer.nodes.name.length;
+    return this.stock.nodes.length;
   }
 
-  /** The place of a node in the columns; -1 if there is no such node. */
+  /** The place of a node; -1 if there is no such node. */
   nodeAt(name: string): number {
-    return this.places.get(name) ?? -1;
+    return this.stock.places.get(name) ?? -1;
   }
 
-  /** The place of a gang, by NAMESPACE/NAME; ALONE if there is no such gang here. */
+  /** The number of a gang, by NAMESPACE/NAME; ALONE if there is no such gang here. */
   gangAt(key: string): number {
-    return this.gangs.get(key) ?? ALONE;
+    const { gangs, named } = this.stock;
+    const here = gangs.withName(key).filter((gang) => (named[gang] ?? 0) > 0);
+    return here.reduce((last, gang) => (last === ALONE || gangs.compare(last, gang) < 0 ? gang : last), ALONE);
+  }
+
+  /** Undefined for ALONE. */
+  gang(gang: number): Gang | undefined {
+    return this.stock.gangs.gang(gang);
   }
 
   /** NAMESPACE/NAME; empty for pods without a gang. */
   gangName(gang: number): string {
-    const name = this.answer.gangs.name[gang];
-    return name === undefined ? "" : gangKey(this.answer.gangs.namespace[gang] ?? "", name);
+    const found = this.gang(gang);
+    return found === undefined ? "" : gangKey(found.namespace, found.name);
   }
 
   room(node: number): Room {
-    const { nodes, blocks } = this.answer;
-    return {
-      name: nodes.name[node] ?? "",
-      block: blocks[nodes.block[node] ?? -1] ?? null,
-      allocatable: nodes.allocatable[node] ?? 0,
-      used: nodes.used[node] ?? 0,
-      leaving: nodes.leaving[node] ?? 0,
-      promised: nodes.promised[node] ?? 0,
-      free: nodes.free[node] ?? 0,
-      anonymous: nodes.anonymous[node] ?? 0,
-    };
+    return this.stock.nodes[node] ?? NOWHERE;
   }
 
   /** What gangs have on the node, and pods without one. */
-  parts(node: number): Part[] {
-    const { gang, pods, used, leaving } = this.answer.parts;
-    const found: Part[] = [];
-    for (let at = this.first[node] ?? 0; at < (this.first[node + 1] ?? 0); at++) {
-      found.push({ gang: gang[at] ?? ALONE, pods: pods[at] ?? 0, used: used[at] ?? 0, leaving: leaving[at] ?? 0 });
-    }
-    return found;
+  parts(node: number): readonly Part[] {
+    return (this.stock.nodes[node] ?? NOWHERE).parts;
   }
 
   /** What plans promise on the node. */
   promised(node: number): readonly Held[] {
-    return this.promises.get(node) ?? [];
+    return this.stock.promises.get(this.room(node).name) ?? [];
   }
 
   /** The plan for this gang that is carried out. */
-  planOf(gang: number): MapPlan | null {
-    return gang === ALONE ? null : (this.answer.plans.find((plan) => plan.gang === gang) ?? null);
+  planOf(gang: number): Plan | null {
+    return gang === ALONE ? null : (this.stock.plans.find((plan) => plan.gang === gang) ?? null);
   }
 
-  /** How much each gang has on these nodes, or will have: by its place. */
+  /** How much each gang has on these nodes, or will have: by its number. */
   amounts(nodes: Iterable<number>): Float64Array {
-    const sums = new Float64Array(this.answer.gangs.name.length);
-    const { gang, used } = this.answer.parts;
-    const add = (its: number, amount: number): void => {
-      if (its >= 0) sums[its] = (sums[its] ?? 0) + amount;
+    const sums = new Float64Array(this.stock.gangs.size);
+    const add = (gang: number, amount: number): void => {
+      if (gang >= 0) sums[gang] = (sums[gang] ?? 0) + amount;
     };
     for (const node of nodes) {
-      const last = this.first[node + 1] ?? 0;
-      for (let at = this.first[node] ?? 0; at < last; at++) add(gang[at] ?? ALONE, used[at] ?? 0);
-      for (const held of this.promised(node)) add(held.gang, held.amount);
+      for (const { gang, used } of this.parts(node)) add(gang, used);
+      for (const { gang, amount } of this.promised(node)) add(gang, amount);
     }
     return sums;
   }
 }
 
-export function gangKey(namespace: string, name: string): string {
-  return `${namespace}/${name}`;
-}
-
-/** Where the rows of each node begin in a column that is sorted by node, and where the last ones end. */
-function firsts(nodes: readonly number[], count: number): Int32Array {
-  const first = new Int32Array(count + 1);
-  for (const node of nodes) first[node + 1] = (first[node + 1] ?? 0) + 1;
-  for (let at = 1; at <= count; at++) first[at] = (first[at] ?? 0) + (first[at - 1] ?? 0);
-  return first;
-}
-
-/** What a plan takes from each node: by node, the victims of each gang. */
-export function victimsOf(plan: MapPlan | null): Map<number, Held[]> {
-  const found = new Map<number, Held[]>();
-  plan?.victims.node.forEach((node, at) => {
-    const { gang, pods, amount } = plan.victims;
-    const held = { gang: gang[at] ?? ALONE, pods: pods[at] ?? 0, amount: amount[at] ?? 0 };
-    found.set(node, [...(found.get(node) ?? []), held]);
-  });
+/** What plans promise, by name of the node. */
+export function promisesOf(plans: readonly Plan[]): Map<string, Held[]> {
+  const found = new Map<string, Held[]>();
+  for (const plan of plans) {
+    for (const { node, pods, amount } of plan.promised) add(found, node, { gang: plan.gang, pods, amount });
+  }
   return found;
 }
 
-/** The names of the nodes of the later map that look different in it. */
-export function* differing(before: Model, after: Model): Generator<string> {
-  const told = (model: Model, node: number): string => {
-    const named = <T extends { readonly gang: number }>(rows: readonly T[]) =>
-      rows.map((row) => ({ ...row, gang: model.gangName(row.gang) }));
-    return JSON.stringify([model.room(node), named(model.parts(node)), named(model.promised(node))]);
-  };
-  for (let node = 0; node < after.size; node++) {
-    const name = after.answer.nodes.name[node] ?? "";
-    if (told(before, before.nodeAt(name)) !== told(after, node)) yield name;
+/** What a plan takes from each node: by its name, the victims of each gang. */
+export function victimsOf(plan: Plan | null): Map<string, Held[]> {
+  const found = new Map<string, Held[]>();
+  for (const { node, gang, pods, amount } of plan?.victims ?? []) add(found, node, { gang, pods, amount });
+  return found;
+}
+
+function add(found: Map<string, Held[]>, node: string, held: Held): void {
+  const known = found.get(node);
+  if (known === undefined) found.set(node, [held]);
+  else known.push(held);
+}
+
+/** The names of the nodes that look different in the later model; null if it is not made of frames of the same nodes. */
+export function changedNames(before: Model, after: Model): Set<string> | null {
+  const [old, now] = [before.stock, after.stock];
+  if (old.gangs !== now.gangs || old.places !== now.places) return null;
+  const found = new Set<string>();
+  now.nodes.forEach((node, at) => {
+    if (old.nodes[at] !== node) found.add(node.name);
+  });
+  if (old.promises === now.promises) return found;
+  for (const name of new Set([...old.promises.keys(), ...now.promises.keys()])) {
+    if (JSON.stringify(old.promises.get(name)) !== JSON.stringify(now.promises.get(name))) found.add(name);
   }
+  return found;
 }

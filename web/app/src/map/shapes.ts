@@ -1,7 +1,8 @@
 /** What is drawn of one node. The canvas, the SVG and the JSON export are made from the same shapes. */
 
 import type { NodePod } from "../wire.ts";
-import { ALONE, gangKey, type Held, type Model, type Part } from "./model.ts";
+import { ALONE, gangKey } from "./gangs.ts";
+import type { Held, Model, Part } from "./model.ts";
 import { OTHERS, type Tone } from "./palette.ts";
 
 /** Far: a level. Near: parts by gang. Nearest: pods. */
@@ -41,8 +42,8 @@ export interface Look {
   readonly slots: ReadonlyMap<number, number>;
   /** The gang that is brought out; ALONE if none is. */
   readonly chosen: number;
-  /** The victims of its plan by node. */
-  readonly victims: ReadonlyMap<number, readonly Held[]>;
+  /** The victims of its plan, by name of the node. */
+  readonly victims: ReadonlyMap<string, readonly Held[]>;
 }
 
 interface Piece {
@@ -101,7 +102,7 @@ function pieces(model: Model, node: number, look: Look): Piece[] {
     const { used, leaving } = model.room(node);
     return [piece("used", OTHERS, used - leaving, false), piece("leaving", OTHERS, leaving, false)];
   }
-  const victims = new Map((look.victims.get(node) ?? []).map((each) => [each.gang, each.amount]));
+  const victims = new Map((look.victims.get(model.room(node).name) ?? []).map((each) => [each.gang, each.amount]));
   const sums = new Map<number, Piece>();
   for (const part of model.parts(node)) {
     for (const each of piecesOf(part, look, victims.get(part.gang) ?? 0)) {
@@ -129,7 +130,7 @@ function piecesOf(part: Part, look: Look, goes: number): Piece[] {
 
 function podPieces(model: Model, pods: readonly NodePod[], look: Look): Piece[] {
   const chosen = model.gangName(look.chosen);
-  const { resource } = model.answer;
+  const { resource } = model.head;
   return pods
     .map((pod) => {
       const gang = pod.gang === "" ? ALONE : model.gangAt(gangKey(pod.namespace, pod.gang));

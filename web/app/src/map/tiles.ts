@@ -4,15 +4,19 @@
  */
 
 /** The side of a tile in pixels: a whole number of periods of the patterns, so that they meet. */
-export const SIDE = 384;
-const MOST = 96;
-/** How long a frame may draw tiles. */
-const BUDGET_MS = 6;
+export const SIDE = 192;
+const MOST = 384;
+/** How long a frame may draw tiles while the map moves. */
+const MOVING_MS = 3;
+/** How long at rest: each frame more costs as much as it takes to put the whole canvas onto the screen. */
+const RESTING_MS = 8;
 
 interface Tile {
   readonly canvas: HTMLCanvasElement;
   version: number;
   used: number;
+  /** The names of nodes that look different since it was drawn. */
+  readonly changed: Set<string>;
 }
 
 export interface View {
@@ -23,8 +27,18 @@ export interface View {
   readonly height: number;
 }
 
-/** Draws what is between these pixels, counted from the first unit of the map at this scale. */
-export type Draw = (context: CanvasRenderingContext2D, left: number, top: number, scale: number) => void;
+export interface Draw {
+  /** All of a tile. Its first pixel has this place, counted from the first unit of the map at this scale. */
+  readonly whole: (context: CanvasRenderingContext2D, left: number, top: number, scale: number) => void;
+  /** Only these nodes of a tile that is drawn. Returns whether the others are as before; if not, all of it is drawn. */
+  readonly some: (
+    context: CanvasRenderingContext2D,
+    left: number,
+    top: number,
+    scale: number,
+    names: Iterable<string>,
+  ) => boolean;
+}
 
 interface Kept {
   readonly scale: number;
@@ -54,32 +68,33 @@ export class Tiles {
     this.version++;
   }
 
-  /** What is in this unit of the map looks different now. */
-  invalidateAt(x: number, y: number): void {
+  /** The node in this unit of the map looks different now. */
+  invalidateAt(name: string, x: number, y: number): void {
     const { scale, tiles } = this.now;
     const [left, top, right, under] = [x, y, x + 1, y + 1].map((each) => Math.floor((each * scale) / SIDE));
     for (let row = top ?? 0; row <= (under ?? 0); row++) {
       for (let column = left ?? 0; column <= (right ?? 0); column++) {
-        const tile = tiles.get(`${column} ${row}`);
-        if (tile !== undefined) tile.version = -1;
+        tiles.get(`${column} ${row}`)?.changed.add(name);
       }
     }
   }
 
   /** Draw tiles for this view, as long as the budget lasts. Returns whether all of them are sharp. */
-  sharpen(view: View, ratio: number): boolean {
+  sharpen(view: View, ratio: number, isAtRest: boolean): boolean {
     if (ratio !== this.ratio) this.restart(ratio);
     if (view.scale !== this.now.scale) {
       if (this.now.tiles.size > 0) this.old = this.now;
       this.now = { scale: view.scale, tiles: new Map() };
     }
-    const end = performance.now() + BUDGET_MS;
+    const end = performance.now() + (isAtRest ? RESTING_MS : MOVING_MS);
     for (const [column, row] of around(view, view.scale)) {
       const key = `${column} ${row}`;
       const tile = this.now.tiles.get(key);
-      if (tile?.version === this.version) continue;
+      if (tile?.version === this.version && tile.changed.size === 0) continue;
       if (performance.now() > end) return false;
-      this.now.tiles.set(key, this.drawn(tile, column, row));
+      if (tile === undefined || !this.isMended(tile, column, row)) {
+        this.now.tiles.set(key, this.drawn(tile, column, row));
+      }
     }
     this.old = { scale: 1, tiles: new Map() };
     this.forget();
@@ -87,12 +102,14 @@ export class Tiles {
   }
 
   /** Put what is kept onto the canvas, moved and scaled as the view is. */
-  paint(context: CanvasRenderingContext2D, view: View): void {
+  paint(context: CanvasRenderingContext2D, view: View, isAtRest: boolean): void {
     this.frame++;
+    // What moves is not looked at closely, and smooth edges take twice as long.
+    context.imageSmoothingEnabled = isAtRest;
     for (const kept of [this.old, this.now]) {
       const factor = view.scale / kept.scale;
       const side = SIDE * factor;
-      for (const [column, row] of around(view, kept.scale)) {
+      for (const [column, row] of shownBy(view, kept.scale)) {
         const tile = kept.tiles.get(`${column} ${row}`);
         if (tile === undefined) continue;
         tile.used = this.frame;
@@ -107,6 +124,15 @@ export class Tiles {
     this.old = this.now;
   }
 
+  /** Draw only what has changed in a tile. Returns whether that is enough. */
+  private isMended(tile: Tile, column: number, row: number): boolean {
+    const context = tile.version === this.version ? tile.canvas.getContext("2d") : null;
+    if (context === null) return false;
+    const isDone = this.draw.some(context, column * SIDE, row * SIDE, this.now.scale, tile.changed);
+    if (isDone) tile.changed.clear();
+    return isDone;
+  }
+
   private drawn(before: Tile | undefined, column: number, row: number): Tile {
     const canvas = before?.canvas ?? document.createElement("canvas");
     canvas.width = canvas.height = Math.round(SIDE * this.ratio);
@@ -114,9 +140,9 @@ export class Tiles {
     if (context !== null) {
       context.scale(this.ratio, this.ratio);
       context.translate(-column * SIDE, -row * SIDE);
-      this.draw(context, column * SIDE, row * SIDE, this.now.scale);
+      this.draw.whole(context, column * SIDE, row * SIDE, this.now.scale);
     }
-    return { canvas, version: this.version, used: this.frame };
+    return { canvas, version: this.version, used: this.frame, changed: new Set() };
   }
 
   /** Let go of those that were not shown for the longest time. */
@@ -128,15 +154,22 @@ export class Tiles {
   }
 }
 
-/** The tiles of a scale that a view shows, from the middle outwards. */
-export function around({ x, y, scale, width, height }: View, tileScale: number): (readonly [number, number])[] {
+/** The tiles of a scale that a view shows. */
+function shownBy({ x, y, scale, width, height }: View, tileScale: number): (readonly [number, number])[] {
   const side = (SIDE * scale) / tileScale;
   const found: (readonly [number, number])[] = [];
   for (let row = Math.floor(-y / side); row * side + y < height; row++) {
     for (let column = Math.floor(-x / side); column * side + x < width; column++) found.push([column, row]);
     if (found.length > MOST * 4) break;
   }
+  return found;
+}
+
+/** The same, from the middle outwards. */
+export function around(view: View, tileScale: number): (readonly [number, number])[] {
+  const { x, y, scale, width, height } = view;
+  const side = (SIDE * scale) / tileScale;
   const away = ([column, row]: readonly [number, number]): number =>
     Math.hypot((column + 0.5) * side + x - width / 2, (row + 0.5) * side + y - height / 2);
-  return found.sort((one, other) => away(one) - away(other));
+  return shownBy(view, tileScale).sort((one, other) => away(one) - away(other));
 }

@@ -4,10 +4,10 @@ import { answerAddress, halves, type MapChoice } from "../../address.ts";
 import { whyCommand } from "../../command.ts";
 import { copy } from "../../files.ts";
 import { amountText } from "../../map/amounts.ts";
-import { ALONE, type Model } from "../../map/model.ts";
+import { ALONE } from "../../map/gangs.ts";
+import type { Model, Plan as PlanRoom } from "../../map/model.ts";
 import { about } from "../../state.ts";
 import { grouped } from "../../waiting.ts";
-import type { MapPlan } from "../../wire.ts";
 import { ObjectName, Said } from "../text.tsx";
 import { choose } from "./map.tsx";
 
@@ -50,40 +50,56 @@ interface WhereProps {
 }
 
 function Where({ model, gang, choice }: WhereProps) {
-  const { parts, resource, nodes } = model.answer;
-  const rows = parts.gang.flatMap((each, at) => (each === gang ? [at] : []));
+  const { resource } = model.head;
+  const rows = model.stock.nodes.flatMap(({ name, parts }) =>
+    parts.filter((part) => part.gang === gang).map(({ pods, used }) => ({ name, pods, used })),
+  );
   if (rows.length === 0) return <p>None of its pods has a node.</p>;
-  const sum = (column: readonly number[]): number => rows.reduce((all, at) => all + (column[at] ?? 0), 0);
   return (
     <p>
-      It has {counted(sum(parts.pods), "pod")} on {counted(rows.length, "node")} (
-      {amountText(resource, sum(parts.used))} <Said text={resource} />
-      ): <Nodes names={rows.map((at) => nodes.name[parts.node[at] ?? -1] ?? "")} choice={choice} />
+      It has{" "}
+      {counted(
+        sum(rows, ({ pods }) => pods),
+        "pod",
+      )}{" "}
+      on {counted(rows.length, "node")} (
+      {amountText(
+        resource,
+        sum(rows, ({ used }) => used),
+      )}{" "}
+      <Said text={resource} />
+      ): <Nodes names={rows.map(({ name }) => name)} choice={choice} />
     </p>
   );
 }
 
 interface PlanProps {
   readonly model: Model;
-  readonly plan: MapPlan;
+  readonly plan: PlanRoom;
   readonly choice: MapChoice;
 }
 
 function Plan({ model, plan, choice }: PlanProps) {
-  const { nodes, resource } = model.answer;
+  const { resource } = model.head;
   const { promised, victims } = plan;
-  const sum = (column: readonly number[]): number => column.reduce((all, each) => all + each, 0);
   const groups = new Map<number, number>();
-  victims.gang.forEach((gang, at) => {
-    groups.set(gang, (groups.get(gang) ?? 0) + (victims.pods[at] ?? 0));
-  });
+  for (const { gang, pods } of victims) groups.set(gang, (groups.get(gang) ?? 0) + pods);
   return (
     <>
-      {promised.node.length > 0 && (
+      {promised.length > 0 && (
         <p>
-          Its plan promises {counted(sum(promised.pods), "pod")} room on {counted(promised.node.length, "node")} (
-          {amountText(resource, sum(promised.amount))} <Said text={resource} />
-          ): <Nodes names={promised.node.map((at) => nodes.name[at] ?? "")} choice={choice} />
+          Its plan promises{" "}
+          {counted(
+            sum(promised, ({ pods }) => pods),
+            "pod",
+          )}{" "}
+          room on {counted(promised.length, "node")} (
+          {amountText(
+            resource,
+            sum(promised, ({ amount }) => amount),
+          )}{" "}
+          <Said text={resource} />
+          ): <Nodes names={promised.map(({ node }) => node)} choice={choice} />
         </p>
       )}
       {groups.size > 0 && (
@@ -125,6 +141,10 @@ function Nodes({ names, choice }: { readonly names: readonly string[]; readonly 
       {names.length > NAMED && `, and ${grouped(names.length - NAMED)} more`}
     </>
   );
+}
+
+function sum<T>(rows: readonly T[], amountOf: (row: T) => number): number {
+  return rows.reduce((all, row) => all + amountOf(row), 0);
 }
 
 function counted(count: number, what: string): string {

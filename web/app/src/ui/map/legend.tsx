@@ -3,7 +3,7 @@
 import type { MapChoice } from "../../address.ts";
 import { amountText } from "../../map/amounts.ts";
 import type { LegendLine } from "../../map/drawn.ts";
-import { gangKey } from "../../map/model.ts";
+import { gangKey } from "../../map/gangs.ts";
 import { type Inks, OTHERS, PERIOD, paintOf, type Tone } from "../../map/palette.ts";
 import type { Level } from "../../map/shapes.ts";
 import { TONES } from "../../map/svg.ts";

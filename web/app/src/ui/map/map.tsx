@@ -1,13 +1,12 @@
 /** The map: nodes in blocks, who holds their room, and to whom it is promised. */
 
+import type { ReadonlySignal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type MapChoice, mapAddress } from "../../address.ts";
 import { amountText } from "../../map/amounts.ts";
-import { isPlaced, type Layout, layOut } from "../../map/layout.ts";
-import { gangKey, Model } from "../../map/model.ts";
+import type { Model, Room } from "../../map/model.ts";
 import { route } from "../../state.ts";
 import { grouped } from "../../waiting.ts";
-import type { Map as NodeMap } from "../../wire.ts";
 import { NamespaceForm } from "../namespaces.tsx";
 import { Missing, Notice } from "../notices.tsx";
 import { Refused } from "../refused.tsx";
@@ -20,9 +19,6 @@ import { MapTable } from "./table.tsx";
 import { MapTools } from "./tools.tsx";
 import { useMap } from "./use_map.ts";
 
-/** By topology key: a node keeps its place while the page is open. */
-const layouts = new Map<string, Layout>();
-
 /** Show something else. The history gets a step only for another node. */
 export function choose(choice: MapChoice): void {
   const address = mapAddress(choice);
@@ -32,8 +28,8 @@ export function choose(choice: MapChoice): void {
 
 export function MapView({ choice }: { readonly choice: MapChoice }) {
   const title = useTitle("Map");
-  const loader = useMap(choice);
-  const found = loader.answer.value;
+  const { loader, calm } = useMap(choice);
+  const found = calm.value.value;
   const refusal = loader.refusal.value;
   return (
     <>
@@ -42,37 +38,44 @@ export function MapView({ choice }: { readonly choice: MapChoice }) {
           Map
         </h1>
         <p class="quiet summary" role="status">
-          {found !== null && <Summary map={found} />}
+          {found !== null && <Summary model={found} />}
         </p>
       </div>
       <NamespaceForm />
       {refusal !== null && <Refused refusal={refusal} hasOld={found !== null} />}
       {found === null && refusal === null && <p class="quiet">Loading…</p>}
-      {found !== null && <Content map={found} choice={choice} />}
+      {found !== null && <Content model={found} newest={loader.answer} choice={choice} />}
     </>
   );
 }
 
-function Summary({ map }: { readonly map: NodeMap }) {
-  const { nodes, resource, blocks } = map;
-  const sum = (amounts: readonly number[]): string =>
+function Summary({ model }: { readonly model: Model }) {
+  const { blocks, nodes } = model.stock;
+  const { resource, topologyKey } = model.head;
+  const sum = (amountOf: (room: Room) => number): string =>
     amountText(
       resource,
-      amounts.reduce((all, each) => all + each, 0),
+      nodes.reduce((all, node) => all + amountOf(node), 0),
     );
-  const where =
-    map.topologyKey === "" ? "" : ` in ${grouped(blocks.length)} ${blocks.length === 1 ? "block" : "blocks"}`;
+  const where = topologyKey === "" ? "" : ` in ${grouped(blocks.length)} ${blocks.length === 1 ? "block" : "blocks"}`;
   return (
     <>
-      {grouped(nodes.name.length)} {nodes.name.length === 1 ? "node" : "nodes"}
-      {where} · <Said text={resource} />: {sum(nodes.allocatable)} in all, {sum(nodes.free)} free
+      {grouped(nodes.length)} {nodes.length === 1 ? "node" : "nodes"}
+      {where} · <Said text={resource} />: {sum((room) => room.allocatable)} in all, {sum((room) => room.free)} free
     </>
   );
 }
 
-function Content({ map, choice }: { readonly map: NodeMap; readonly choice: MapChoice }) {
-  const model = useMemo(() => new Model(map), [map]);
-  const layout = useMemo(() => placed(map), [map]);
+interface ContentProps {
+  /** What texts say. */
+  readonly model: Model;
+  /** What the picture shows: it follows each frame. */
+  readonly newest: ReadonlySignal<Model | null>;
+  readonly choice: MapChoice;
+}
+
+function Content({ model, newest, choice }: ContentProps) {
+  const { head } = model;
   const [search, setSearch] = useState("");
   const found = useMemo(() => foundIn(model, search), [model, search]);
   const opened = useRef("");
@@ -84,33 +87,24 @@ function Content({ map, choice }: { readonly map: NodeMap; readonly choice: MapC
   if (model.size === 0) return <p class="empty">There are no nodes.</p>;
   return (
     <>
-      {map.unread !== "" && (
+      {head.unread !== "" && (
         <Notice kind="warn" title="The page has not read everything.">
-          <Said text={map.unread} />
+          <Said text={head.unread} />
         </Notice>
       )}
-      <MapTools map={map} choice={choice} search={search} setSearch={setSearch} found={found.size} />
-      <Missing rights={map.missing} />
+      <MapTools head={head} choice={choice} search={search} setSearch={setSearch} found={found.size} />
+      <Missing rights={head.missing} />
       {choice.gang !== "" && <GangPanel model={model} choice={choice} />}
       <div class="map-parts">
         {choice.isTable ? (
           <MapTable model={model} choice={choice} found={found} isSearched={search.trim() !== ""} />
         ) : (
-          <MapPicture model={model} layout={layout} choice={choice} found={found} />
+          <MapPicture model={model} newest={newest} choice={choice} found={found} />
         )}
-        {choice.node !== "" && <NodePanel key={choice.node} choice={choice} resource={map.resource} />}
+        {choice.node !== "" && <NodePanel key={choice.node} choice={choice} resource={head.resource} />}
       </div>
     </>
   );
-}
-
-function placed(map: NodeMap): Layout {
-  const nodes = map.nodes.name.map((name, at) => ({ name, block: map.blocks[map.nodes.block[at] ?? -1] ?? null }));
-  const before = layouts.get(map.topologyKey) ?? null;
-  if (before !== null && isPlaced(before, nodes)) return before;
-  const layout = layOut(nodes, before);
-  layouts.set(map.topologyKey, layout);
-  return layout;
 }
 
 /** The nodes that have the text in their name, in that of their block, or in that of a gang with pods or room there. */
@@ -118,16 +112,9 @@ function foundIn(model: Model, search: string): ReadonlySet<string> {
   const text = search.trim().toLowerCase();
   const found = new Set<string>();
   if (text === "") return found;
-  const { gangs } = model.answer;
-  const named = new Set<number>();
-  gangs.name.forEach((name, at) => {
-    if (
-      gangKey(gangs.namespace[at] ?? "", name)
-        .toLowerCase()
-        .includes(text)
-    )
-      named.add(at);
-  });
+  const isNamedSo = (gang: number): boolean => model.gangName(gang).toLowerCase().includes(text);
+  const { gangs } = model.stock;
+  const named = new Set(Array.from({ length: gangs.size }, (_, gang) => gang).filter(isNamedSo));
   for (let node = 0; node < model.size; node++) {
     const { name, block } = model.room(node);
     const isNamed = name.toLowerCase().includes(text) || (block ?? "").toLowerCase().includes(text);

@@ -6,7 +6,7 @@ import { nodePath } from "../../client.ts";
 import { nodeCommand } from "../../command.ts";
 import { copy, save } from "../../files.ts";
 import { amountText } from "../../map/amounts.ts";
-import { gangKey } from "../../map/model.ts";
+import { gangKey } from "../../map/gangs.ts";
 import { printable } from "../../printable.ts";
 import { about, answer } from "../../state.ts";
 import { grouped } from "../../waiting.ts";

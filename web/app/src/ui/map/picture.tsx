@@ -1,5 +1,6 @@
 /** The picture of the map: a canvas, moved by pointer and keys, and its legend. */
 
+import { effect, type ReadonlySignal } from "@preact/signals";
 import type { ZoomTransform } from "d3-zoom";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type MapChoice, mapAddress } from "../../address.ts";
@@ -7,8 +8,9 @@ import { ON_NODES, storedCommand } from "../../command.ts";
 import { copy, save, savePng, saveSvg } from "../../files.ts";
 import { Chart } from "../../map/chart.ts";
 import type { LegendLine } from "../../map/drawn.ts";
-import { type Layout, neighbour } from "../../map/layout.ts";
+import { neighbour } from "../../map/layout.ts";
 import type { Model } from "../../map/model.ts";
+import { placed } from "../../map/placed.ts";
 import { pngOf } from "../../map/png.ts";
 import type { Level } from "../../map/shapes.ts";
 import { svgOf } from "../../map/svg.ts";
@@ -25,13 +27,15 @@ import { usePods } from "./use_pods.ts";
 const looked = new Map<string, ZoomTransform>();
 
 interface Props {
+  /** What texts say. */
   readonly model: Model;
-  readonly layout: Layout;
+  /** What is drawn. */
+  readonly newest: ReadonlySignal<Model | null>;
   readonly choice: MapChoice;
   readonly found: ReadonlySet<string>;
 }
 
-export function MapPicture({ model, layout, choice, found }: Props) {
+export function MapPicture({ model, newest, choice, found }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const chart = useRef<Chart | null>(null);
   const active = useRef(choice.node);
@@ -40,10 +44,10 @@ export function MapPicture({ model, layout, choice, found }: Props) {
   const [names, setNames] = useState<readonly string[]>([]);
   const [said, setSaid] = useState("");
   const inks = useInks(canvas);
-  const podsOf = usePods(level, names, model.answer.version);
-  const { topologyKey } = model.answer;
-  const newest = useRef(choice);
-  newest.current = choice;
+  const podsOf = usePods(level, names, model.head.version);
+  const { topologyKey, resource } = model.head;
+  const chosen = useRef(choice);
+  chosen.current = choice;
 
   useEffect(() => {
     if (canvas.current === null) return;
@@ -53,7 +57,7 @@ export function MapPicture({ model, layout, choice, found }: Props) {
         setLegend((before) => (JSON.stringify(before) === JSON.stringify(lines) ? before : lines));
         setNames((before) => (isSame(before, seen) ? before : seen));
       },
-      clicked: (name: string) => choose({ ...newest.current, node: name }),
+      clicked: (name: string) => choose({ ...chosen.current, node: name }),
       moved: (transform: ZoomTransform) => looked.set(topologyKey, transform),
     };
     const made = new Chart(canvas.current, hooks, looked.get(topologyKey) ?? null);
@@ -69,8 +73,14 @@ export function MapPicture({ model, layout, choice, found }: Props) {
 
   const { gang, node } = choice;
   useEffect(() => {
-    if (inks !== null) chart.current?.show({ model, layout, choice: { gang, node, found }, inks, podsOf });
-  }, [model, layout, gang, node, found, inks, podsOf]);
+    if (inks === null) return;
+    // Past the components: a frame changes the picture alone.
+    return effect(() => {
+      const now = newest.value;
+      if (now === null) return;
+      chart.current?.show({ model: now, layout: placed(now), choice: { gang, node, found }, inks, podsOf });
+    });
+  }, [newest, gang, node, found, inks, podsOf]);
   useEffect(() => {
     if (node === "") return;
     active.current = node;
@@ -78,11 +88,12 @@ export function MapPicture({ model, layout, choice, found }: Props) {
   }, [node]);
 
   const move = (key: string): boolean => {
-    const to = neighbour(layout, active.current, key);
-    if (to === "") return false;
+    const now = newest.peek();
+    const to = now === null ? "" : neighbour(placed(now), active.current, key);
+    if (now === null || to === "") return false;
     active.current = to;
     chart.current?.mark(to);
-    setSaid(lineOf(model, model.nodeAt(to)));
+    setSaid(lineOf(now, now.nodeAt(to)));
     return true;
   };
   const pressed = (event: KeyboardEvent): void => {
@@ -90,7 +101,7 @@ export function MapPicture({ model, layout, choice, found }: Props) {
     if (!isHandled(event.key, chart.current, active.current, choice, move)) return;
     event.preventDefault();
   };
-  const title = `Nodes by ${topologyKey === "" ? "name" : topologyKey}, ${model.answer.resource}`;
+  const title = `Nodes by ${topologyKey === "" ? "name" : topologyKey}, ${resource}`;
   return (
     <section class="map-picture" aria-label="Picture of the map">
       <Tones inks={inks} />
@@ -108,7 +119,7 @@ export function MapPicture({ model, layout, choice, found }: Props) {
       <p class="map-said small" role="status">
         {said}
       </p>
-      <Gangs level={level} lines={legend} choice={choice} resource={model.answer.resource} inks={inks} />
+      <Gangs level={level} lines={legend} choice={choice} resource={resource} inks={inks} />
       <p class="actions">
         <button type="button" onClick={() => chart.current?.step(1)}>
           Closer

@@ -18,7 +18,7 @@ export const AMOUNTS: readonly (readonly [
 /** A node in one line, for people who cannot see the map. */
 export function lineOf(model: Model, node: number): string {
   const room = model.room(node);
-  const { resource } = model.answer;
+  const { resource } = model.head;
   const amounts = AMOUNTS.filter(([key]) => key === "allocatable" || room[key] > 0).map(
     ([key, name]) => `${amountText(resource, room[key])} ${name}`,
   );

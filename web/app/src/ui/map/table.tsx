@@ -5,7 +5,9 @@ import { type MapChoice, mapAddress } from "../../address.ts";
 import { ON_NODES, storedCommand } from "../../command.ts";
 import { save } from "../../files.ts";
 import { amountText } from "../../map/amounts.ts";
-import { ALONE, type Held, type Model, type Part } from "../../map/model.ts";
+import { answerOf } from "../../map/columns.ts";
+import { ALONE } from "../../map/gangs.ts";
+import type { Held, Model, Part } from "../../map/model.ts";
 import { about } from "../../state.ts";
 import { CopyCommand } from "../panel.tsx";
 import { Said } from "../text.tsx";
@@ -38,13 +40,13 @@ export function MapTable({ model, choice, found, isSearched }: Props) {
     setActive(to);
     focus(to);
   };
-  const { resource } = model.answer;
+  const { resource } = model.head;
   if (nodes.length === 0) return <p class="empty">No node is found.</p>;
   return (
     <section class="map-picture" aria-label="Map as table">
       <p class="actions">
         <CopyCommand command={storedCommand(ON_NODES, about.value)} />
-        <button type="button" onClick={() => save("map-table", model.answer)}>
+        <button type="button" onClick={() => save("map-table", answerOf(model))}>
           Save as JSON
         </button>
       </p>

@@ -1,13 +1,13 @@
 /** What the map shows: blocks, resource, a search, and whether it is a picture or a table. */
 
 import type { MapChoice } from "../../address.ts";
+import type { Head } from "../../map/model.ts";
 import { printable } from "../../printable.ts";
 import { grouped } from "../../waiting.ts";
-import type { Map as NodeMap } from "../../wire.ts";
 import { choose } from "./map.tsx";
 
 interface Props {
-  readonly map: NodeMap;
+  readonly head: Head;
   readonly choice: MapChoice;
   readonly search: string;
   readonly setSearch: (text: string) => void;
@@ -15,9 +15,9 @@ interface Props {
   readonly found: number;
 }
 
-export function MapTools({ map, choice, search, setSearch, found }: Props) {
-  const keys = map.topologyKeys.map(({ key, podGroups }) => [key, keyText(key, podGroups)] as const);
-  const resources = map.resources.map((each) => [each, printable(each)] as const);
+export function MapTools({ head, choice, search, setSearch, found }: Props) {
+  const keys = head.topologyKeys.map(({ key, podGroups }) => [key, keyText(key, podGroups)] as const);
+  const resources = head.resources.map((each) => [each, printable(each)] as const);
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="What the map shows">
       <label class="wide">
@@ -31,13 +31,13 @@ export function MapTools({ map, choice, search, setSearch, found }: Props) {
       </label>
       <Choice
         title="Blocks by"
-        value={map.topologyKey}
+        value={head.topologyKey}
         options={keys}
         onChange={(topologyKey) => choose({ ...choice, topologyKey })}
       />
       <Choice
         title="Resource"
-        value={map.resource}
+        value={head.resource}
         options={resources}
         onChange={(resource) => choose({ ...choice, resource })}
       />
