@@ -142,7 +142,7 @@ class Changing:
 
     def answer(self) -> dict[str, Any]:
         """What `GET map` answers now."""
-        names = sorted(self.used)
+        names = sorted(self.used, key=lambda name: int(name[1:]))
         gangs = sorted({self.gangs[name] for name in names if name in self.gangs})
         return {
             "version": self.version,

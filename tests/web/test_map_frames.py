@@ -68,16 +68,28 @@ class Opened:
         await self.page.get_by_role("button", name="Map as table").click()
         await self.page.locator("canvas").wait_for()
 
+    async def pixels(self) -> str:
+        """A digest of the canvas, once it is at rest."""
+        before, now = "", await self._digest()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while before != now:
+                await self.page.wait_for_timeout(700)
+                before, now = now, await self._digest()
+        return now
 
-Opener = Callable[[], Awaitable[Opened]]
+    async def _digest(self) -> str:
+        return str(await self.page.evaluate("() => document.querySelector('canvas').toDataURL()"))
+
+
+Opener = Callable[..., Awaitable[Opened]]
 
 
 @pytest.fixture
 def open_map(open_tab: TabOpener, examples: Served) -> Opener:
-    """Opens a tab with the map of three nodes."""
+    """Opens a tab with the map of three nodes, or of as many as are given."""
 
-    async def opened() -> Opened:
-        cluster = Changing({"n1": 1000, "n2": 0, "n3": 3000})
+    async def opened(nodes: int = 3) -> Opened:
+        cluster = Changing({f"n{at}": at * 1000 % 8000 for at in range(1, nodes + 1)})
         faked = Faked(answers={"map": cluster.answer()})
         tab = await open_tab(examples.origin)
         stream = await Stream.of(tab.page)
@@ -118,6 +130,23 @@ async def test_frames_of_one_picture_are_put_into_it_together(open_map: Opener) 
     await tab.stream.release_pictures()
     await tab.is_as_the_cluster()
     assert tab.asked == 1
+
+
+@pytest.mark.parametrize("nodes", [40, 1500])
+async def test_nodes_that_are_drawn_again_alone_look_as_if_all_were(open_map: Opener, nodes: int) -> None:
+    """The picture is compared with itself, drawn anew. From near, and from far."""
+    tab, luck = await open_map(nodes), random.Random(2)
+    before = await tab.pixels()
+    for _ in range(8):
+        names = luck.sample(sorted(tab.cluster.used), 12)
+        await tab.stream.frames(*(tab.change(each, luck.randrange(8000), "one") for each in names))
+        await tab.page.wait_for_timeout(60)
+    after = await tab.pixels()
+    assert after != before
+    await tab.page.emulate_media(color_scheme="dark")
+    assert await tab.pixels() != after
+    await tab.page.emulate_media(color_scheme="light")
+    assert await tab.pixels() == after
 
 
 async def test_a_tab_that_was_hidden_shows_what_is_there_now(open_map: Opener) -> None:

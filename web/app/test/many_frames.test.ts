@@ -23,7 +23,7 @@ function drawn(model: Model) {
 }
 
 test("frames one by one, and several at once, make the map of a fresh load", () => {
-  for (let seed = 0; seed < 60; seed++) {
+  for (let seed = 0; seed < 25; seed++) {
     const [cluster, random] = [new Changing(seed), randomly(seed + 1000)];
     let [one, several] = [modelOf(cluster.answer()), modelOf(cluster.answer())];
     let waiting: Frame[] = [];
@@ -48,7 +48,7 @@ test("frames one by one, and several at once, make the map of a fresh load", () 
 
 test("what is not among the changed nodes is drawn as before", () => {
   let known = 0;
-  for (let seed = 0; seed < 60; seed++) {
+  for (let seed = 0; seed < 25; seed++) {
     const cluster = new Changing(seed);
     const before = modelOf(cluster.answer());
     const after = applied(before, [cluster.change()]);

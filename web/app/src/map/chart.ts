@@ -15,9 +15,9 @@ import {
   nodesIn,
   wantedGangs,
 } from "./drawn.ts";
-import { type Layout, MARGIN, namesIn, nodeAt } from "./layout.ts";
+import { type Layout, namesIn, nodeAt } from "./layout.ts";
 import { changedNames, type Model } from "./model.ts";
-import { Brush } from "./paint.ts";
+import { Brush, boxOf, clearedFor } from "./paint.ts";
 import { assigned, type Inks, OTHERS } from "./palette.ts";
 import { type Level, type Look, levelOf, shapesOf } from "./shapes.ts";
 import { SIDE, Tiles } from "./tiles.ts";
@@ -25,7 +25,7 @@ import { SIDE, Tiles } from "./tiles.ts";
 /** How long nothing moves until the map is at rest. */
 const REST_MS = 120;
 /** The least time between two looks at which gangs matter, while only amounts change. */
-const SETTLE_MS = 250;
+const SETTLE_MS = 500;
 const CLOSEST = 420;
 const EDGE = 12;
 const TITLE_HEIGHT = 15;
@@ -288,17 +288,17 @@ export class Chart {
     scale: number,
     names: Iterable<string>,
   ): boolean {
-    // Lines may stand out a little.
-    const edge = Math.min(scale * MARGIN, 1);
-    const sharesPixels = 2 * edge * this.ratio < 1;
-    if (this.shown === null || this.look === null || sharesPixels) return false;
+    if (this.shown === null || this.look === null) return false;
+    // Otherwise pixels of tiles are none of the screen.
+    if (!Number.isInteger(SIDE * this.ratio)) return false;
     const look = { ...this.look, level: levelOf(scale) };
     for (const name of names) {
       const place = this.shown.layout.places.get(name);
       if (place === undefined) return false;
-      const [x, width] = pixels(place.x * scale + edge - left, scale - 2 * edge, this.ratio);
-      const [y, height] = pixels(place.y * scale + edge - top, scale - 2 * edge, this.ratio);
-      context.clearRect(left + x, top + y, width, height);
+      const box = boxOf(place.x * scale - left, place.y * scale - top, scale, this.ratio);
+      const cleared = clearedFor(box, scale, this.ratio);
+      if (cleared === null) return false;
+      context.clearRect(left + cleared.x, top + cleared.y, cleared.width, cleared.height);
       this.node(context, scale, name, look, this.shown);
     }
     return true;
@@ -312,7 +312,7 @@ export class Chart {
     this.brush ??= new Brush(inks, this.ratio);
     const shapes = shapesOf(model, node, look, podsOf(name));
     const isBlank = model.room(node).allocatable === 0;
-    this.brush.node(context, place.x * scale, place.y * scale, scale, name, shapes, isBlank);
+    this.brush.node(context, boxOf(place.x * scale, place.y * scale, scale, this.ratio), scale, name, shapes, isBlank);
   }
 
   /** Titles of blocks, and rings around nodes: they are as sharp while the map moves. */
@@ -354,12 +354,6 @@ export class Chart {
 
 function sizeOf({ clientWidth: width, clientHeight: height }: HTMLCanvasElement) {
   return { width, height };
-}
-
-/** The whole pixels of the screen that have a part of this stretch: from where, and how far. In pixels of the page. */
-function pixels(from: number, length: number, ratio: number): readonly [number, number] {
-  const first = Math.floor(from * ratio);
-  return [first / ratio, (Math.ceil((from + length) * ratio) - first) / ratio];
 }
 
 /** The nodes with gangs whose colour is another one. Far away only the chosen gang has one. */

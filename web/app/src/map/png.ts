@@ -1,7 +1,7 @@
 /** A picture of the map as PNG. */
 
 import type { Drawn } from "./drawn.ts";
-import { Brush } from "./paint.ts";
+import { Brush, boxOf } from "./paint.ts";
 import type { Inks } from "./palette.ts";
 import { legendRows } from "./svg.ts";
 
@@ -22,7 +22,7 @@ export async function pngOf(drawn: Drawn, inks: Inks): Promise<Blob | null> {
   context.fillRect(0, 0, canvas.width, canvas.height);
   for (const { value, x, y } of drawn.blocks) brush.label(context, value ?? "without the label", x + 2, y - 3, 240);
   for (const { x, y, side, name, shapes, allocatable, isChosen, isFound, isPlanned } of drawn.nodes) {
-    brush.node(context, x, y, side, name, shapes, allocatable === 0);
+    brush.node(context, boxOf(x, y, side, RATIO), side, name, shapes, allocatable === 0);
     if (!isChosen && !isFound && !isPlanned) continue;
     context.strokeStyle = isPlanned ? inks.ink : inks.focus;
     context.lineWidth = 2;
