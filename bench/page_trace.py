@@ -26,7 +26,9 @@ class Tasks:
     begins: Sequence[float]
     """In milliseconds of the trace."""
     lengths: Sequence[float]
-    """In milliseconds."""
+    """In milliseconds of the thread's own time: it does not work while it waits for a core that others have."""
+    spans: Sequence[float]
+    """In milliseconds by the clock."""
     frames: Sequence[float]
     """When the callbacks of frames were called, in milliseconds of the trace."""
 
@@ -38,11 +40,14 @@ class Tasks:
             raise ValueError("no thread of the trace draws frames")
         thread = drawn.most_common(1)[0][0]
         own = [each for each in events if (each["pid"], each["tid"]) == thread]
-        tasks = sorted((each["ts"], each.get("dur", 0)) for each in own if each["name"] == TASK)
+        tasks = sorted(
+            (each["ts"], each.get("tdur", 0), each.get("dur", 0)) for each in own if each["name"] == TASK
+        )
         frames = sorted({each["ts"] for each in own if each["name"] == FRAME})
         return cls(
-            [begin / 1000 for begin, _ in tasks],
-            [length / 1000 for _, length in tasks],
+            [begin / 1000 for begin, _, _ in tasks],
+            [length / 1000 for _, length, _ in tasks],
+            [span / 1000 for _, _, span in tasks],
             [at / 1000 for at in frames],
         )
 
@@ -50,6 +55,11 @@ class Tasks:
     def longest(self) -> float:
         """In milliseconds."""
         return max(self.lengths, default=0.0)
+
+    @property
+    def longest_span(self) -> float:
+        """In milliseconds by the clock."""
+        return max(self.spans, default=0.0)
 
     @property
     def whole(self) -> float:

@@ -53,7 +53,8 @@ def test_a_stream_that_is_late_has_a_change_with_the_next_event_or_never() -> No
 
 
 def event(name: str, begins: float, length: float = 0, thread: int = 1) -> dict[str, Any]:
-    return {"name": name, "pid": 1, "tid": thread, "ts": 1000 * begins, "dur": 1000 * length}
+    times = {"ts": 1000 * begins, "tdur": 1000 * length, "dur": 2000 * length}
+    return {"name": name, "pid": 1, "tid": thread, **times}
 
 
 def test_the_work_of_a_frame_is_that_of_all_tasks_until_the_next_one() -> None:
@@ -68,7 +69,7 @@ def test_the_work_of_a_frame_is_that_of_all_tasks_until_the_next_one() -> None:
         ]
     )
     assert tasks.by_frame() == [6.0, 5.0]
-    assert (tasks.longest, tasks.whole) == (5.0, 12.0)
+    assert (tasks.longest, tasks.longest_span, tasks.whole) == (5.0, 10.0, 12.0)
 
 
 def test_the_cluster_is_one_that_the_tables_can_read() -> None:
