@@ -149,6 +149,17 @@ async def test_nodes_that_are_drawn_again_alone_look_as_if_all_were(open_map: Op
     assert await tab.pixels() == after
 
 
+async def test_buttons_stay_where_they_are_when_the_legend_comes(open_map: Opener) -> None:
+    """Who presses one would miss it otherwise."""
+    tab = await open_map()
+    button = tab.page.locator(".map-picture").get_by_role("button", name="Save as JSON")
+    assert await tab.page.locator(".map-gangs").count() == 0
+    before = await button.bounding_box()
+    await tab.stream.frames(tab.change("n2", 4000, "one"))
+    await tab.page.locator(".map-gangs").wait_for()
+    assert await button.bounding_box() == before
+
+
 async def test_a_tab_that_was_hidden_shows_what_is_there_now(open_map: Opener) -> None:
     tab = await open_map()
     await tab.stream.frames(tab.change("n1", 2000))

@@ -19,7 +19,8 @@ interface Plan {
 
 const AMOUNTS = ["allocatable", "used", "leaving", "promised", "free", "anonymous"] as const;
 const BLOCKS = ["r1", "r2", "r10", null];
-const GANGS = ["", "a/one", "a/two", "b/one", "b/Two", "c/three"];
+/** Two of `b` have the same name, and differ in their keys. */
+const GANGS = ["", ..."abcdef".split("").flatMap((space) => ["One", "two"].map((key) => `${space}/${key}`)), "b/Two"];
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */
 export function randomly(seed: number): () => number {
@@ -128,8 +129,8 @@ export class Changing {
   }
 
   private node(name: string): Node {
-    const gangs = GANGS.filter(() => this.random() < 0.3);
-    const parts = new Map(gangs.map((gang) => [gang, [1 + this.below(3), this.below(9), this.below(2)] as const]));
+    const gangs = GANGS.filter(() => this.random() < 0.12);
+    const parts = new Map(gangs.map((gang) => [gang, [1 + this.below(3), 2 + this.below(2), this.below(2)] as const]));
     const block = BLOCKS[this.below(BLOCKS.length)] ?? null;
     return { name, block, amounts: AMOUNTS.map(() => this.below(9)), parts };
   }

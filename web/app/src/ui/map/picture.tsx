@@ -119,7 +119,6 @@ export function MapPicture({ model, newest, choice, found }: Props) {
       <p class="map-said small" role="status">
         {said}
       </p>
-      <Gangs level={level} lines={legend} choice={choice} resource={resource} inks={inks} />
       <p class="actions">
         <button type="button" onClick={() => chart.current?.step(1)}>
           Closer
@@ -144,6 +143,7 @@ export function MapPicture({ model, newest, choice, found }: Props) {
           Save as PNG
         </button>
       </p>
+      <Gangs level={level} lines={legend} choice={choice} resource={resource} inks={inks} />
     </section>
   );
 
