@@ -13,7 +13,7 @@ PAGE = $(shell find web/app -name node_modules -prune -o -type f -print)
 # The tests start Python more than a hundred times, so what is imported is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build web demo test lint types style modules test-unit test-web property test-e2e matrix bench test-multicluster bench-quality fuzz fidelity fidelity-steer alerts stress load crds docs page-pictures lock binaries clean
+.PHONY: help build web demo test lint types style modules test-unit test-web property test-e2e matrix bench test-multicluster bench-quality fuzz fidelity fidelity-steer alerts stress load crds docs pictures page-pictures lock binaries clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -178,6 +178,12 @@ docs: build ## Write docs/metrics.md from the metrics in the code, and docs/page
 	$(BIN)/python -m hack.metrics docs/metrics.md
 	$(BIN)/python -m hack.page_api docs/page-api.md
 	$(BIN)/python -m hack.page_types web/app/src/wire.ts
+
+RECORD ?=
+
+pictures: build ## Draw all pictures of README.md and docs/ from what was recorded (RECORD=1: record it again first, on control planes)
+	RECORD=$(RECORD) $(BIN)/python -m hack.pictures
+	@$(MAKE) --no-print-directory page-pictures
 
 page-pictures: build web ## Draw the pictures of docs/page.md again whose views have changed (PICTURES="map plan": these in any case)
 	$(BIN)/python -m hack.page_pictures $(PICTURES)
