@@ -34,6 +34,7 @@ OTHERS: Final = {
     "README": "a list of the pages",
     "admission-checks": "what a controller of checks writes",
     "clusters": "a command that reads",
+    "comparison": "what others do",
     "command": "what commands have in common",
     "diff": "a command that reads",
     "kueue-differences": "the kinds of Kueue",
@@ -50,6 +51,7 @@ OTHERS: Final = {
     "tutorial-queues": "a plane on the reader's machine, which acts",
     "tutorial-webhooks": "a plane on the reader's machine, which acts",
     "validate": "a command that reads",
+    "versions": "what may change between versions",
     "what-if": "a command that reads",
     "words": "a list of words",
 }
