@@ -34,7 +34,7 @@ PAGES: Final = (
 BLOCK: Final = re.compile(
     r"^ *```(?P<language>\w*)\n(?P<lines>(?:.*\n)*?) *```$|^(?P<heading>#+ .*)$", re.MULTILINE
 )
-PROGRAM: Final = re.compile(r"^(?:reprieve|kubectl|make|hack/\w+|python|docker|kind|pip|sed|export) ")
+PROGRAM: Final = re.compile(r"^(?:reprieve|kubectl|helm|make|hack/\w+|python|docker|kind|pipx?|sed|export) ")
 ARROW: Final = "──>"
 """Of a diagram."""
 COMMENT: Final = re.compile(r"\s+# .*$")
@@ -141,6 +141,11 @@ NOTED: Final = {
         [("README.md", begins) for begins in ("hack/certificates", "sed", "kubectl apply")],
         RunBy("e2e/test_install.py", '"README.md"'),
     ),
+    **dict.fromkeys(
+        [("README.md", begins) for begins in ("pipx install", "helm upgrade", "reprieve report")],
+        RunBy("e2e/test_first_screen.py", '"README.md"'),
+    ),
+    ("docs/observe-to-enforce.md", ""): RunBy("e2e/test_first_screen.py", '"observe-to-enforce.md"'),
     ("docs/doctor.md", "kubectl get"): RunBy("e2e/test_doctor.py", 'startswith("kubectl get")'),
     ("docs/gates.md", ""): RunBy("e2e/test_gates.py", '"## How to leave"'),
     **dict.fromkeys(

@@ -22,6 +22,7 @@ DEPENDS: Final = {
     "monitoring": "each",
     "multikueue": "Enforce",
     "nodes": "Enforce",
+    "observe-to-enforce": "Observe, then Enforce",
     "pausing": "Enforce",
     "pod-groups": "Enforce",
     "queueing": "Enforce",

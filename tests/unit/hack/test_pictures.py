@@ -15,6 +15,7 @@ from hack.pictures.drawn import MOST_BYTES, NAMES, files_of
 from hack.pictures.recordings import FOLDER, GangRecording, GridRecording, Side, read
 from hack.pictures.svg import DARK, THEMES, Picture, Theme, lines_of
 
+ROOT: Final = FOLDER.parents[1]
 SVG: Final = "{http://www.w3.org/2000/svg}"
 FILES: Final = {name: text for each in NAMES for name, text in files_of(each).items()}
 by_file: Final = pytest.mark.parametrize("file", FILES)
@@ -63,6 +64,12 @@ def test_nothing_is_drawn_beyond_the_edge(file: str) -> None:
         assert float(box.attrib["y"]) + float(box.attrib["height"]) <= height
     for text in root.iter(f"{SVG}text"):
         assert 0 < float(text.attrib["y"]) < height
+
+
+@by_file
+def test_a_page_shows_it(file: str) -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    assert any(f"pictures/{file}" in page.read_text() for page in pages)
 
 
 @pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
