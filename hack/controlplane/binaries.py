@@ -1,8 +1,8 @@
 """Finds the binaries of the control plane in KUBEBUILDER_ASSETS or the cache, or builds them from Go modules.
 
 The files hack/binaries/*/go.mod name the modules and their versions. Each version has its own folder in the cache.
-`python -m hack.controlplane.binaries` builds what is missing, and prints the path of each binary. Arguments are minor
-versions of Kubernetes, such as 1.36: they are built instead of the default.
+`python -m hack.controlplane.binaries` builds what is missing, also helm, and prints the path of each binary. Its
+arguments are minor versions of Kubernetes, such as 1.36: they are built instead of the default.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from rich.console import Console
 
 from hack.controlplane.building import build, check_go, fetch
-from hack.controlplane.modules import BINARIES, PLANE, BinariesError, Module, sources
+from hack.controlplane.modules import BINARIES, HELM, PLANE, BinariesError, Module, sources
 from hack.controlplane.progress import Piece, Work, shown
 
 __all__ = ["BINARIES", "BinariesError", "binaries", "cache_root", "renderer"]
@@ -157,7 +157,7 @@ def _locked(path: Path) -> Iterator[None]:
 def main(versions: Sequence[str] = ()) -> int:
     """Build what is missing, and print the path of each binary."""
     try:
-        found = [binaries(PLANE, version) for version in versions] or [binaries()]
+        found = [binaries(PLANE, version) for version in versions] or [binaries((*BINARIES, *HELM.packages))]
     except BinariesError as error:
         print(error, file=sys.stderr)
         return 1

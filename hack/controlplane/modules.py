@@ -14,6 +14,7 @@ __all__ = [
     "COMPILER_FLAGS",
     "ETCD",
     "FIDELITY",
+    "HELM",
     "KUBERNETES",
     "KUSTOMIZE",
     "KWOK",
@@ -180,8 +181,23 @@ PROMETHEUS: Final = Module(
     exact=False,
 )
 """`make alerts` asks it what the alerts do. No control plane needs it."""
+HELM: Final = Module(
+    folder="helm",
+    path="helm.sh/helm/v3",
+    packages={"helm": "helm.sh/helm/v3/cmd/helm"},
+    version_flags=(
+        "helm.sh/helm/v3/internal/version.version={version}",
+        *(
+            f"helm.sh/helm/v3/pkg/{package}.k8sVersion{part}"
+            for package in ("chartutil", "lint/rules")
+            for part in ("Major=1", "Minor=37")
+        ),
+    ),
+    exact=False,
+)
+"""The tests of charts/ run it. Its own Makefile sets the same flags: the version of its k8s.io modules."""
 CONTROL_PLANE: Final = (ETCD, KWOK, KUBERNETES)
-OTHERS: Final = (KUSTOMIZE, PARSERS, FIDELITY, PROMETHEUS)
+OTHERS: Final = (KUSTOMIZE, HELM, PARSERS, FIDELITY, PROMETHEUS)
 SOURCES: Final = {name: module for module in (*CONTROL_PLANE, *OTHERS) for name in module.packages}
 BINARIES: Final = tuple(name for module in CONTROL_PLANE for name in module.packages)
 PLANE: Final = tuple(name for name in BINARIES if name != "kubectl")

@@ -22,6 +22,7 @@ from hack.controlplane.binaries import BinariesError, binaries
 from hack.controlplane.modules import (
     BINARIES,
     ETCD,
+    HELM,
     KUBERNETES,
     KUSTOMIZE,
     KWOK,
@@ -196,7 +197,7 @@ def test_a_build_that_fails_says_why_and_leaves_nothing(
 
 @pytest.mark.parametrize(
     "module",
-    [ETCD, KWOK, KUSTOMIZE, PARSERS, PROMETHEUS, *VERSIONS.values()],
+    [ETCD, KWOK, KUSTOMIZE, HELM, PARSERS, PROMETHEUS, *VERSIONS.values()],
     ids=lambda module: module.folder,
 )
 def test_the_cache_key_follows_platform_and_version(module: Module) -> None:
@@ -235,6 +236,14 @@ def test_a_control_plane_needs_no_parsers_of_the_same_version() -> None:
     assert f"k8s.io/apimachinery {PARSERS.version}\n" in (KUBERNETES.directory / "go.mod").read_text()
 
 
+def test_helm_says_of_which_kubernetes_its_modules_are() -> None:
+    required = (HELM.directory / "go.mod").read_text()
+    (minor,) = re.findall(r"\tk8s\.io/client-go v0\.(\d+)\.", required)
+    for package in ("chartutil", "lint/rules"):
+        assert f"-X helm.sh/helm/v3/pkg/{package}.k8sVersionMinor={minor}" in HELM.linker_flags
+    assert HELM.linker_flags.count("k8sVersionMajor=1") == 2
+
+
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What a control plane asks to be built. The build fails."""
@@ -268,7 +277,7 @@ def test_the_demo_builds_no_kustomize_if_there_is_a_kubectl(
 
 def test_make_binaries_builds_everything_that_tests_need(asked: list[str]) -> None:
     assert subject.main() == 1
-    assert set(asked) == {*ETCD.packages, *KWOK.packages, *KUBERNETES.packages}
+    assert set(asked) == {*ETCD.packages, *KWOK.packages, *KUBERNETES.packages, *HELM.packages}
 
 
 def test_the_cache_key_follows_the_flags_of_compiler_and_linker(monkeypatch: pytest.MonkeyPatch) -> None:
