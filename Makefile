@@ -47,7 +47,7 @@ web: web/static/manifest.json ## Build the page of `reprieve page` into web/stat
 demo: build ## Plan for an example cluster, then preempt on a real control plane (REPRIEVE_DEMO=offline: only the first)
 	@$(BIN)/python -m hack.demo
 
-binaries: build ## Build etcd, kube-apiserver, kube-scheduler, kube-controller-manager, kubectl and KWOK into the cache (VERSIONS="1.35 1.36": the servers of these)
+binaries: build ## Build etcd, kube-apiserver, kube-scheduler, kube-controller-manager, kubectl, KWOK and helm into the cache (VERSIONS="1.35 1.36": the servers of these)
 	@$(BIN)/python -m hack.controlplane.binaries $(VERSIONS)
 
 lint: build $(VENV)/.web ## Formatting, types, Cython, TypeScript, the direction of imports, and checks of our own
@@ -170,9 +170,10 @@ load: build ## Run the shapes of the bench on the cluster of KUBECONFIG=... (LOA
 	@test "$(firstword $(origin KUBECONFIG))" = command || { echo "give the cluster to make: make load KUBECONFIG=..." >&2; exit 1; }
 	@$(BIN)/python -m bench.on_cluster --kubeconfig "$(abspath $(KUBECONFIG))" --waiting "$(LOAD_WAITING)" --interleaved "$(LOAD_INTERLEAVED)" --evictions "$(LOAD_EVICTIONS)"
 
-crds: build ## Write manifests/crds and manifests/kueue-crds from the structs in api/, and the webhook configurations from their table
+crds: build ## Write manifests/crds and manifests/kueue-crds from the structs in api/, the webhook configurations from their table, and from all of these what is constant in charts/
 	$(BIN)/python -m api.crds manifests
 	$(BIN)/python -m webhooks.registrations manifests
+	$(BIN)/python -m hack.charts charts
 
 docs: build ## Write docs/metrics.md from the metrics in the code, and docs/page-api.md and web/app/src/wire.ts from the structs of the page
 	$(BIN)/python -m hack.metrics docs/metrics.md
