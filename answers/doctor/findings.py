@@ -81,6 +81,7 @@ CLUSTERS: Final = "kubectl get multikueueclusters"
 FAULTS: Final[dict[str, Fault]] = {
     "DefinitionMissing": Fault("Error", "Apply manifests/crds.", DEFINE),
     "DefinitionNotServed": Fault("Error", "Apply manifests/crds of the version that runs.", DEFINE),
+    "DefinitionOlder": Fault("Warning", "Apply manifests/crds of the version that runs.", DEFINE),
     "NotInstalled": Fault("Error", "Install reprieve as docs/install.md says.", INSTALL),
     "NobodyLeads": Fault("Error", "Look at the pods of the Deployment reprieve and at their logs.", LOGS),
     "PauseEndUnreadable": Fault(

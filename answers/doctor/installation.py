@@ -13,6 +13,7 @@ from answers.doctor.kinds import Binding, ClusterRole, Definition, Deployment, R
 from answers.doctor.rights import ACTING_RIGHTS, OBSERVING_RIGHTS, RIGHTS, Right
 from answers.doctor.seen import Seen
 from api.core import Namespace
+from api.crds.served import OURS, lacking
 from api.holds import holds_of
 from api.lease import Lease
 from api.pauses import PAUSED_UNTIL, pause_of
@@ -44,13 +45,8 @@ __all__ = [
     "webhooks",
 ]
 
-DEFINITIONS: Final = (
-    "clusterpreemptionplans.reprieve.dev",
-    "dispatchplans.reprieve.dev",
-    "podgroups.reprieve.dev",
-    "preemptionplans.reprieve.dev",
-    "preemptionreports.reprieve.dev",
-)
+BY_NAME: Final = {f"{kind.plural}.{kind.group}": kind for kind in OURS.values()}
+DEFINITIONS: Final = tuple(sorted(BY_NAME))
 VERSION_SERVED: Final = "v1alpha1"
 DAY: Final = 86400
 SOON_DAYS: Final = 14
@@ -74,6 +70,9 @@ def definitions(seen: Seen, now: float) -> list[Finding]:
         found.append(
             fault("definitions", "DefinitionNotServed", f"{some(refused)}: {VERSION_SERVED} is not served")
         )
+    older = [said for name in DEFINITIONS if name in there and (said := _older(there[name]))]
+    if older:
+        found.append(fault("definitions", "DefinitionOlder", f"older than this command: {'; '.join(older)}"))
     return found or [well("definitions", f"{len(DEFINITIONS)} of ours are served")]
 
 
@@ -229,6 +228,15 @@ def _serves(definition: Definition) -> bool:
     return is_established and any(
         each.name == VERSION_SERVED and each.served for each in definition.spec.versions or ()
     )
+
+
+def _older(definition: Definition) -> str:
+    """What the definition lacks that this code writes, in words; empty if it lacks nothing, or has no schema here."""
+    for each in definition.spec.versions or ():
+        schema = each.schema.schema if each.name == VERSION_SERVED and each.schema is not None else None
+        if schema is not None and (fields := lacking(BY_NAME[definition.metadata.name], schema)):
+            return f"{definition.metadata.name} lacks {some(fields)}"
+    return ""
 
 
 def _roles(seen: Seen) -> set[str]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from msgspec import field
+
 from api.core import Container, Pod, PodSpec
 from api.meta import Condition, LabelSelector, ObjectMeta, Struct
 
@@ -19,11 +23,18 @@ __all__ = [
 ]
 
 
+class Validation(Struct):
+    """apiextensions CustomResourceValidation."""
+
+    schema: dict[str, Any] | None = field(name="openAPIV3Schema", default=None)
+
+
 class Version(Struct):
     """apiextensions CustomResourceDefinitionVersion."""
 
     name: str
     served: bool = False
+    schema: Validation | None = None
 
 
 class DefinitionSpec(Struct):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -13,6 +14,7 @@ import structlog
 from api.clock import SYSTEM_CLOCK, Clock
 from api.reached_limits import ReachedLimit
 from cli.common.configuration import Configuration
+from cli.serve.definitions import look
 from cli.serve.election import Election
 from cli.serve.leaving import Leaving
 from cli.serve.notes import Notes, may_evict, notes, said_of
@@ -74,6 +76,8 @@ async def run(configuration: Configuration) -> bool:
     clock, identity = SYSTEM_CLOCK, new_identity()
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(ApiClient.connect(configuration.kubeconfig, clock=clock))
+        looking = asyncio.create_task(look(client))
+        stack.callback(looking.cancel)
         views = Views(client, clock=clock, home=configuration.leader_election.resource_namespace)
         callers = Callers(clock) if configuration.extender is not None else None
         pauses = Pauses(views) if may_evict(configuration) else None

@@ -160,6 +160,9 @@ NOT_READY: Change = lambda objects: only(objects, "EndpointSlice")["endpoints"][
 NOT_SERVED: Change = lambda objects: only(objects, "CustomResourceDefinition", "podgroups")[  # noqa: E731
     "spec"
 ]["versions"][0].update(served=False)
+OLDER: Change = lambda objects: only(objects, "CustomResourceDefinition", "podgroups")["spec"][  # noqa: E731
+    "versions"
+][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"].pop("schedulingPolicy")
 CANARY: Change = both(
     annotation("reprieve.dev/planning-mode", "Enforce"),
     annotation("reprieve.dev/enforced-namespaces", '{"matchLabels":{"canary":"yes"}}'),
@@ -167,6 +170,7 @@ CANARY: Change = both(
 MADE: dict[str, list[Change]] = {
     "DefinitionMissing": [remove("CustomResourceDefinition", "podgroups")],
     "DefinitionNotServed": [NOT_SERVED],
+    "DefinitionOlder": [OLDER],
     "NotInstalled": [
         lambda objects: [remove(kind)(objects) for kind in ("Deployment", "Lease")],
     ],
