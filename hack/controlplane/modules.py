@@ -15,6 +15,7 @@ __all__ = [
     "ETCD",
     "FIDELITY",
     "HELM",
+    "KREW",
     "KUBERNETES",
     "KUSTOMIZE",
     "KWOK",
@@ -196,8 +197,16 @@ HELM: Final = Module(
     exact=False,
 )
 """The tests of charts/ run it. Its own Makefile sets the same flags: the version of its k8s.io modules."""
+KREW: Final = Module(
+    folder="krew",
+    path="sigs.k8s.io/krew",
+    packages={"krew": "sigs.k8s.io/krew/cmd/krew"},
+    version_flags=(),
+    exact=True,
+)
+"""`make release` installs kubectl's plugin with this one. No control plane needs it."""
 CONTROL_PLANE: Final = (ETCD, KWOK, KUBERNETES)
-OTHERS: Final = (KUSTOMIZE, HELM, PARSERS, FIDELITY, PROMETHEUS)
+OTHERS: Final = (KUSTOMIZE, HELM, PARSERS, FIDELITY, PROMETHEUS, KREW)
 SOURCES: Final = {name: module for module in (*CONTROL_PLANE, *OTHERS) for name in module.packages}
 BINARIES: Final = tuple(name for module in CONTROL_PLANE for name in module.packages)
 PLANE: Final = tuple(name for name in BINARIES if name != "kubectl")

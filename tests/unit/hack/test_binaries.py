@@ -23,6 +23,7 @@ from hack.controlplane.modules import (
     BINARIES,
     ETCD,
     HELM,
+    KREW,
     KUBERNETES,
     KUSTOMIZE,
     KWOK,
@@ -197,7 +198,7 @@ def test_a_build_that_fails_says_why_and_leaves_nothing(
 
 @pytest.mark.parametrize(
     "module",
-    [ETCD, KWOK, KUSTOMIZE, HELM, PARSERS, PROMETHEUS, *VERSIONS.values()],
+    [ETCD, HELM, KREW, KWOK, KUSTOMIZE, PARSERS, PROMETHEUS, *VERSIONS.values()],
     ids=lambda module: module.folder,
 )
 def test_the_cache_key_follows_platform_and_version(module: Module) -> None:
