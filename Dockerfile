@@ -1,21 +1,28 @@
 # docker build -t reprieve:0.1.0 .
-ARG PYTHON=3.11
+# A release gives both bases by digest (release/bases.env). The same bases and commit give the same image.
+ARG BUILD_BASE=python:3.11
+ARG RUN_BASE=python:3.11-slim
 
-FROM python:${PYTHON} AS build
+FROM ${BUILD_BASE} AS build
 WORKDIR /src
-RUN python -m venv /build && python -m venv /web && python -m venv /opt/reprieve
+# No pip gets into the folder that the image has. No debug information gets into the kernels.
+ENV CFLAGS=-g0 PYTHONHASHSEED=0 LC_ALL=C.UTF-8
+RUN python -m venv /build && python -m venv /web && python -m venv --without-pip /opt/reprieve
 COPY requirements requirements
 RUN /build/bin/pip install --no-cache-dir --require-hashes -r requirements/dev.txt \
  && /web/bin/pip install --no-cache-dir --require-hashes -r requirements/web.txt \
- && /opt/reprieve/bin/pip install --no-cache-dir --require-hashes -r requirements/runtime.txt
+ && /build/bin/pip --python /opt/reprieve/bin/python install --no-cache-dir --no-compile --require-hashes -r requirements/runtime.txt
 COPY . .
 RUN /web/bin/python hack/page.py
 # The kernels are compiled with the locked setuptools and Cython, not with whatever an isolated build would fetch.
 RUN /build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels . \
- && /opt/reprieve/bin/pip install --no-cache-dir --no-deps --no-index /wheels/*.whl \
- && /opt/reprieve/bin/python -m pip uninstall --yes pip
+ && /build/bin/pip --python /opt/reprieve/bin/python install --no-cache-dir --no-compile --no-deps --no-index /wheels/*.whl
+# A compiled module names the hash of its source. By default it names the time, which is another one each time.
+RUN /opt/reprieve/bin/python -m compileall -q -j 1 --invalidation-mode unchecked-hash /opt/reprieve/lib
 
-FROM python:${PYTHON}-slim
+FROM ${RUN_BASE}
+COPY hack/release/strip.py /tmp/strip.py
+RUN python /tmp/strip.py && rm /tmp/strip.py
 COPY --from=build /opt/reprieve /opt/reprieve
 ENV PATH=/opt/reprieve/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 USER 65532:65532

@@ -13,7 +13,7 @@ PAGE = $(shell find web/app -name node_modules -prune -o -type f -print)
 # The tests start Python more than a hundred times, so what is imported is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build web demo test lint types style modules test-unit test-web property test-e2e matrix bench test-multicluster bench-quality fuzz fidelity fidelity-steer alerts stress load crds docs pictures page-pictures lock binaries clean
+.PHONY: help build web demo test lint types style modules test-unit test-web property test-e2e matrix bench test-multicluster bench-quality fuzz fidelity fidelity-steer alerts stress load crds docs pictures page-pictures lock binaries release clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,11 @@ web/static/manifest.json: $(VENV)/.web hack/page.py $(PAGE)
 	$(BIN)/python -m hack.page
 
 web: web/static/manifest.json ## Build the page of `reprieve page` into web/static
+
+RELEASE_URL ?= https://registry.example/reprieve
+
+release: build ## Fill dist/ with a release of this commit, and use each piece of it (RELEASE_URL=...: the folder from which people will download it)
+	@$(BIN)/python -m hack.release --url "$(RELEASE_URL)"
 
 demo: build ## Plan for an example cluster, then preempt on a real control plane (REPRIEVE_DEMO=offline: only the first)
 	@$(BIN)/python -m hack.demo
@@ -194,6 +199,7 @@ lock: $(VENV)/.installed ## Lock the newest versions that the ranges allow
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml requirements/dev.in -o requirements/dev.txt
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/web.in -o requirements/web.txt
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --constraints requirements/dev.txt requirements/browser.in -o requirements/browser.txt
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --constraints requirements/dev.txt requirements/release.in -o requirements/release.txt
 
 clean: ## Remove what was built here (the cache of control-plane binaries stays)
-	rm -rf $(VENV) build *.egg-info $(COMPILED) web/static web/app/node_modules
+	rm -rf $(VENV) build dist *.egg-info $(COMPILED) web/static web/app/node_modules

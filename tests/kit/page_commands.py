@@ -165,6 +165,7 @@ NOTED: Final = {
         "unit/cli/leaving/test_held.py", '"release", "--held"'
     ),
     ("docs/leaving.md", "reprieve release"): RunBy("e2e/test_jobs_alone.py", "(reprieve release)$"),
+    ("docs/releasing.md", "sha256sum"): RunBy("unit/hack/release/test_statement.py", "^sha256sum .*$"),
     ("docs/why.md", "kubectl get "): RunBy("e2e/questions.py", '"^kubectl get .*$"'),
 }
 """Commands that a test takes from their page: the page, and how they begin."""
@@ -261,6 +262,7 @@ REASONS: Final = {
     "make binaries": "the control plane of the tests was built by it",
     "make build": "whatever runs the tests was built by it",
     "make demo": "minutes of what the tests do on the same control plane; a test checks that the target is there",
+    "make release RELEASE_URL=https://registry.example/reprieve": "it takes minutes, and uses all that it makes itself",
     "make test": "it runs the tests",
     "pip install kubernetes-asyncio": "requirements/runtime.txt has it",
     "reprieve page": SERVES,

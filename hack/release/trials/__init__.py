@@ -1,0 +1,1 @@
+"""Each artefact of a release, installed and used as people would."""

@@ -1,0 +1,64 @@
+"""Applies CRDs and manifests to a real API server, and installs the charts there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from hack.controlplane.binaries import binaries
+from hack.controlplane.components import Options
+from hack.controlplane.plane import ControlPlane
+from hack.release import archives
+from hack.release.charts import HELM
+from hack.release.errors import ReleaseError
+from hack.release.running import run
+
+__all__ = ["NAMESPACE", "applied", "charts", "plane", "with_crds"]
+
+NAMESPACE: Final = "reprieve-system"
+GROUP: Final = {
+    "apiVersion": "reprieve.dev/v1alpha1",
+    "kind": "PodGroup",
+    "metadata": {"name": "train", "namespace": "default"},
+    "spec": {"minCount": 2},
+}
+ESTABLISHED: Final = ("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+
+
+def plane(folder: Path) -> ControlPlane:
+    """An API server that nothing of ours has been applied to. Nothing has started yet."""
+    return ControlPlane(folder, Options(api_only=True, manifests=()))
+
+
+def applied(crds: Path, manifests: Path, cluster: ControlPlane, scratch: Path) -> None:
+    """Apply the file of CRDs and the unpacked kustomize folder. An object of each CRD's kind can be made then."""
+    kubectl = with_crds(crds, cluster)
+    cluster.client.create(dict(GROUP))
+    archives.write(archives.of_tar(manifests), scratch)
+    (folder,) = scratch.glob("*/manifests")
+    run(*kubectl, "apply", "--server-side", "-k", folder / "crds")
+    run(*kubectl, "apply", "--server-side", "--force-conflicts", "-k", folder / "install")
+    _deployed(cluster)
+
+
+def with_crds(file: Path, cluster: ControlPlane) -> tuple[str | Path, ...]:
+    """Apply a file of CRDs. Returns kubectl with its options for this cluster."""
+    kubectl = (binaries(["kubectl"])["kubectl"], f"--kubeconfig={cluster.kubeconfig}")
+    run(*kubectl, "apply", "--server-side", "-f", file)
+    run(*kubectl, *ESTABLISHED)
+    return kubectl
+
+
+def charts(made: Sequence[Path], cluster: ControlPlane) -> None:
+    """Install the charts by Helm, that of the CRDs first."""
+    helm = (binaries([HELM])[HELM], f"--kubeconfig={cluster.kubeconfig}", f"--namespace={NAMESPACE}")
+    for archive in sorted(made, key=lambda path: "-crds-" not in path.name):
+        name = archive.name.rpartition("-")[0]
+        run(*helm, "install", name, archive, "--create-namespace")
+    _deployed(cluster)
+
+
+def _deployed(cluster: ControlPlane) -> None:
+    if cluster.client.find("apps/v1", "Deployment", "reprieve", NAMESPACE) is None:
+        raise ReleaseError(f"there is no Deployment reprieve in {NAMESPACE}")
