@@ -76,7 +76,7 @@ class Store:
         ]
         self.run(
             *("build", "--quiet", "--isolation", "chroot", "--layers=false", "--format", "oci", "--no-cache"),
-            *("--pull=ifmissing", "--timestamp", str(seconds), *arguments, *mounts, "--tag", name, tree),
+            *("--pull=false", "--timestamp", str(seconds), *arguments, *mounts, "--tag", name, tree),
         )
         return self.digest(name)
 
