@@ -5,8 +5,8 @@ ARG RUN_BASE=python:3.11-slim
 
 FROM ${BUILD_BASE} AS build
 WORKDIR /src
-# No pip gets into the folder that the image has. No debug information gets into the kernels.
-ENV CFLAGS=-g0 PYTHONHASHSEED=0 LC_ALL=C.UTF-8
+# No pip gets into the folder that the image has.
+ENV PYTHONHASHSEED=0 LC_ALL=C.UTF-8
 RUN python -m venv /build && python -m venv /web && python -m venv --without-pip /opt/reprieve
 COPY requirements requirements
 RUN /build/bin/pip install --no-cache-dir --require-hashes -r requirements/dev.txt \
@@ -15,7 +15,9 @@ RUN /build/bin/pip install --no-cache-dir --require-hashes -r requirements/dev.t
 COPY . .
 RUN /web/bin/python hack/page.py
 # The kernels are compiled with the locked setuptools and Cython, not with whatever an isolated build would fetch.
-RUN /build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels . \
+# They have no debug information: it names folders.
+RUN CFLAGS="$(python -c 'import sysconfig; print(sysconfig.get_config_var("CFLAGS"))') -g0" \
+    /build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels . \
  && /build/bin/pip --python /opt/reprieve/bin/python install --no-cache-dir --no-compile --no-deps --no-index /wheels/*.whl
 # A compiled module names the hash of its source. By default it names the time, which is another one each time.
 RUN /opt/reprieve/bin/python -m compileall -q -j 1 --invalidation-mode unchecked-hash /opt/reprieve/lib

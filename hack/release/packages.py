@@ -21,7 +21,7 @@ from hack.release.running import OTHERS, USUAL, Conditions, run
 from hack.release.source import Source
 from hack.release.tools import environment, python_of
 
-__all__ = ["check_page", "check_paths", "check_same", "make"]
+__all__ = ["check_page", "check_paths", "check_same", "compiler_flags", "make"]
 
 PAGE: Final = "web/static/"
 JOBS: Final = "[build_ext]\nparallel = {jobs}\n"
@@ -64,10 +64,15 @@ def _settled(conditions: Conditions, seconds: int, folder: Path) -> dict[str, st
     compiler = os.environ.get("CC") or str(sysconfig.get_config_var("CC"))
     return conditions.environment(seconds) | {
         "DIST_EXTRA_CONFIG": str(configuration),
-        "CFLAGS": f"-g0 '-ffile-prefix-map={folder}=.'",
+        "CFLAGS": compiler_flags(),
         # Without the run path of this Python.
         "LDSHARED": f"{compiler} -shared",
     }
+
+
+def compiler_flags() -> str:
+    """Those of this Python, without debug information. setuptools takes them in place of its own."""
+    return f"{sysconfig.get_config_var('CFLAGS')} -g0"
 
 
 def _unpacked(sdist: bytes, folder: Path, seconds: int) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,10 @@ def test_flags_of_the_caller_do_not_get_into_a_build(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("CFLAGS", "-g3")
     monkeypatch.setenv("LC_TIME", "tr_TR")
     assert not {"CFLAGS", "LC_TIME"} & USUAL.environment(1).keys()
+
+
+def test_kernels_are_optimized_as_usual_and_have_no_debug_information() -> None:
+    """setuptools leaves out its own flags if there are others."""
+    flags = packages.compiler_flags().split()
+    assert set(str(sysconfig.get_config_var("CFLAGS")).split()) <= set(flags)
+    assert flags[-1] == "-g0"
