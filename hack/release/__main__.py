@@ -62,7 +62,7 @@ class Release:
         step("bill of materials", lambda: sbom.make(self.source, self.tree, self.version, wheel, self.dist))
         step("trial: wheel and plugin", lambda: self._installed(wheel, archive, manifest))
         step("trial: CRDs, manifests, charts", lambda: self._cluster(crds, folders, packed))
-        step("image, and its trial", lambda: self._image(crds))
+        step("image, and its trial", lambda: self._image(crds, folders))
         step("statement and sums", lambda: self._statement())
 
     def _packages(self) -> tuple[Path, Path]:
@@ -99,7 +99,7 @@ class Release:
             with cluster.plane(scratch / "helm") as plane:
                 cluster.charts(packed, plane)
 
-    def _image(self, crds: Path) -> None:
+    def _image(self, crds: Path, folders: Path) -> None:
         """Make the image if there are digests of its bases. If not, prove the Dockerfile on bases that stand in."""
         chosen = image.bases(self.tree / image.BASES)
         lacks = image.missing("buildah") if chosen else standin.needed()
@@ -117,18 +117,18 @@ class Release:
                 store, self.source, chosen or standin.bases(store, self.source.seconds), name
             )
             say(f"{name} is {digest}, both times")
-            self._try_image(store, name, crds)
+            self._try_image(store, name, crds, folders)
             if chosen:
                 image.write(store, name, self.source.seconds, self.dist)
                 self.images[name] = digest.removeprefix("sha256:")
         finally:
             store.remove()
 
-    def _try_image(self, store: image.Store, name: str, crds: Path) -> None:
+    def _try_image(self, store: image.Store, name: str, crds: Path, folders: Path) -> None:
         scratch = self._folder("served")
         with store.mounted(name) as root, cluster.plane(scratch / "plane") as plane:
             image_trial.lean(root)
-            cluster.with_crds(crds, plane)
+            cluster.applied(crds, folders, plane, scratch / "manifests")
             image_trial.serves(root, plane, scratch)
 
     def _statement(self) -> None:

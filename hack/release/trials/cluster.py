@@ -14,7 +14,7 @@ from hack.release.charts import HELM
 from hack.release.errors import ReleaseError
 from hack.release.running import run
 
-__all__ = ["NAMESPACE", "applied", "charts", "plane", "with_crds"]
+__all__ = ["NAMESPACE", "applied", "charts", "plane"]
 
 NAMESPACE: Final = "reprieve-system"
 GROUP: Final = {
@@ -33,21 +33,15 @@ def plane(folder: Path) -> ControlPlane:
 
 def applied(crds: Path, manifests: Path, cluster: ControlPlane, scratch: Path) -> None:
     """Apply the file of CRDs and the unpacked kustomize folder. An object of each CRD's kind can be made then."""
-    kubectl = with_crds(crds, cluster)
+    kubectl = (binaries(["kubectl"])["kubectl"], f"--kubeconfig={cluster.kubeconfig}")
+    run(*kubectl, "apply", "--server-side", "-f", crds)
+    run(*kubectl, *ESTABLISHED)
     cluster.client.create(dict(GROUP))
     archives.write(archives.of_tar(manifests), scratch)
     (folder,) = scratch.glob("*/manifests")
     run(*kubectl, "apply", "--server-side", "-k", folder / "crds")
     run(*kubectl, "apply", "--server-side", "--force-conflicts", "-k", folder / "install")
     _deployed(cluster)
-
-
-def with_crds(file: Path, cluster: ControlPlane) -> tuple[str | Path, ...]:
-    """Apply a file of CRDs. Returns kubectl with its options for this cluster."""
-    kubectl = (binaries(["kubectl"])["kubectl"], f"--kubeconfig={cluster.kubeconfig}")
-    run(*kubectl, "apply", "--server-side", "-f", file)
-    run(*kubectl, *ESTABLISHED)
-    return kubectl
 
 
 def charts(made: Sequence[Path], cluster: ControlPlane) -> None:
