@@ -97,7 +97,7 @@ class Release:
             cluster.applied(crds, folders, plane, scratch / "manifests")
         if packed:
             with cluster.plane(scratch / "helm") as plane:
-                cluster.charts(packed, plane)
+                cluster.charts(packed, self.version, plane)
 
     def _image(self, crds: Path, folders: Path) -> None:
         """Make the image if there are digests of its bases. If not, prove the Dockerfile on bases that stand in."""

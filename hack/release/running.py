@@ -49,7 +49,7 @@ class Conditions:
 
 USUAL: Final = Conditions()
 OTHERS: Final = Conditions(
-    umask=0o077, locale="C", zone="Asia/Kathmandu", hash_seed="4711", jobs=1, age=3 * 86_400
+    umask=0o077, locale="C", zone="Asia/Kathmandu", hash_seed="4711", jobs=USUAL.jobs + 1, age=3 * 86_400
 )
 """They differ from the usual ones in everything."""
 

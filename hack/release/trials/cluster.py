@@ -44,11 +44,11 @@ def applied(crds: Path, manifests: Path, cluster: ControlPlane, scratch: Path) -
     _deployed(cluster)
 
 
-def charts(made: Sequence[Path], cluster: ControlPlane) -> None:
+def charts(made: Sequence[Path], version: str, cluster: ControlPlane) -> None:
     """Install the charts by Helm, that of the CRDs first."""
     helm = (binaries([HELM])[HELM], f"--kubeconfig={cluster.kubeconfig}", f"--namespace={NAMESPACE}")
     for archive in sorted(made, key=lambda path: "-crds-" not in path.name):
-        name = archive.name.rpartition("-")[0]
+        name = archive.name.removesuffix(f"-{version}.tgz")
         run(*helm, "install", name, archive, "--create-namespace")
     _deployed(cluster)
 
