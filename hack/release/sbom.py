@@ -108,11 +108,15 @@ def complete(bom: Json, page: list[Json], version: str) -> Json:
     itself = dict(bom["metadata"]["component"], version=version, purl=f"pkg:pypi/reprieve@{version}")
     references[itself["bom-ref"]] = itself["purl"]
     itself["bom-ref"] = itself["purl"]
+    tools = [
+        {key: value for key, value in each.items() if key != "externalReferences"}
+        for each in bom["metadata"].get("tools", {}).get("components", ())
+    ]
     every = sorted([*components, *page], key=lambda each: str(each["purl"]))
     depends = [{"ref": itself["purl"], "dependsOn": [each["purl"] for each in every]}]
     return dict(
         bom,
-        metadata=dict(bom["metadata"], component=itself),
+        metadata=dict(bom["metadata"], component=itself, tools={"components": tools}),
         components=every,
         dependencies=[*depends, *({"ref": each["purl"]} for each in every)],
     )

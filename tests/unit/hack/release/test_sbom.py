@@ -67,7 +67,12 @@ BOM = {
     "bomFormat": "CycloneDX",
     "components": [component("one", "1.0", 1, A, B), component("two-x", "2.0rc1", 5, B)],
     "dependencies": [{"ref": "requirements-L1"}],
-    "metadata": {"component": {"bom-ref": "root-component", "name": "reprieve", "type": "application"}},
+    "metadata": {
+        "component": {"bom-ref": "root-component", "name": "reprieve", "type": "application"},
+        "tools": {
+            "components": [{"name": "maker", "externalReferences": [{"url": "https://index.example/maker"}]}]
+        },
+    },
 }
 
 
@@ -113,6 +118,7 @@ def test_a_complete_one_is_good_and_names_no_index() -> None:
     sbom.check(bom, sbom.locked(REQUIREMENTS), sbom.bundled(LICENSES, LOCK))
     assert "index.example" not in json.dumps(bom)
     assert bom["metadata"]["component"]["version"] == "1.2.3"
+    assert bom["metadata"]["tools"] == {"components": [{"name": "maker"}]}
     references = {each["bom-ref"] for each in bom["components"]} | {bom["metadata"]["component"]["bom-ref"]}
     assert {each["ref"] for each in bom["dependencies"]} == references
 
