@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import platform
 import shutil
-from pathlib import Path
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 import yaml
@@ -18,11 +19,16 @@ from hack.release.source import Source
 from hack.release.statement import digest
 from hack.release.tools import environment, python_of
 
-__all__ = ["PLUGIN", "make", "manifest"]
+__all__ = ["PLUGIN", "make", "manifest", "parts"]
 
 PLUGIN: Final = "kubectl-reprieve"
 START: Final = "from cli.plugin import main\n\nmain()\n"
 """The program that PyInstaller puts into the folder."""
+MODULES: Final = frozenset({".py", ".so"})
+SOURCES: Final = frozenset({".pyx", ".pxd", ".pyi"})
+"""What is compiled or only for type checkers."""
+LEFT_OUT: Final = ("setuptools", "pkg_resources", "pip", "wheel", "Cython", "chardet", "lxml", "tkinter")
+"""Of the environment in which PyInstaller runs: no package of requirements/runtime.txt needs them."""
 SUMMARY: Final = "Explain gang scheduling and preemption"
 DESCRIPTION: Final = """\
 Says why pods, PodGroups, Jobs and Workloads wait, who would be preempted for
@@ -75,17 +81,34 @@ def manifest(version: str, uri: str, sha256: str) -> dict[str, Any]:
     }
 
 
+def parts(names: Iterable[str], site: Path) -> list[str]:
+    """Options of PyInstaller for each file of an unpacked wheel. `reprieve` imports its commands by name, so all its
+    modules are named."""
+    found = []
+    for name in sorted(names):
+        path = PurePosixPath(name)
+        if path.suffix in MODULES:
+            module = (
+                path.parent if path.name == "__init__.py" else path.with_name(path.name.partition(".")[0])
+            )
+            found.append(f"--hidden-import={'.'.join(module.parts)}")
+        elif path.suffix not in SOURCES and not path.parts[0].endswith(".dist-info"):
+            found.append(f"--add-data={site / name}:{path.parent}")
+    return found
+
+
 def _frozen(source: Source, wheel: Path, scratch: Path) -> Path:
     """The folder that PyInstaller makes of an unpacked wheel."""
     site = scratch / "site"
-    archives.write(archives.of_zip(wheel), site)
+    files = archives.of_zip(wheel)
+    archives.write(files, site)
     start = scratch / "start.py"
     start.write_text(START)
-    packages = sorted(path.name for path in site.iterdir() if path.suffix == "")
-    wanted = [f"--{what}={name}" for name in packages for what in ("collect-submodules", "collect-data")]
     run(
         *(python_of(environment(source.root)), "-m", "PyInstaller", "--onedir", "--noconfirm", "--clean"),
-        *("--name", PLUGIN, "--paths", site, "--copy-metadata", "reprieve", *wanted),
+        # Licenses of what is in the folder are beside its metadata.
+        *("--name", PLUGIN, "--paths", site, "--recursive-copy-metadata", "reprieve", *parts(files, site)),
+        *(f"--exclude-module={name}" for name in LEFT_OUT),
         *("--distpath", scratch / "dist", "--workpath", scratch / "work", "--specpath", scratch, start),
         env=_settled(source, site, scratch),
         umask=USUAL.umask,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from hack.release import plugin
 
@@ -24,3 +25,15 @@ def test_the_short_description_fits_a_line_of_krew() -> None:
     """krew's own checks of an index ask for this."""
     assert len(FOUND["spec"]["shortDescription"]) <= 50
     assert not FOUND["spec"]["shortDescription"].endswith(".")
+
+
+def test_every_module_and_file_of_a_wheel_gets_into_the_folder() -> None:
+    names = ["cli/__init__.py", "cli/plan/command.py", "native/_units.cpython-311-x86_64-linux-gnu.so"]
+    others = ["native/_units.pyx", "native/_units.pyi", "reprieve-1.2.3.dist-info/RECORD"]
+    data = ["cli/report/page.html"]
+    assert plugin.parts([*names, *others, *data], Path("/site")) == [
+        "--hidden-import=cli",
+        "--hidden-import=cli.plan.command",
+        "--add-data=/site/cli/report/page.html:cli/report",
+        "--hidden-import=native._units",
+    ]
