@@ -47,6 +47,7 @@ class Release:
     scratch: Path
     dist: Path
     url: str
+    with_image: bool
     images: dict[str, str] = field(default_factory=dict)
     """The digests of images by their names."""
 
@@ -62,8 +63,9 @@ class Release:
         step("bill of materials", lambda: sbom.make(self.source, self.tree, self.version, wheel, self.dist))
         step("trial: wheel and plugin", lambda: self._installed(wheel, archive, manifest))
         step("trial: CRDs, manifests, charts", lambda: self._cluster(crds, folders, packed))
-        step("image, and its trial", lambda: self._image(crds, folders))
-        step("statement and sums", lambda: self._statement())
+        if self.with_image:
+            step("image, and its trial", lambda: self._image(crds, folders))
+        step("statement and sums", self._statement)
 
     def _packages(self) -> tuple[Path, Path]:
         made = packages.make(self.source, self._folder("packages"), self.dist)
@@ -173,7 +175,10 @@ def scratch_of_a_release() -> Iterator[Path]:
     help="The folder of the release. What is there goes first.",
 )
 @click.option("--url", default=URL, show_default=True, help="The folder from which people will download it.")
-def main(dist: Path, url: str) -> None:
+@click.option(
+    "--image/--no-image", "with_image", default=True, help="Make the image, or at least try the Dockerfile."
+)
+def main(dist: Path, url: str, with_image: bool) -> None:
     """Make a release of the commit of this checkout."""
     start = time.monotonic()
     try:
@@ -183,7 +188,7 @@ def main(dist: Path, url: str) -> None:
         with scratch_of_a_release() as scratch:
             made = scratch / "dist"
             made.mkdir()
-            Release(commit, version, scratch, made, url).make()
+            Release(commit, version, scratch, made, url, with_image).make()
             shutil.rmtree(dist, ignore_errors=True)
             shutil.copytree(made, dist)
             statement.check(dist)
