@@ -30,14 +30,11 @@ SOURCES: Final = frozenset({".pyx", ".pxd", ".pyi"})
 LEFT_OUT: Final = ("setuptools", "pkg_resources", "pip", "wheel", "Cython", "chardet", "lxml", "tkinter")
 """Of the environment in which PyInstaller runs: no package of requirements/runtime.txt needs them."""
 SUMMARY: Final = "Explain gang scheduling and preemption"
-DESCRIPTION: Final = """\
-Says why pods, PodGroups, Jobs and Workloads wait, who would be preempted for
-them, what an observing reprieve would have done, and whether it works in a
-cluster. It reads with your own rights, and writes only where you ask it to.
-"""
-CAVEATS: Final = """\
-The commands that read plans and reports need reprieve's CRDs in the cluster.
-"""
+DESCRIPTION: Final = (
+    "Says why pods, PodGroups, Jobs and Workloads wait, who would be preempted for them, what an observing reprieve would "
+    "have done, and whether it works in a cluster."
+)
+CAVEATS: Final = "The commands that read plans and reports need reprieve's CRDs in the cluster."
 
 
 def make(
@@ -53,7 +50,7 @@ def make(
     archive.write_bytes(archives.tar_gz(files, source.seconds))
     described = dist / f"{PLUGIN}-{version}.krew.yaml"
     body = manifest(version, f"{url}/{archive.name}", digest(archive))
-    described.write_text(yaml.safe_dump(body, sort_keys=False))
+    described.write_text(yaml.safe_dump(body, sort_keys=False, width=120))
     return [archive, described]
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from hack.controlplane.binaries import binaries
 from hack.controlplane.components import Options
+from hack.controlplane.objects import pod_group
 from hack.controlplane.plane import ControlPlane
 from hack.release import archives
 from hack.release.charts import HELM
@@ -17,12 +18,6 @@ from hack.release.running import run
 __all__ = ["NAMESPACE", "applied", "charts", "plane"]
 
 NAMESPACE: Final = "reprieve-system"
-GROUP: Final = {
-    "apiVersion": "reprieve.dev/v1alpha1",
-    "kind": "PodGroup",
-    "metadata": {"name": "train", "namespace": "default"},
-    "spec": {"minCount": 2},
-}
 ESTABLISHED: Final = ("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
 
 
@@ -32,11 +27,11 @@ def plane(folder: Path) -> ControlPlane:
 
 
 def applied(crds: Path, manifests: Path, cluster: ControlPlane, scratch: Path) -> None:
-    """Apply the file of CRDs and the unpacked kustomize folder. An object of each CRD's kind can be made then."""
+    """Apply the file of CRDs and the unpacked kustomize folder. A PodGroup can be made then."""
     kubectl = (binaries(["kubectl"])["kubectl"], f"--kubeconfig={cluster.kubeconfig}")
     run(*kubectl, "apply", "--server-side", "-f", crds)
     run(*kubectl, *ESTABLISHED)
-    cluster.client.create(dict(GROUP))
+    cluster.client.create(pod_group("train", min_count=2))
     archives.write(archives.of_tar(manifests), scratch)
     (folder,) = scratch.glob("*/manifests")
     run(*kubectl, "apply", "--server-side", "-k", folder / "crds")

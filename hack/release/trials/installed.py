@@ -8,6 +8,7 @@ from typing import Final
 
 from hack.controlplane.binaries import binaries
 from hack.release.errors import ReleaseError
+from hack.release.plugin import PLUGIN
 from hack.release.running import run
 from hack.release.tools import RUNTIME, installed
 
@@ -44,8 +45,9 @@ def plugin(tree: Path, archive: Path, manifest: Path, scratch: Path) -> str:
         env=environment,
         stdin="",
     )
-    if "reprieve" not in run(programs["krew"], "list", env=environment, stdin=""):
-        raise ReleaseError("krew does not list the plugin that it has installed")
+    link = home / "bin" / PLUGIN
+    if not (link.is_symlink() and link.resolve().is_relative_to(home.resolve())):
+        raise ReleaseError("krew has not linked the plugin that it has installed")
     return _plan(tree, programs["kubectl"], scratch, environment, "reprieve")
 
 
