@@ -31,8 +31,8 @@ LEFT_OUT: Final = ("setuptools", "pkg_resources", "pip", "wheel", "Cython", "cha
 """Of the environment in which PyInstaller runs: no package of requirements/runtime.txt needs them."""
 SUMMARY: Final = "Explain gang scheduling and preemption"
 DESCRIPTION: Final = (
-    "Says why pods, PodGroups, Jobs and Workloads wait, who would be preempted for them, what an observing reprieve would "
-    "have done, and whether it works in a cluster."
+    "Says why pods, PodGroups, Jobs and Workloads wait, who would be preempted for them, what an observing "
+    "reprieve would have done, and whether it works in a cluster."
 )
 CAVEATS: Final = "The commands that read plans and reports need reprieve's CRDs in the cluster."
 
