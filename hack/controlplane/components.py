@@ -11,6 +11,7 @@ import yaml
 
 from hack.controlplane.pki import Authority, Pair, write_kubeconfig, write_signing_key
 from hack.controlplane.ports import Ports
+from hack.controlplane.processes import Starter
 from hack.controlplane.versions import known
 
 __all__ = [
@@ -101,6 +102,8 @@ class Options:
     """Environment variables for the process of reprieve, such as failpoints."""
     reprieve_command: Sequence[str] = ()
     """What runs in place of the command `reprieve`, with the same arguments."""
+    reprieve_starter: Starter | None = None
+    """What starts the command `reprieve`, for services and webhooks, in place of `Process`."""
     webhooks: bool = False
     """Run the webhooks in a process of their own, and have the API server call them."""
     webhooks_settings: Mapping[str, object] | None = None

@@ -275,6 +275,8 @@ class ControlPlane:
             "reprieve-webhooks": reprieve,
         }.items():
             self._add(name, [*command, "serve", "--config", str(layout.directory / f"{name}.yaml")])
+            if command is reprieve:
+                self.processes[name].starter = self.options.reprieve_starter
         for process in self.replicas:
             process.environment = self.options.reprieve_environment or {}
 

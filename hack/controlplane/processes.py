@@ -11,9 +11,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Self
+from typing import IO, Final, Protocol, Self
 
-__all__ = ["Process", "ProcessFailedError", "Record", "stop_recorded", "wait_until", "write_records"]
+__all__ = [
+    "Process",
+    "ProcessFailedError",
+    "Record",
+    "Started",
+    "Starter",
+    "stop_recorded",
+    "wait_until",
+    "write_records",
+]
 
 LAUNCHER: Final = Path(__file__).with_name("launch.py")
 POLL_SECONDS: Final = 0.01
@@ -23,6 +32,34 @@ STOP_SECONDS: Final = 10.0
 
 class ProcessFailedError(Exception):
     """A process ended by itself, or was not healthy in time. The message has the end of its log."""
+
+
+class Started(Protocol):
+    """A process that has started. subprocess.Popen is one."""
+
+    @property
+    def pid(self) -> int: ...
+
+    returncode: int | None
+
+    def poll(self) -> int | None:
+        """The return code, or None while it runs."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The return code, once it has ended. Raises subprocess.TimeoutExpired."""
+
+    def send_signal(self, number: int, /) -> None:
+        """Send a signal, unless it has ended."""
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+
+    def kill(self) -> None:
+        """Send SIGKILL."""
+
+
+Starter = Callable[[Sequence[str], IO[bytes], Mapping[str, str]], Started]
+"""Starts a command with a log and an environment. It ends with the thread that starts it."""
 
 
 @dataclass
@@ -37,7 +74,9 @@ class Process:
     log: Path
     environment: Mapping[str, str] = field(default_factory=dict)
     detached: bool = False
-    _popen: subprocess.Popen[bytes] | None = field(default=None, init=False, repr=False)
+    starter: Starter | None = None
+    """What starts it in place of this class."""
+    _popen: Started | None = field(default=None, init=False, repr=False)
 
     @property
     def pid(self) -> int:
@@ -55,19 +94,24 @@ class Process:
         """Start it. The log is appended to."""
         if self.running:
             raise ProcessFailedError(f"{self.name} is running already")
-        command = list(self.command)
+        start = self.starter or self._start
+        with self.log.open("ab") as log:
+            self._popen = start(self.command, log, os.environ | dict(self.environment))
+
+    def _start(
+        self, command: Sequence[str], log: IO[bytes], environment: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
         if not self.detached:
             command = [sys.executable, "-I", "-S", str(LAUNCHER), str(os.getpid()), *command]
-        with self.log.open("ab") as log:
-            self._popen = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=os.environ | dict(self.environment),
-                # Ctrl-C at the terminal must not reach it. The owner stops the processes in the right order.
-                start_new_session=True,
-            )
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environment,
+            # Ctrl-C at the terminal must not reach it. The owner stops the processes in the right order.
+            start_new_session=True,
+        )
 
     def stop(self, seconds: float = STOP_SECONDS) -> None:
         """Send SIGTERM, and then SIGKILL if that does not help. It is no error if the process has ended."""

@@ -26,6 +26,7 @@ from tests.e2e.rules.gates_retries import GATE, OPENER
 from tests.e2e.rules.podgroups import SYSTEM_NAMESPACE
 from tests.e2e.running import Planes
 from tests.e2e.support import FOREIGN, PlaneFactory, ReprieveFactory, Sandbox, SandboxFactory
+from tests.kit.forks.client import REAL
 
 
 @pytest.fixture(autouse=True)
@@ -122,8 +123,8 @@ def webhook_plane(running: Planes) -> ControlPlane:
 
 @pytest.fixture(scope="module")
 def reprieve_plane(running: Planes) -> ControlPlane:
-    """A plane with reprieve, shared by files: kill nothing here, use `planes` for that."""
-    return running.shared("reprieve_plane", Options(reprieve=True))
+    """A plane with the real command, shared by files: kill nothing here, use `planes` for that."""
+    return running.shared("reprieve_plane", Options(reprieve=True, reprieve_command=[str(REAL)]))
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from typing import Final
 
 from hack.controlplane.binaries import binaries
 from hack.controlplane.plane import ControlPlane
+from tests.kit.forks.client import commands
 
 __all__ = ["ROOT", "run", "sessions", "shell"]
 
@@ -52,8 +53,8 @@ def run(plane: ControlPlane, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 def shell(plane: ControlPlane, command: str) -> subprocess.CompletedProcess[str]:
-    """Run a command line of the page."""
-    folders = [binaries(["kubectl"])["kubectl"].parent, Path(sys.executable).parent]
+    """Run a command line of the page. `reprieve` in it is forked."""
+    folders = [commands(), binaries(["kubectl"])["kubectl"].parent, Path(sys.executable).parent]
     path = os.pathsep.join([*map(str, folders), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "KUBECONFIG": str(plane.kubeconfig)}
     return subprocess.run(

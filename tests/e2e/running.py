@@ -8,6 +8,7 @@ import pytest
 
 from hack.controlplane.plane import ControlPlane, Options, up_together
 from tests.e2e.audit import AuditTrail
+from tests.kit.forks.client import forking
 from tests.kit.versions import as_set_up
 
 __all__ = ["RUNNING", "Planes"]
@@ -33,7 +34,7 @@ class Planes:
 
     def start_all(self, options: Sequence[Options]) -> list[ControlPlane]:
         """New planes that start together. Raises ProcessFailedError."""
-        planes = [ControlPlane(self._folders.mktemp("plane"), as_set_up(each)) for each in options]
+        planes = [ControlPlane(self._folders.mktemp("plane"), forking(as_set_up(each))) for each in options]
         for plane in planes:
             self._running[plane] = self._session.testsfailed
             self._trail.follow(plane.audit_log)
