@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from hack.controlplane.binaries import BinariesError
@@ -13,7 +15,7 @@ from hack.fidelity.orders import Orders, judge_orders
 from hack.fidelity.ours import judge
 from hack.fidelity.planned import Plans, judge_plans
 from hack.fidelity.probe import Probe
-from hack.fidelity.recorded import recorded
+from hack.fidelity.recorded import Recorded, recorded
 from hack.fidelity.worlds import FAMILIES
 from nodes.filters import volume_binding, volume_restrictions, volume_zone
 from nodes.filters.node_ports import HostPort
@@ -29,6 +31,12 @@ CASES = 18
 """Cases of each family."""
 
 
+@cache
+def kept() -> list[Recorded]:
+    """The cases of the file, which takes a while to read."""
+    return recorded()
+
+
 def _agrees(tally: Tally) -> None:
     first = [(case.world.family, case.seed, each) for case, each in tally.differences[:5]]
     assert not first, "python -m hack.fidelity --seed SEED --family FAMILY shrinks a difference"
@@ -36,7 +44,7 @@ def _agrees(tally: Tally) -> None:
 
 def test_recorded_answers() -> None:
     tally = Tally()
-    for each in recorded():
+    for each in kept():
         tally.add(Case(0, each.world, judge(each.world)), each.answer)
     assert tally.verdicts.total() > 20_000
     assert set(tally.verdicts) == {*FAMILIES, "all"}
@@ -47,7 +55,7 @@ def test_recorded_answers() -> None:
 def test_a_wrong_filter_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(HostPort, "conflicts", lambda _self, _other: False)
     tally = Tally()
-    for each in recorded():
+    for each in kept():
         if each.world.family == "host ports":
             tally.add(Case(0, each.world, judge(each.world)), each.answer)
     assert {each.kind for _, each in tally.differences} == {"we admit, NodePorts refuses"}
@@ -72,7 +80,7 @@ def test_a_missing_rule_of_volumes_is_found(
 ) -> None:
     monkeypatch.setattr(module, rule, lambda *_: answer)
     tally = Tally()
-    for each in recorded():
+    for each in kept():
         if each.world.family == "volumes":
             tally.add(Case(0, each.world, judge(each.world)), each.answer)
     assert {each.kind for _, each in tally.differences} == {f"we admit, {plugin} refuses"}
@@ -81,7 +89,7 @@ def test_a_missing_rule_of_volumes_is_found(
 def test_default_constraints_that_nobody_names_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PodTopologySpread, "unmodelled_in", lambda *_: ())
     tally = Tally()
-    for each in recorded():
+    for each in kept():
         if each.world.family == "profile":
             tally.add(Case(0, each.world, judge(each.world)), each.answer)
     assert {each.kind for _, each in tally.differences} == {"we admit, PodTopologySpread refuses"}
