@@ -22,7 +22,8 @@ def main() -> None:
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda number, _: os.kill(pid, number))
     status = connection.recv(SIZE, socket.MSG_WAITALL)
-    sys.exit(os.waitstatus_to_exitcode(int.from_bytes(status, "little")) % 256 if status else 1)
+    code = os.waitstatus_to_exitcode(int.from_bytes(status, "little"))
+    sys.exit(code if code >= 0 else 128 - code)  # as a shell says which signal it was
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hack.controlplane.processes import wait_until
+from hack.controlplane.processes import Process, wait_until
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.forks.client import CAN_FORK, REAL, Forked, commands, start
 from tests.kit.pages import ROOT
@@ -88,6 +88,20 @@ def test_a_signal_ends_it_and_the_return_code_says_which(waiting: Forked, number
 
 def test_it_has_a_session_of_its_own(waiting: Forked) -> None:
     assert os.getsid(waiting.pid) == waiting.pid
+
+
+def test_a_process_of_a_plane_can_be_one(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "file")
+    command = [str(REAL), "validate", "-f", str(tmp_path / "file")]
+    process = Process("reprieve", command, tmp_path / "log", starter=start)
+    process.start()
+    process.pause()
+    assert process.running
+    process.stop()
+    assert not process.running
+    process.start()
+    (tmp_path / "file").write_text("{}")
+    assert process.wait(PATIENCE_SECONDS) == 2, process.tail()
 
 
 def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
