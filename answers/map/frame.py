@@ -15,15 +15,10 @@ from answers.map.holding import Held, PlanNow, head_of_plan
 from answers.names import Names
 from nodes.groups.keys import short_name
 
-__all__ = ["Framing", "frame_of"]
+__all__ = ["Framing"]
 
 GangKey = tuple[str, str]
 """Namespace, and name in the tables."""
-
-
-def frame_of(change: Change, names: Names, topology_key: str, resource: str) -> dict[str, Any] | None:
-    """See `Framing.frame`."""
-    return Framing(change, topology_key, resource).frame(names)
 
 
 @dataclass(frozen=True, slots=True)

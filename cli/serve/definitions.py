@@ -1,4 +1,4 @@
-"""A process says at its start which CustomResourceDefinitions are older than itself: they drop fields that it writes."""
+"""A process says at its start which CustomResourceDefinitions are older than it is: they drop what it writes."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class Stream:
         return cls(page)
 
     async def opened(self, streams: int = 1) -> list[str]:
-        """Wait until the map has asked for so many streams. Returns the versions that they go on from."""
+        """Wait until the map has asked for this number of streams. Returns the versions that they go on from."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             while len(found := await self._of_the_map()) < streams:
                 await self.page.wait_for_timeout(20)
@@ -162,7 +162,7 @@ class Changing:
         }
 
     def change(self, name: str, used: int | None, gang: str = "") -> dict[str, Any]:
-        """The frame after this node has so much in use; None: it has gone."""
+        """The frame after this node has this amount in use; None: it has gone."""
         since, here = self.version, used is not None
         self.number += 1
         self.used.pop(name, None)

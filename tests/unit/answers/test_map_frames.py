@@ -14,7 +14,7 @@ import pytest
 
 from answers.map.changing import Changing
 from answers.map.choices import Choices
-from answers.map.frame import Framing, frame_of
+from answers.map.frame import Framing
 from answers.map.whole import map_of
 from answers.names import ALL, EVERYWHERE, Listed, Names
 from api.times import parse_rfc3339
@@ -48,7 +48,7 @@ async def test_a_frame_has_the_node_that_changed_and_no_other() -> None:
     cluster.put(pod("more", "a", 1, "n1"))
     change = changes()
     assert change is not None
-    frame = frame_of(change, ALL, "rack", GPU)
+    frame = Framing(change, "rack", GPU).frame(ALL)
     assert frame is not None
     assert (frame["nodes"]["name"], frame["nodes"]["used"], frame["plans"]) == (["n1"], [1], None)
     assert (frame["topologyKeys"], frame["resources"], frame["gone"]) == (None, None, [])
@@ -60,7 +60,7 @@ async def test_a_plan_that_names_a_pod_of_another_namespace_tells_nothing_of_it(
     cluster.put(plan("train", "a", "Evicting", {"train-0": "n2", "secret-0": "n10"}, []))
     change = changes()
     assert change is not None
-    frame = frame_of(change, ALL, "rack", GPU)
+    frame = Framing(change, "rack", GPU).frame(ALL)
     assert frame is not None
     assert frame["nodes"]["name"] == ["n2"]
     assert "secret" not in json.dumps(frame)
@@ -74,7 +74,7 @@ async def test_a_plan_changes_when_the_node_of_a_victim_goes_and_comes() -> None
         act(node("n2", "r2"))
         change = changes()
         assert change is not None
-        frame = frame_of(change, ALL, "rack", GPU)
+        frame = Framing(change, "rack", GPU).frame(ALL)
         assert frame is not None
         (changed,) = frame["plans"]["changed"]
         victims.append(changed["victims"]["node"])
@@ -87,8 +87,8 @@ async def test_another_list_of_resources_needs_another_map() -> None:
     cluster.put(node("n1", "r1", 0))
     change = changes()
     assert change is not None
-    assert frame_of(change, ALL, "rack", GPU) is None
-    assert frame_of(change, ALL, "rack", "cpu") is not None
+    assert Framing(change, "rack", GPU).frame(ALL) is None
+    assert Framing(change, "rack", "cpu").frame(ALL) is not None
 
 
 async def test_so_many_changes_that_nobody_knows_them_are_no_frame(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +176,7 @@ async def test_whoever_looks_has_in_a_frame_what_their_map_has(seed: int) -> Non
     ]
     for names in readers:
         frame = framing.frame(names)
-        assert frame == frame_of(change, names, "rack", "cpu")
+        assert frame == Framing(change, "rack", "cpu").frame(names)
         if frame is not None:
             picture = cluster.source.picture().at(cluster.source.now())
             whole = map_of(picture, names, sorted(NAMESPACES), "rack", "cpu").plain()
@@ -213,7 +213,7 @@ async def cases() -> list[dict[str, Any]]:
             changer.change()
         change = changes()
         await settled()
-        frame = frame_of(change, ALL, "rack", "cpu") if change is not None else None
+        frame = Framing(change, "rack", "cpu").frame(ALL) if change is not None else None
         if frame is not None:
             head = {"since": "p-1-r", "version": "p-2-r", "moment": NOW, "trouble": ""}
             after = shown(cluster, "cpu")

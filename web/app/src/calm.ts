@@ -8,7 +8,7 @@ export interface Calm<T> {
   readonly stop: () => void;
 }
 
-/** Follows `source`. Of changes within `milliseconds`, only the last one is told. Null comes and goes at once. */
+/** Follows `source`. Of changes within `milliseconds`, only the last one arrives. Null comes and goes at once. */
 export function calmed<T>(source: ReadonlySignal<T | null>, milliseconds: number): Calm<T> {
   const value = signal(source.peek());
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -4,7 +4,7 @@ import { effect, signal } from "@preact/signals";
 import { atFrame, notAtFrame } from "../src/at_frame.ts";
 import { calmed } from "../src/calm.ts";
 
-test("of many changes the last one is told, a short time later", (context) => {
+test("of many changes the last one arrives, a short time later", (context) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   context.after(() => mock.timers.reset());
   const source = signal<number | null>(null);
