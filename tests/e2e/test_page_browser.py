@@ -6,10 +6,10 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import yaml
 
@@ -53,18 +53,38 @@ async def in_thread(work: Callable[..., Any], *given: Any, **named: Any) -> Any:
     return await asyncio.to_thread(work, *given, **named)
 
 
+class Full(NamedTuple):
+    """A cluster of two nodes, each with one pod of low priority, the page of it, and its administrator."""
+
+    sandbox: Sandbox
+    page: Page
+    token: str
+    nodes: list[str]
+
+
+@asynccontextmanager
+async def full_cluster(
+    planes: PlaneFactory, sandboxes: Callable[[ControlPlane], Sandbox], folder: Path, lingering: int
+) -> AsyncIterator[Full]:
+    """reprieve runs there. `lingering`: the number of the pod that stays until it is released."""
+    plane = await in_thread(planes, reprieve=True)
+    sandbox = await in_thread(sandboxes, plane)
+    with served(plane, sandbox, folder) as page:
+        token = page.reader("admin", OF_ALL, everywhere=True)
+        nodes = await in_thread(sandbox.nodes, 2, cpu="1")
+        for number, node in enumerate(nodes):
+            stays = LINGER if number == lingering else None
+            await in_thread(sandbox.filler, f"low-{number}", node, 1, finalizers=stays)
+        yield Full(sandbox, page, token, nodes)
+
+
 async def test_each_phase_of_a_preemption_is_shown(
     planes: PlaneFactory, sandboxes: Callable[[ControlPlane], Sandbox], tmp_path: Path
 ) -> None:
-    plane = await in_thread(planes, reprieve=True)
-    sandbox = await in_thread(sandboxes, plane)
-    with served(plane, sandbox, tmp_path) as page:
-        token = page.reader("admin", OF_ALL, everywhere=True)
-        first, second = await in_thread(sandbox.nodes, 2, cpu="1")
-        await in_thread(sandbox.filler, "low-0", first, 1, finalizers=LINGER)
-        await in_thread(sandbox.filler, "low-1", second, 1)
-        async with browsing(page) as tab:
-            await log_in(tab, token)
+    async with full_cluster(planes, sandboxes, tmp_path, lingering=0) as full:
+        sandbox = full.sandbox
+        async with browsing(full.page) as tab:
+            await log_in(tab, full.token)
             await show(tab, "#/waiting")
             await in_thread(sandbox.group, "hero", min_count=2, priority=100)
             await in_thread(sandbox.pod, "hero-0", group="hero", priority=100)
@@ -104,13 +124,9 @@ async def test_an_open_map_follows_by_frames(
     planes: PlaneFactory, sandboxes: Callable[[ControlPlane], Sandbox], tmp_path: Path
 ) -> None:
     """Nodes and pods come and go. At the end the picture, the table, a new answer and the API server say the same."""
-    plane = await in_thread(planes, reprieve=True)
-    sandbox = await in_thread(sandboxes, plane)
-    with served(plane, sandbox, tmp_path) as page:
-        token, asked = page.reader("admin", OF_ALL, everywhere=True), list[str]()
-        first, second = await in_thread(sandbox.nodes, 2, cpu="1")
-        await in_thread(sandbox.filler, "low-0", first, 1)
-        await in_thread(sandbox.filler, "low-1", second, 1, finalizers=LINGER)
+    async with full_cluster(planes, sandboxes, tmp_path, lingering=1) as full:
+        sandbox, page, token, (first, second) = full
+        asked = list[str]()
         async with browsing(page) as tab:
             tab.page.on("request", lambda each: asked.append(each.url.partition("/api/v1/")[2]))
             await log_in(tab, token)
