@@ -115,6 +115,7 @@ LONGEST: Final = (
     "api_plane",
     "webhooks",
     "install",
+    "helm",
 )
 """The groups and files that take longest. They come first, so that all processes end at about the same time."""
 
