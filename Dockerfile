@@ -9,11 +9,16 @@ WORKDIR /src
 ENV PYTHONHASHSEED=0 LC_ALL=C.UTF-8
 RUN python -m venv /build && python -m venv /web && python -m venv --without-pip /opt/reprieve
 COPY requirements requirements
-RUN /build/bin/pip install --no-cache-dir --require-hashes -r requirements/dev.txt \
+# Behind a mirror of packages: docker build --secret id=pip,src=/etc/pip.conf ... None of these files gets into the image.
+RUN --mount=type=secret,id=certificates,target=/etc/ssl/certs/ca-certificates.crt \
+    --mount=type=secret,id=pip,target=/etc/pip.conf \
+    /build/bin/pip install --no-cache-dir --require-hashes -r requirements/dev.txt \
  && /web/bin/pip install --no-cache-dir --require-hashes -r requirements/web.txt \
  && /build/bin/pip --python /opt/reprieve/bin/python install --no-cache-dir --no-compile --require-hashes -r requirements/runtime.txt
 COPY . .
-RUN /web/bin/python hack/page.py
+RUN --mount=type=secret,id=certificates,target=/etc/ssl/certs/ca-certificates.crt \
+    --mount=type=secret,id=npm,target=/root/.npmrc \
+    /web/bin/python hack/page.py
 # The kernels are compiled with the locked setuptools and Cython, not with whatever an isolated build would fetch.
 # They have no debug information: it names folders.
 RUN CFLAGS="$(python -c 'import sysconfig; print(sysconfig.get_config_var("CFLAGS"))') -g0" \

@@ -22,8 +22,13 @@ __all__ = ["BASES", "Store", "bases", "build_twice", "missing", "write"]
 BASES: Final = "release/bases.env"
 NAMES: Final = ("BUILD_BASE", "RUN_BASE")
 BY_DIGEST: Final = re.compile(r"[^\s@]+@sha256:[0-9a-f]{64}")
-MOUNTED: Final = ("/etc/ssl/certs", "/etc/pip.conf", "/etc/npmrc")
-"""Of this machine: how it trusts the mirrors of packages. A build reads them, and the image does not have them."""
+SECRETS: Final = {
+    "certificates": Path("/etc/ssl/certs/ca-certificates.crt"),
+    "pip": Path("/etc/pip.conf"),
+    "npm": Path("/etc/npmrc"),
+}
+"""Of this machine: how it reaches and trusts the mirrors of packages. The Dockerfile mounts them where it installs
+packages, if they are given. The image does not have them."""
 
 
 def bases(path: Path) -> dict[str, str]:
@@ -71,12 +76,10 @@ class Store:
     def build(self, tree: Path, chosen: Mapping[str, str], name: str, seconds: int) -> str:
         """Build the Dockerfile of a tree. Returns the digest of the manifest, sha256:..."""
         arguments = [part for each in chosen.items() for part in ("--build-arg", "=".join(each))]
-        mounts = [
-            part for each in MOUNTED if Path(each).exists() for part in ("--volume", f"{each}:{each}:ro")
-        ]
+        secrets = [f"--secret=id={key},src={file}" for key, file in SECRETS.items() if file.is_file()]
         self.run(
             *("build", "--quiet", "--isolation", "chroot", "--layers=false", "--format", "oci", "--no-cache"),
-            *("--pull=false", "--timestamp", str(seconds), *arguments, *mounts, "--tag", name, tree),
+            *("--pull=false", "--timestamp", str(seconds), *arguments, *secrets, "--tag", name, tree),
         )
         return self.digest(name)
 
