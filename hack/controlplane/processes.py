@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 LAUNCHER: Final = Path(__file__).with_name("launch.py")
-POLL_SECONDS: Final = 0.01
+POLL_SECONDS: Final = 0.03
 TAIL_LINES: Final = 25
 STOP_SECONDS: Final = 10.0
 

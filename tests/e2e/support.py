@@ -41,6 +41,8 @@ __all__ = [
 REPRIEVE: Final = "reprieve.dev/v1alpha1"
 SANDBOX: Final = "reprieve.dev/sandbox"
 POLL_SECONDS: Final = 0.05
+POLL_SECONDS_MOST: Final = 0.2
+POLL_GROWTH: Final = 1.2
 
 T = TypeVar("T")
 
@@ -58,12 +60,17 @@ def wait_for(
     seconds: float = PATIENCE_SECONDS,
     what: str | Callable[[], object] = "it does not happen",
 ) -> T:
-    """Look until what is seen is true, and return it. Fails the test with `what` after the given time."""
+    """Look until what is seen is true, and return it. Fails the test with `what` after the given time.
+
+    It looks less and less often: most looks ask an API server, whose CPU time the tests need.
+    """
     deadline = time.monotonic() + seconds
+    pause = POLL_SECONDS
     while not (seen := look()):
         if time.monotonic() > deadline:
             pytest.fail(f"{what() if callable(what) else what} (waited {seconds} s)")
-        time.sleep(POLL_SECONDS)
+        time.sleep(pause)
+        pause = min(pause * POLL_GROWTH, POLL_SECONDS_MOST)
     return seen
 
 

@@ -31,6 +31,7 @@ from tests.e2e.switches import (
     wait_mode,
     wait_nothing_held,
 )
+from tests.kit.forks.client import forking
 from tests.kit.often import SELDOM
 from tests.kit.stress.rest import CHECKS
 
@@ -223,7 +224,7 @@ def by_us(sandbox: Sandbox) -> set[str]:
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """Two replicas. None runs yet."""
     options = Options(reprieve=True, replicas=2, start_reprieve=False)
-    with ControlPlane(tmp_path_factory.mktemp("switches"), options) as made:
+    with ControlPlane(tmp_path_factory.mktemp("switches"), forking(options)) as made:
         selector = {"matchLabels": SELECTED}
         configure(
             made,

@@ -24,6 +24,7 @@ from tests.e2e.switches import (
     wait_mode,
     wait_nothing_held,
 )
+from tests.kit.forks.client import forking
 from tests.kit.often import SELDOM
 
 MIDDLE: Final = "evict.between=60s"
@@ -37,7 +38,7 @@ def plane(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[ControlPla
     """Two replicas: the first one enforces, with the failpoints of the test, and the second one observes."""
     environment = {"REPRIEVE_FAILPOINTS": request.param}
     options = Options(reprieve=True, replicas=2, start_reprieve=False, reprieve_environment=environment)
-    with ControlPlane(tmp_path / "plane", options) as made:
+    with ControlPlane(tmp_path / "plane", forking(options)) as made:
         configure(made, OBSERVES, mode="Observe")
         made.start_reprieve(ENFORCES)
         wait_for(lambda: made.leader() == ENFORCES, what="nobody leads")

@@ -21,7 +21,8 @@ def main() -> None:
     pid = int.from_bytes(connection.recv(SIZE, socket.MSG_WAITALL), "little")
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda number, _: os.kill(pid, number))
-    status = connection.recv(SIZE, socket.MSG_WAITALL)
+    lost = signal.SIGKILL.to_bytes(SIZE, "little")  # the status, if nobody is left to tell it
+    status = connection.recv(SIZE, socket.MSG_WAITALL) or lost
     code = os.waitstatus_to_exitcode(int.from_bytes(status, "little"))
     sys.exit(code if code >= 0 else 128 - code)  # as a shell says which signal it was
 
