@@ -117,7 +117,7 @@ class _Stream:
     """Each ends with the stream."""
 
     async def quiet(self, seconds: float) -> bool:
-        """Wait until there may be something to do, at most for this number of seconds. Returns whether the stream ends."""
+        """Wait until there may be something to do, at most for `seconds`. Returns whether the stream ends."""
         timer = asyncio.get_running_loop().call_later(seconds, self.bell.set)
         try:
             await self.bell.wait()

@@ -81,7 +81,7 @@ class Stream:
         return cls(page)
 
     async def opened(self, streams: int = 1) -> list[str]:
-        """Wait until the map has asked for this number of streams. Returns the versions that they go on from."""
+        """Wait until the map has asked for this number of streams. Returns the version from which each one goes on."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             while len(found := await self._of_the_map()) < streams:
                 await self.page.wait_for_timeout(20)
