@@ -87,7 +87,8 @@ class SeenObjects(Reader):
 
     def seen(self, pods: Sequence[SeenPod] = ()) -> Seen:
         """What was read. Call it after the last object was read. `pods`: those that somebody else has kept."""
-        kept = {**self._things, SeenPod: [*self._things.get(SeenPod, ()), *pods]}
+        kept: dict[type[Any], list[Any]] = dict(self._things)
+        kept[SeenPod] = [*kept.get(SeenPod, ()), *pods]
         things = {
             kind: tuple(sorted(every, key=lambda each: (each.metadata.namespace, each.metadata.name)))
             for kind, every in kept.items()

@@ -89,7 +89,7 @@ def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
     if OFF in found.get("enum", ()):
         found["enum"] = [*found["enum"], False]  # YAML reads Off so, without quotes
     if "description" in found:
-        found["description"] = _paragraph(found["description"])
+        found["description"] = _paragraph(str(found["description"]))
     return found
 
 

@@ -69,7 +69,7 @@ def _until(is_so: Callable[[], bool], what: str, limit: float = LIMIT_SECONDS) -
 
 def _gang(name: str, members: int) -> None:
     with tempfile.TemporaryDirectory(prefix="reprieve-pictures-") as folder:
-        sides = []
+        sides, version = [], ""
         for title, options in {"alone": Options(), "ours": Options(reprieve=True)}.items():
             with ControlPlane(Path(folder, title), options) as plane:
                 sides.append(_came(_filled(plane), members))

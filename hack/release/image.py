@@ -79,7 +79,8 @@ class Store:
         secrets = [f"--secret=id={key},src={file}" for key, file in SECRETS.items() if file.is_file()]
         self.run(
             *("build", "--quiet", "--isolation", "chroot", "--layers=false", "--format", "oci", "--no-cache"),
-            *("--pull=false", "--timestamp", str(seconds), *arguments, *secrets, "--tag", name, tree),
+            *("--pull=false", "--timestamp", str(seconds), *arguments, *secrets, "--tag", name),
+            tree,
         )
         return self.digest(name)
 

@@ -101,15 +101,23 @@ def _frozen(source: Source, wheel: Path, scratch: Path) -> Path:
     archives.write(files, site)
     start = scratch / "start.py"
     start.write_text(START)
-    run(
+    command = (
         *(python_of(environment(source.root)), "-m", "PyInstaller", "--onedir", "--noconfirm", "--clean"),
         # Licenses of what is in the folder are beside its metadata.
-        *("--name", PLUGIN, "--paths", site, "--recursive-copy-metadata", "reprieve", *parts(files, site)),
+        *(
+            "--name",
+            PLUGIN,
+            "--paths",
+            str(site),
+            "--recursive-copy-metadata",
+            "reprieve",
+            *parts(files, site),
+        ),
         *(f"--exclude-module={name}" for name in LEFT_OUT),
-        *("--distpath", scratch / "dist", "--workpath", scratch / "work", "--specpath", scratch, start),
-        env=_settled(source, site, scratch),
-        umask=USUAL.umask,
+        *("--distpath", str(scratch / "dist"), "--workpath", str(scratch / "work")),
+        *("--specpath", str(scratch), str(start)),
     )
+    run(*command, env=_settled(source, site, scratch), umask=USUAL.umask)
     shutil.rmtree(scratch / "work")
     return scratch / "dist" / PLUGIN
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from answers.map.changing import Change
-from answers.map.frame import frame_of
+from answers.map.frame import Framing
 from answers.map.whole import map_of
 from answers.names import EVERYWHERE
 from api.times import parse_rfc3339
@@ -91,7 +91,7 @@ def test_the_map_and_its_frames_are_the_map_made_anew(
         assert change.is_empty
 
     def assert_agrees(change: Change, reader: Granted, before: Any, now: Any) -> None:
-        frame = frame_of(change, reader, key, resource)
+        frame = Framing(change, key, resource).frame(reader)
         if frame is None:
             assert (resource in before["resources"]) != (resource in now["resources"])
             return

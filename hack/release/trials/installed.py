@@ -52,7 +52,7 @@ def plugin(tree: Path, archive: Path, manifest: Path, scratch: Path) -> str:
 
 
 def _plan(tree: Path, program: Path, cwd: Path, environment: dict[str, str], *before: str) -> str:
-    command = (program, *before, "plan", "-f", tree / EXAMPLE, "--for", PREEMPTOR)
+    command: tuple[str | Path, ...] = (program, *before, "plan", "-f", tree / EXAMPLE, "--for", PREEMPTOR)
     plan = run(*command, cwd=cwd, env={**environment, "LC_ALL": "C.UTF-8", "TERM": "dumb", "COLUMNS": "120"})
     if EXPECTED not in plan:
         raise ReleaseError(f"{program.name} plan says nothing of {PREEMPTOR}:\n{plan}")

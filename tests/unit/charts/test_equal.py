@@ -82,7 +82,7 @@ def replaced(kind: str, name: str, path: str, value: Any) -> Json:
 
 
 POD: Final = "/spec/template/spec"
-MOVED: Final = {
+MOVED: Final[Json] = {
     "values": {
         "image": {"repository": "registry.example/reprieve", "digest": DIGEST, "pullPolicy": "Always"},
         "imagePullSecrets": [{"name": "registry"}],

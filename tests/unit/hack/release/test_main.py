@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from hack.release import __main__ as subject
-from hack.release import charts
+from hack.release import charts, source, versions
 from hack.release.errors import ReleaseError
 from hack.release.source import Source
 
@@ -43,7 +43,7 @@ def test_a_refused_tree_begins_nothing(dist: Path, made: list[Path], monkeypatch
     def refuse(root: Path) -> Source:
         raise ReleaseError("the tree differs from its commit")
 
-    monkeypatch.setattr(subject.source, "read", refuse)
+    monkeypatch.setattr(source, "read", refuse)
     result = CliRunner().invoke(subject.main, ["--dist", str(dist)])
     assert (result.exit_code, made) == (1, [])
     assert "no release: the tree differs from its commit" in result.output
@@ -52,7 +52,7 @@ def test_a_refused_tree_begins_nothing(dist: Path, made: list[Path], monkeypatch
 def test_a_refused_version_begins_nothing(
     dist: Path, made: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subject.source, "read", lambda root: Source(root, COMMIT, 1, ("v9.9.9",)))
+    monkeypatch.setattr(source, "read", lambda root: Source(root, COMMIT, 1, ("v9.9.9",)))
     result = CliRunner().invoke(subject.main, ["--dist", str(dist)])
     assert (result.exit_code, made) == (1, [])
     assert "tag v9.9.9" in result.output
@@ -61,8 +61,8 @@ def test_a_refused_version_begins_nothing(
 def test_a_release_that_fails_leaves_the_former_one_and_no_scratch(
     dist: Path, made: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subject.source, "read", lambda root: Source(root, COMMIT, 1, ()))
-    monkeypatch.setattr(subject.versions, "agreed", lambda root, tags: "1.2.3")
+    monkeypatch.setattr(source, "read", lambda root: Source(root, COMMIT, 1, ()))
+    monkeypatch.setattr(versions, "agreed", lambda root, tags: "1.2.3")
     result = CliRunner().invoke(subject.main, ["--dist", str(dist)])
     assert (result.exit_code, [path.name for path in dist.iterdir()]) == (1, ["former"])
     assert "the plugin is wrong" in result.output
