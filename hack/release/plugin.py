@@ -101,22 +101,22 @@ def _frozen(source: Source, wheel: Path, scratch: Path) -> Path:
     archives.write(files, site)
     start = scratch / "start.py"
     start.write_text(START)
-    command = (
-        *(python_of(environment(source.root)), "-m", "PyInstaller", "--onedir", "--noconfirm", "--clean"),
-        # Licenses of what is in the folder are beside its metadata.
+    command = [
         *(
-            "--name",
-            PLUGIN,
-            "--paths",
-            str(site),
-            "--recursive-copy-metadata",
-            "reprieve",
-            *parts(files, site),
+            str(python_of(environment(source.root))),
+            "-m",
+            "PyInstaller",
+            "--onedir",
+            "--noconfirm",
+            "--clean",
         ),
+        # Licenses of what is in the folder are beside its metadata.
+        *("--name", PLUGIN, "--paths", str(site), "--recursive-copy-metadata", "reprieve"),
+        *parts(files, site),
         *(f"--exclude-module={name}" for name in LEFT_OUT),
         *("--distpath", str(scratch / "dist"), "--workpath", str(scratch / "work")),
         *("--specpath", str(scratch), str(start)),
-    )
+    ]
     run(*command, env=_settled(source, site, scratch), umask=USUAL.umask)
     shutil.rmtree(scratch / "work")
     return scratch / "dist" / PLUGIN
