@@ -16,7 +16,7 @@ from hack.controlplane.client import Json
 from hack.controlplane.manifests import MANIFESTS
 from hack.controlplane.plane import ControlPlane
 
-__all__ = ["CRDS", "MAIN", "NAMESPACE", "Releases", "account_file", "shell"]
+__all__ = ["CRDS", "MAIN", "NAMESPACE", "ROOT", "Releases", "account_file", "environment_of", "shell"]
 
 NAMESPACE: Final = "reprieve-system"
 MAIN: Final = "reprieve"

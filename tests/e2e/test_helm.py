@@ -5,8 +5,10 @@ People keep what they have made, and nothing stays that holds a pod.
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -21,7 +23,7 @@ from hack.controlplane.client import Json
 from hack.controlplane.manifests import WEBHOOK_KINDS
 from hack.controlplane.objects import node, pod_group
 from hack.controlplane.plane import ControlPlane, Options
-from tests.e2e.releases import CRDS, MAIN, NAMESPACE, Releases, account_file, shell
+from tests.e2e.releases import CRDS, MAIN, NAMESPACE, ROOT, Releases, account_file, environment_of, shell
 from tests.e2e.support import Sandbox, SandboxFactory, wait_for
 from tests.e2e.switches import ENFORCES, configure, lease, traces, wait_mode, wait_nothing_held
 
@@ -56,6 +58,8 @@ MIDDLE: Final = "evict.between=60s"
 LEFT_BY_KUSTOMIZE: Final = "app.kubernetes.io/part-of=reprieve,app.kubernetes.io/managed-by!=Helm"
 """The labels of ConfigMaps whose names have the hashes of kustomize."""
 GROUP: Final = pod_group("training", min_count=2)
+PAGE: Final = (ROOT / "docs" / "install.md").read_text()
+BLOCK: Final = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -302,15 +306,13 @@ def test_a_removal_in_the_middle_of_an_eviction_frees_what_is_held(
     wait_for(lambda: len(sandbox.history.evictions()) == 1, what=sandbox.report)
     plane.reprieve.kill()
     removal = helm.start("uninstall", MAIN, "--timeout", "120s")
-    pod = wait_for(lambda: next(iter(pods_of(plane, "reprieve-release")), None), what=removal.poll)
+    pod = pod_of_the_hook(plane, removal)
     (container,) = pod["spec"]["containers"]
     account = account_file(plane, pod["spec"]["serviceAccountName"])
     said = shell(plane, f"reprieve {' '.join(container['args'])}", KUBECONFIG=str(account))
     done(said)
     assert said.stderr == ""
-    plane.client.patch(
-        "v1", "Pod", pod["metadata"]["name"], {"status": {"phase": "Succeeded"}}, NAMESPACE, "status"
-    )
+    succeed(plane, pod)
     _, errors = removal.communicate()
     assert (removal.returncode, errors) == (0, "")
     assert {name for name in ours(plane) if not name.startswith("Lease")} == set()
@@ -318,6 +320,36 @@ def test_a_removal_in_the_middle_of_an_eviction_frees_what_is_held(
     assert not [each for each in sandbox.list_pods() if each["spec"].get("schedulingGates")]
     assert not [each for each in sandbox.plans("hero") if each["metadata"].get("finalizers")]
     sandbox.remove()
+
+
+def pod_of_the_hook(plane: ControlPlane, removal: subprocess.Popen[str]) -> Json:
+    """The pod that frees what is held. No kubelet runs it."""
+    return wait_for(lambda: next(iter(pods_of(plane, "reprieve-release")), None), what=removal.poll)
+
+
+def succeed(plane: ControlPlane, pod: Json) -> None:
+    """What a kubelet says of it at its end."""
+    name = pod["metadata"]["name"]
+    plane.client.patch("v1", "Pod", name, {"status": {"phase": "Succeeded"}}, NAMESPACE, "status")
+
+
+def test_the_commands_of_the_page(plane: ControlPlane, helm: Releases, tmp_path: Path) -> None:
+    """docs/install.md, "With Helm", from the first line to the last. Certificates are made elsewhere."""
+    section = PAGE.partition("\n## With Helm\n")[2].partition("\n## ")[0]
+    lines = [line for block in BLOCK.findall(section) for line in block.splitlines()]
+    *others, removal = [
+        re.sub(r"(?<=[ =])certificates\b", str(tmp_path / "certificates"), line) for line in lines
+    ]
+    assert len(others) > 5
+    for line in others:
+        done(shell(plane, line))
+    assert "ClusterRole reprieve-enforce" in ours(plane)
+    assert removal.startswith("helm uninstall reprieve ")
+    ends = subprocess.Popen(["bash", "-euc", removal], cwd=ROOT, env=environment_of(plane))
+    succeed(plane, pod_of_the_hook(plane, ends))
+    assert ends.wait() == 0
+    assert {name for name in ours(plane) if not name.startswith("Lease")} == set()
+    done(shell(plane, f"kubectl -n {NAMESPACE} delete secret reprieve-extender-tls"))
 
 
 def pods_of(plane: ControlPlane, name: str) -> list[Json]:

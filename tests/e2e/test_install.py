@@ -98,8 +98,8 @@ def copied(folder: Path) -> Path:
 
 def commands(title: str) -> list[str]:
     """What the section tells the reader to do."""
-    head, *rest = SECTION.split(PAGE)
-    sections = {"Installing": head, **dict(zip(rest[::2], rest[1::2], strict=True))}
+    _, *rest = SECTION.split(PAGE)
+    sections = dict(zip(rest[::2], rest[1::2], strict=True))
     lines = [line.strip() for line in "".join(BLOCK.findall(sections[title])).splitlines()]
     found = [line for line in lines if not line.startswith(ELSEWHERE)]
     assert found, title
@@ -195,7 +195,7 @@ def without_webhooks(plane: ControlPlane, checkout: Path, *bodies: Json) -> list
 def test_the_page_from_the_first_step_to_the_last(plane: ControlPlane, checkout: Path) -> None:
     """Users keep their objects until they take the steps for CRDs. Every step can be repeated."""
     before = crds(plane)
-    follow(plane, "Installing", checkout)
+    follow(plane, "With kubectl", checkout)
     assert crds(plane) - before == OURS
     follow(plane, "2. CRDs", checkout)
     assert crds(plane) - before == OURS | KUEUES

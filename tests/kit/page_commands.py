@@ -129,7 +129,8 @@ SESSIONS: Final = {
 """Pages whose sessions a test runs, all of them, and compares with what is printed."""
 
 INSTALL: Final = "docs/install.md"
-"""tests/e2e/test_install.py runs it section by section."""
+"""tests/e2e/test_install.py runs it section by section, but for this one."""
+HELM: Final = "With Helm"
 
 NOTED: Final = {
     ("docs/admission-checks.md", "kubectl apply -f"): RunBy("e2e/test_check_author.py", '"window.yaml"'),
@@ -280,6 +281,8 @@ def run_by(command: Command) -> RunBy | None:
     """The test that takes the command from its page."""
     if command.is_session:
         return SESSIONS.get(command.page)
+    if command.page == INSTALL and command.section == HELM:
+        return RunBy("e2e/test_helm.py", f"## {HELM}")
     if command.page == INSTALL:
         return RunBy("e2e/test_install.py", f'"{command.section}"')
     for (page, begins), test in NOTED.items():

@@ -45,6 +45,7 @@ OTHERS: Final = {
     "page": "it says at the top in which mode the cluster is",
     "page-api": "a list that is made from the code",
     "queue": "a command that reads",
+    "releasing": "how a version is made",
     "quota": "the rules of quota",
     "tutorial-administrator": "a plane on the reader's machine, which acts",
     "tutorial-jobs": "a plane on the reader's machine, which acts",
