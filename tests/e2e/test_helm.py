@@ -15,6 +15,8 @@ import msgspec
 import pytest
 
 from api.groups import API_VERSION, SCHEDULING_GATE
+from api.integration import QUEUE_NAME_LABEL
+from api.kueue import RESOURCE_IN_USE
 from api.meta import ObjectMeta
 from api.plans import PreemptionPlan, PreemptionPlanSpec, Preemptor
 from api.published import HOLDS
@@ -25,7 +27,9 @@ from hack.controlplane.objects import node, pod_group
 from hack.controlplane.plane import ControlPlane, Options
 from tests.e2e.releases import CRDS, MAIN, NAMESPACE, ROOT, Releases, account_file, environment_of, shell
 from tests.e2e.support import Sandbox, SandboxFactory, wait_for
-from tests.e2e.switches import ENFORCES, configure, lease, traces, wait_mode, wait_nothing_held
+from tests.e2e.switches import ENFORCES, OBSERVES, configure, lease, traces, wait_mode, wait_nothing_held
+from tests.kit.manifests import KUEUE, kueue
+from tests.kit.often import SELDOM
 
 CRD: Final = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 KINDS: Final = (
@@ -64,8 +68,11 @@ BLOCK: Final = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @pytest.fixture(scope="module")
 def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
-    """A cluster whose scheduler calls reprieve, and in which only the CRDs are installed, by their chart."""
-    made = start_plane(Options(reprieve=True, start_reprieve=False, manifests=()))
+    """A cluster whose scheduler calls reprieve, and in which only the CRDs are installed, by their chart.
+
+    Two processes stand for the pods of reprieve: one enforces, the other one observes. None runs yet.
+    """
+    made = start_plane(Options(reprieve=True, replicas=2, start_reprieve=False, manifests=()))
     made.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     made.client.create(node("system", cpu="16"))
     Releases(made).install(CRDS)
@@ -78,7 +85,9 @@ def helm(plane: ControlPlane) -> Iterator[Releases]:
     """No release of the main chart is there, before and after."""
     releases = Releases(plane)
     yield releases
-    plane.reprieve.stop(60)
+    for process in plane.replicas:
+        if process.running:
+            process.stop(60)
     releases.remove(MAIN)
 
 
@@ -238,19 +247,19 @@ def act(plane: ControlPlane, helm: Releases, sandbox: Sandbox, failpoints: str =
     helm.upgrade(MAIN, values=ACTING)
     for kind in WEBHOOK_KINDS:
         plane.client.delete("admissionregistration.k8s.io/v1", kind, "reprieve")
-    plane.reprieve.environment = {"REPRIEVE_FAILPOINTS": failpoints} if failpoints else {}
-    configure(plane, ENFORCES, mode="Enforce")
-    plane.start_reprieve()
+    plane.processes[ENFORCES].environment = {"REPRIEVE_FAILPOINTS": failpoints} if failpoints else {}
+    plane.start_reprieve(ENFORCES)
+    wait_for(lambda: plane.leader() == ENFORCES, what="nobody leads")
     wait_mode(plane, "Enforce")
     sandbox.pod("late-0", priority=50, group="late", schedulingGates=[{"name": SCHEDULING_GATE}])
     return sandbox.pods("hero", 2, priority=100, cpu="2", group="hero")
 
 
 def observe(plane: ControlPlane) -> None:
-    """What the roll-out of another mode does to the process."""
-    plane.reprieve.stop(60)
-    configure(plane, ENFORCES, mode="Observe")
-    plane.start_reprieve()
+    """What the roll-out of another mode does: the process that observes is there when the other one ends."""
+    configure(plane, OBSERVES, mode="Observe")
+    plane.start_reprieve(OBSERVES)
+    plane.processes[ENFORCES].stop(60)
     wait_mode(plane, "Observe")
 
 
@@ -276,6 +285,7 @@ def test_from_enforce_to_observe_in_two_upgrades(
     sandbox.remove()
 
 
+@SELDOM
 def test_who_takes_mode_and_rights_away_at_once_finds_it_in_doctor(
     plane: ControlPlane, helm: Releases, sandboxes: SandboxFactory
 ) -> None:
@@ -286,7 +296,7 @@ def test_who_takes_mode_and_rights_away_at_once_finds_it_in_doctor(
     observe(plane)
     wait_for(lambda: "lacksRights" in lease(plane)[HOLDS], what=lambda: lease(plane)[HOLDS])
     assert "HeldWithoutRights" in doctor(plane)
-    helm.upgrade(MAIN, values={**CALLED, "rights": "Enforce"})
+    helm.upgrade(MAIN, values={**CALLED, "rights": "Enforce"})  # the process asks for its rights each minute
     wait_nothing_held(plane)
     sandbox.wait_bound("late-0")
     assert "HeldWithoutRights" not in doctor(plane)
@@ -302,9 +312,10 @@ def test_a_removal_in_the_middle_of_an_eviction_frees_what_is_held(
 ) -> None:
     """The test plays the kubelet of the hook's pod: it runs its command, with its account."""
     sandbox = sandboxes(plane)
+    queues = queued(plane, helm, sandbox)
     act(plane, helm, sandbox, MIDDLE)
     wait_for(lambda: len(sandbox.history.evictions()) == 1, what=sandbox.report)
-    plane.reprieve.kill()
+    plane.processes[ENFORCES].kill()
     removal = helm.start("uninstall", MAIN, "--timeout", "120s")
     pod = pod_of_the_hook(plane, removal)
     (container,) = pod["spec"]["containers"]
@@ -319,6 +330,11 @@ def test_a_removal_in_the_middle_of_an_eviction_frees_what_is_held(
     sandbox.wait_bound("late-0")
     assert not [each for each in sandbox.list_pods() if each["spec"].get("schedulingGates")]
     assert not [each for each in sandbox.plans("hero") if each["metadata"].get("finalizers")]
+    assert not plane.client.get("batch/v1", "Job", "waits", sandbox.namespace)["spec"]["suspend"]
+    assert plane.client.list(KUEUE, "Workload", sandbox.namespace) == []
+    for body in queues:  # without a finalizer it goes at once
+        plane.client.delete(KUEUE, body["kind"], body["metadata"]["name"])
+        assert plane.client.find(KUEUE, body["kind"], body["metadata"]["name"]) is None
     sandbox.remove()
 
 
@@ -350,6 +366,27 @@ def test_the_commands_of_the_page(plane: ControlPlane, helm: Releases, tmp_path:
     assert ends.wait() == 0
     assert {name for name in ours(plane) if not name.startswith("Lease")} == set()
     done(shell(plane, f"kubectl -n {NAMESPACE} delete secret reprieve-extender-tls"))
+
+
+def queued(plane: ControlPlane, helm: Releases, sandbox: Sandbox) -> list[Json]:
+    """What the quota controller leaves: a Job that waits, its Workload, and what is in use, which is returned."""
+    helm.upgrade(CRDS, "--set", "kueue=true")
+    done(shell(plane, "kubectl wait --for=condition=Established crd --all"))
+    sandbox.job("waits", suspend=True)
+    label = {"metadata": {"labels": {QUEUE_NAME_LABEL: "team"}}}
+    plane.client.patch("batch/v1", "Job", "waits", label, sandbox.namespace)
+    template = {"spec": {"containers": [{"name": "main", "image": "none"}], "restartPolicy": "Never"}}
+    sets = [{"name": "main", "count": 1, "template": template}]
+    plane.client.create(kueue("Workload", "waits", sandbox.namespace, spec={"podSets": sets}))
+    bodies = [
+        kueue("ClusterQueue", "team", spec={}),
+        kueue("ResourceFlavor", "team", spec={}),
+        kueue("AdmissionCheck", "team", spec={"controllerName": "nobody"}),
+    ]
+    for body in bodies:
+        body["metadata"]["finalizers"] = [RESOURCE_IN_USE]
+        plane.client.create(body)
+    return bodies
 
 
 def pods_of(plane: ControlPlane, name: str) -> list[Json]:
