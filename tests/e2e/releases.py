@@ -15,8 +15,21 @@ from hack.controlplane.binaries import binaries
 from hack.controlplane.client import Json
 from hack.controlplane.manifests import MANIFESTS
 from hack.controlplane.plane import ControlPlane
+from tests.e2e.support import wait_for
 
-__all__ = ["CRDS", "MAIN", "NAMESPACE", "ROOT", "Releases", "account_file", "environment_of", "shell"]
+__all__ = [
+    "CRDS",
+    "MAIN",
+    "NAMESPACE",
+    "ROOT",
+    "Releases",
+    "account_file",
+    "done",
+    "environment_of",
+    "pod_of_the_hook",
+    "shell",
+    "succeed",
+]
 
 NAMESPACE: Final = "reprieve-system"
 MAIN: Final = "reprieve"
@@ -114,3 +127,28 @@ def account_file(plane: ControlPlane, name: str) -> Path:
     file = plane.directory / f"{name}.kubeconfig"
     file.write_text(yaml.safe_dump(content))
     return file
+
+
+def pod_of_the_hook(plane: ControlPlane, removal: subprocess.Popen[str]) -> Json:
+    """The pod that frees what is held. No kubelet runs it."""
+    selector = "?labelSelector=app.kubernetes.io/name%3Dreprieve-release"
+
+    def pods() -> list[Json]:
+        found: list[Json] = plane.client.request("GET", f"/api/v1/namespaces/{NAMESPACE}/pods{selector}")[
+            "items"
+        ]
+        return found
+
+    return wait_for(lambda: next(iter(pods()), None), what=removal.poll)
+
+
+def succeed(plane: ControlPlane, pod: Json) -> None:
+    """What a kubelet says of it at its end."""
+    name = pod["metadata"]["name"]
+    plane.client.patch("v1", "Pod", name, {"status": {"phase": "Succeeded"}}, NAMESPACE, "status")
+
+
+def done(result: subprocess.CompletedProcess[str]) -> str:
+    """What a command said. Fails the test unless it ended with 0."""
+    assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
+    return result.stdout

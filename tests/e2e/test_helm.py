@@ -25,7 +25,19 @@ from hack.controlplane.client import Json
 from hack.controlplane.manifests import WEBHOOK_KINDS
 from hack.controlplane.objects import node, pod_group
 from hack.controlplane.plane import ControlPlane, Options
-from tests.e2e.releases import CRDS, MAIN, NAMESPACE, ROOT, Releases, account_file, environment_of, shell
+from tests.e2e.releases import (
+    CRDS,
+    MAIN,
+    NAMESPACE,
+    ROOT,
+    Releases,
+    account_file,
+    done,
+    environment_of,
+    pod_of_the_hook,
+    shell,
+    succeed,
+)
 from tests.e2e.support import Sandbox, SandboxFactory, wait_for
 from tests.e2e.switches import ENFORCES, OBSERVES, configure, lease, traces, wait_mode, wait_nothing_held
 from tests.kit.manifests import KUEUE, kueue
@@ -338,17 +350,6 @@ def test_a_removal_in_the_middle_of_an_eviction_frees_what_is_held(
     sandbox.remove()
 
 
-def pod_of_the_hook(plane: ControlPlane, removal: subprocess.Popen[str]) -> Json:
-    """The pod that frees what is held. No kubelet runs it."""
-    return wait_for(lambda: next(iter(pods_of(plane, "reprieve-release")), None), what=removal.poll)
-
-
-def succeed(plane: ControlPlane, pod: Json) -> None:
-    """What a kubelet says of it at its end."""
-    name = pod["metadata"]["name"]
-    plane.client.patch("v1", "Pod", name, {"status": {"phase": "Succeeded"}}, NAMESPACE, "status")
-
-
 def test_the_commands_of_the_page(plane: ControlPlane, helm: Releases, tmp_path: Path) -> None:
     """docs/install.md, "With Helm", from the first line to the last. Certificates are made elsewhere."""
     section = PAGE.partition("\n## With Helm\n")[2].partition("\n## ")[0]
@@ -387,17 +388,3 @@ def queued(plane: ControlPlane, helm: Releases, sandbox: Sandbox) -> list[Json]:
         body["metadata"]["finalizers"] = [RESOURCE_IN_USE]
         plane.client.create(body)
     return bodies
-
-
-def pods_of(plane: ControlPlane, name: str) -> list[Json]:
-    labels = {"app.kubernetes.io/name": name}.items()
-    return [
-        each
-        for each in plane.client.list("v1", "Pod", NAMESPACE)
-        if labels <= each["metadata"].get("labels", {}).items()
-    ]
-
-
-def done(result: subprocess.CompletedProcess[str]) -> str:
-    assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
-    return result.stdout
