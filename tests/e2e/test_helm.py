@@ -362,7 +362,7 @@ def test_the_commands_of_the_page(plane: ControlPlane, helm: Releases, tmp_path:
         done(shell(plane, line))
     assert "ClusterRole reprieve-enforce" in ours(plane)
     assert removal.startswith("helm uninstall reprieve ")
-    ends = subprocess.Popen(["bash", "-euc", removal], cwd=ROOT, env=environment_of(plane))
+    ends = subprocess.Popen(["bash", "-euc", removal], cwd=ROOT, env=environment_of(plane), text=True)
     succeed(plane, pod_of_the_hook(plane, ends))
     assert ends.wait() == 0
     assert {name for name in ours(plane) if not name.startswith("Lease")} == set()
