@@ -70,7 +70,11 @@ def serves(root: Path, cluster: ControlPlane, scratch: Path) -> None:
     with log.open("wb") as said:
         process = subprocess.Popen(
             ["unshare", "--mount", "sh", "-c", RUN, "sh", root, settings, str(USER), *command],
-            env={"PATH": os.defpath, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"},
+            env={
+                "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "PYTHONUNBUFFERED": "1",
+            },
             stdout=said,
             stderr=subprocess.STDOUT,
         )
