@@ -10,18 +10,29 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import yaml
 
+from hack.controlplane.client import path_of
 from hack.controlplane.plane import ControlPlane
 from hack.controlplane.ports import Ports
 from hack.controlplane.processes import wait_until
 from hack.release.errors import ReleaseError
+from hack.release.trials.cluster import NAMESPACE
 
 __all__ = ["lean", "serves"]
 
 USER: Final = 65532
 CONFIGURATION: Final = "/etc/reprieve/configuration"
+ACCOUNT: Final = "/run/secrets/kubernetes.io/serviceaccount"
+"""/var/run is a link to /run."""
+ENVIRONMENT: Final = {
+    "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": "/",  # a runtime sets it so for a user that is not in /etc/passwd
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONUNBUFFERED": "1",
+}
 SECONDS: Final = 60.0
 NOT_THERE: Final = frozenset(
     {
@@ -32,12 +43,14 @@ NOT_THERE: Final = frozenset(
 """Names of programs and of packages."""
 RUN: Final = """
 set -eu
-root=$1 settings=$2 user=$3; shift 3
+root=$1 settings=$2 account=$3 user=$4; shift 4
 mount --bind "$root" "$root"
 mount --rbind /proc "$root/proc"
 mount --rbind /dev "$root/dev"
 mount --bind "$settings" "$root/etc/reprieve/configuration"
 mount -o remount,ro,bind "$root/etc/reprieve/configuration"
+mount --bind "$account" "$root/run/secrets/kubernetes.io/serviceaccount"
+mount -o remount,ro,bind "$root/run/secrets/kubernetes.io/serviceaccount"
 mount -o remount,ro,bind "$root"
 exec setpriv --no-new-privs chroot --userspec="$user:$user" --groups= "$root" "$@"
 """
@@ -61,20 +74,22 @@ def _named(root: Path) -> Iterator[Path]:
 
 
 def serves(root: Path, cluster: ControlPlane, scratch: Path) -> None:
-    """Have `reprieve serve` of the image follow a cluster until it is ready. Raises ReleaseError."""
+    """Have `reprieve serve` of the image follow a cluster until it is ready, with the rights of its own account.
+
+    The manifests have been applied there. Raises ReleaseError.
+    """
     port = Ports().take()
-    settings = _settings(cluster, scratch, port)
-    (root / CONFIGURATION.lstrip("/")).mkdir(parents=True, exist_ok=True)
+    mounted = (_settings(scratch / "settings", port), _account(scratch / "account", cluster))
+    for place in (CONFIGURATION, ACCOUNT):
+        (root / place.lstrip("/")).mkdir(parents=True, exist_ok=True)
     command = ("/opt/reprieve/bin/reprieve", "serve", "--config", CONFIGURATION)
+    server = urlsplit(cluster.layout.server)
     log = scratch / "reprieve.log"
     with log.open("wb") as said:
         process = subprocess.Popen(
-            ["unshare", "--mount", "sh", "-c", RUN, "sh", root, settings, str(USER), *command],
-            env={
-                "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
-                "PYTHONDONTWRITEBYTECODE": "1",
-                "PYTHONUNBUFFERED": "1",
-            },
+            ["unshare", "--mount", "sh", "-c", RUN, "sh", root, *mounted, str(USER), *command],
+            env=ENVIRONMENT
+            | {"KUBERNETES_SERVICE_HOST": str(server.hostname), "KUBERNETES_SERVICE_PORT": str(server.port)},
             stdout=said,
             stderr=subprocess.STDOUT,
         )
@@ -88,18 +103,34 @@ def serves(root: Path, cluster: ControlPlane, scratch: Path) -> None:
         raise ReleaseError(f"the image's process ended with status {status}:\n{log.read_text()[-2000:]}")
 
 
-def _settings(cluster: ControlPlane, scratch: Path, port: int) -> Path:
-    """A folder like the ConfigMap, and the account beside it, which its user may read."""
-    folder = scratch / "settings"
+def _settings(folder: Path, port: int) -> Path:
+    """A folder like the ConfigMap of an observer."""
     folder.mkdir()
-    shutil.copy(cluster.kubeconfig, folder / ".kubeconfig")
     body = {
         "apiVersion": "reprieve.dev/v1alpha1",
         "kind": "Configuration",
-        "kubeconfig": f"{CONFIGURATION}/.kubeconfig",
+        "kubeconfig": None,
         "ops": {"bindAddress": "127.0.0.1", "port": port},
+        "extender": None,
     }
     (folder / "configuration.yaml").write_text(yaml.safe_dump(body))
+    return _readable(folder)
+
+
+def _account(folder: Path, cluster: ControlPlane) -> Path:
+    """A folder like that of the ServiceAccount in a pod."""
+    folder.mkdir()
+    path = path_of("v1", "ServiceAccount", NAMESPACE, "reprieve")
+    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    answer = cluster.client.request("POST", f"{path}/token", request)
+    (folder / "token").write_text(answer["status"]["token"])
+    (folder / "namespace").write_text(NAMESPACE)
+    shutil.copy(cluster.layout.authority.pair.certificate, folder / "ca.crt")
+    return _readable(folder)
+
+
+def _readable(folder: Path) -> Path:
+    """Files that belong to the user of the image, as `fsGroup` does for a pod."""
     for path in (folder, *folder.iterdir()):
         os.chown(path, USER, USER)
     return folder
