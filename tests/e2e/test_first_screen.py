@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import venv
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -51,16 +51,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def run(
-    command: str, folder: Path, plane: ControlPlane | None = None, more: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
+def run(command: str, folder: Path, plane: ControlPlane) -> subprocess.CompletedProcess[str]:
     """A line of a page, as a shell runs it."""
     programs = [*(binaries([name])[name].parent for name in ("helm", "kubectl")), Path(sys.executable).parent]
     environment = {
         "PATH": os.pathsep.join([*map(str, programs), os.environ["PATH"]]),
         "HOME": str(folder / "home"),
-        **({"KUBECONFIG": str(plane.kubeconfig)} if plane is not None else {}),
-        **(more or {}),
+        "KUBECONFIG": str(plane.kubeconfig),
     }
     return subprocess.run(
         ["bash", "-euc", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
@@ -185,9 +182,19 @@ def test_the_first_command_installs_the_command(tmp_path: Path) -> None:
     venv.create(tmp_path / "tools", with_pip=True)
     tools = tmp_path / "tools" / "bin"
     subprocess.run([tools / "python", "-m", "pip", "install", "--quiet", "pipx"], check=True)
-    homes = {"PIPX_HOME": str(tmp_path / "pipx"), "PIPX_BIN_DIR": str(tmp_path / "bin")}
-    more = {**homes, "PATH": os.pathsep.join([str(tools), os.environ["PATH"]])}
-    result = run(command, checkout, more=more)
+    # Without our own programs: pipx would take our uv in place of pip, which knows where packages come from here.
+    others = [
+        each for each in os.environ["PATH"].split(os.pathsep) if Path(each) != Path(sys.executable).parent
+    ]
+    environment = {
+        **os.environ,
+        "PATH": os.pathsep.join([str(tools), *others]),
+        "PIPX_HOME": str(tmp_path / "pipx"),
+        "PIPX_BIN_DIR": str(tmp_path / "bin"),
+    }
+    result = subprocess.run(
+        ["bash", "-euc", command], cwd=checkout, env=environment, capture_output=True, text=True, check=False
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     answer = subprocess.run(
         [tmp_path / "bin" / "reprieve", "--help"], capture_output=True, check=True, text=True
