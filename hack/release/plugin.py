@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import platform
+import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from hack.release.source import Source
 from hack.release.statement import digest
 from hack.release.tools import environment, python_of
 
-__all__ = ["PLUGIN", "make", "manifest", "parts"]
+__all__ = ["PLUGIN", "make", "manifest", "parts", "without_installers"]
 
 PLUGIN: Final = "kubectl-reprieve"
 START: Final = "from cli.plugin import main\n\nmain()\n"
@@ -29,6 +30,7 @@ SOURCES: Final = frozenset({".pyx", ".pxd", ".pyi"})
 """What is compiled or only for type checkers."""
 LEFT_OUT: Final = ("setuptools", "pkg_resources", "pip", "wheel", "Cython", "chardet", "lxml", "tkinter")
 """Of the environment in which PyInstaller runs: no package of requirements/runtime.txt needs them."""
+INSTALLER: Final = re.compile(r"\.dist-info/(RECORD|INSTALLER|REQUESTED|direct_url\.json)$")
 SUMMARY: Final = "Explain gang scheduling and preemption"
 DESCRIPTION: Final = (
     "Says why pods, PodGroups, Jobs and Workloads wait, who would be preempted for them, what an observing "
@@ -44,7 +46,9 @@ def make(
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         raise ReleaseError("the plugin is for linux/amd64, and made there")
     folder = _frozen(source, wheel, scratch / "plugin")
-    files = archives.entries(folder, PLUGIN) | {"LICENSE": Entry((tree / "LICENSE").read_bytes())}
+    files = without_installers(archives.entries(folder, PLUGIN)) | {
+        "LICENSE": Entry((tree / "LICENSE").read_bytes())
+    }
     check_paths(files, [scratch, source.root])
     archive = dist / f"{PLUGIN}-{version}-linux-amd64.tar.gz"
     archive.write_bytes(archives.tar_gz(files, source.seconds))
@@ -76,6 +80,11 @@ def manifest(version: str, uri: str, sha256: str) -> dict[str, Any]:
             ],
         },
     }
+
+
+def without_installers(files: Mapping[str, Entry]) -> dict[str, Entry]:
+    """The files without what an installer wrote beside metadata: it names folders of this machine, or hashes of such."""
+    return {name: entry for name, entry in files.items() if not INSTALLER.search(name)}
 
 
 def parts(names: Iterable[str], site: Path) -> list[str]:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from hack.release import plugin
+from hack.release.archives import Entry
 
 FOUND = plugin.manifest("1.2.3", "https://registry.example/reprieve/v1.2.3/x.tar.gz", "a" * 64)
 
@@ -37,3 +38,12 @@ def test_every_module_and_file_of_a_wheel_gets_into_the_folder() -> None:
         "--add-data=/site/cli/report/page.html:cli/report",
         "--hidden-import=native._units",
     ]
+
+
+def test_what_an_installer_wrote_does_not_get_into_the_archive() -> None:
+    """RECORD has the hash of each command, and a command names the folder of its Python."""
+    kept = {f"_internal/a-1.dist-info/{name}": Entry(b"") for name in ("METADATA", "licenses/LICENSE")}
+    left_out = {
+        f"_internal/a-1.dist-info/{name}": Entry(b"") for name in ("RECORD", "INSTALLER", "direct_url.json")
+    }
+    assert plugin.without_installers(kept | left_out) == kept
