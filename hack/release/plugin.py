@@ -83,7 +83,7 @@ def manifest(version: str, uri: str, sha256: str) -> dict[str, Any]:
 
 
 def without_installers(files: Mapping[str, Entry]) -> dict[str, Entry]:
-    """The files without what an installer wrote beside metadata: it names folders of this machine, or hashes of such."""
+    """The files without what an installer wrote beside metadata: it names folders of this machine, or their hashes."""
     return {name: entry for name, entry in files.items() if not INSTALLER.search(name)}
 
 
