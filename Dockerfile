@@ -24,8 +24,9 @@ RUN --mount=type=secret,id=certificates,target=/etc/ssl/certs/ca-certificates.cr
 RUN CFLAGS="$(python -c 'import sysconfig; print(sysconfig.get_config_var("CFLAGS"))') -g0" \
     /build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels . \
  && /build/bin/pip --python /opt/reprieve/bin/python install --no-cache-dir --no-compile --no-deps --no-index /wheels/*.whl
-# A compiled module names the hash of its source. By default it names the time, which is another one each time.
-RUN /opt/reprieve/bin/python -m compileall -q -j 1 --invalidation-mode unchecked-hash /opt/reprieve/lib
+# A compiled module names the hash of its source. By default it names the time, which is another one each time. -f: also in place
+# of those that were compiled when pip imported them.
+RUN /opt/reprieve/bin/python -m compileall -q -f -j 1 --invalidation-mode unchecked-hash /opt/reprieve/lib
 
 FROM ${RUN_BASE}
 COPY hack/release/strip.py /tmp/strip.py
