@@ -26,15 +26,35 @@ __all__ = [
     "account_file",
     "done",
     "environment_of",
+    "installed",
+    "ours",
     "pod_of_the_hook",
     "shell",
     "succeed",
+    "uids_of",
 ]
 
 NAMESPACE: Final = "reprieve-system"
 MAIN: Final = "reprieve"
 CRDS: Final = "reprieve-crds"
 ROOT: Final = MANIFESTS.parent
+KINDS: Final = (
+    ("v1", "ServiceAccount"),
+    ("v1", "ConfigMap"),
+    ("v1", "Service"),
+    ("apps/v1", "Deployment"),
+    ("policy/v1", "PodDisruptionBudget"),
+    ("networking.k8s.io/v1", "NetworkPolicy"),
+    ("coordination.k8s.io/v1", "Lease"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRole"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
+    ("rbac.authorization.k8s.io/v1", "Role"),
+    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
+    ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"),
+    ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
+    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"),
+)
 
 
 class Releases:
@@ -152,3 +172,31 @@ def done(result: subprocess.CompletedProcess[str]) -> str:
     """What a command said. Fails the test unless it ended with 0."""
     assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
     return result.stdout
+
+
+def ours(plane: ControlPlane) -> dict[str, Json]:
+    """The objects with reprieve's name in the cluster, but CRDs."""
+    return {
+        f"{kind} {each['metadata']['name']}": each
+        for version, kind in KINDS
+        for each in plane.client.list(version, kind)
+        if each["metadata"]["name"].startswith("reprieve")
+    }
+
+
+def installed(plane: ControlPlane) -> dict[str, Json]:
+    """The same as far as people or Helm wrote it: what is in the cluster does not count."""
+    return {
+        name: {field: each.get(field) for field in ("spec", "data", "rules", "webhooks", "subjects")}
+        for name, each in ours(plane).items()
+        if not name.startswith("Lease")
+    }
+
+
+def uids_of(plane: ControlPlane) -> dict[str, str]:
+    """The same by UID, but for ConfigMaps, whose names change."""
+    return {
+        name: each["metadata"]["uid"]
+        for name, each in ours(plane).items()
+        if not name.startswith("ConfigMap")
+    }

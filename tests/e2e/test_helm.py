@@ -20,8 +20,9 @@ from api.kueue import RESOURCE_IN_USE
 from api.meta import ObjectMeta
 from api.plans import PreemptionPlan, PreemptionPlanSpec, Preemptor
 from api.published import HOLDS
+from cli.serve.definitions import PATH
 from controllers.gangs.lifecycle.stored_plan import FINALIZER
-from hack.controlplane.client import Json
+from hack.controlplane.client import Json, path_of
 from hack.controlplane.manifests import WEBHOOK_KINDS
 from hack.controlplane.objects import node, pod_group
 from hack.controlplane.plane import ControlPlane, Options
@@ -34,9 +35,12 @@ from tests.e2e.releases import (
     account_file,
     done,
     environment_of,
+    installed,
+    ours,
     pod_of_the_hook,
     shell,
     succeed,
+    uids_of,
 )
 from tests.e2e.support import Sandbox, SandboxFactory, wait_for
 from tests.e2e.switches import ENFORCES, OBSERVES, configure, lease, traces, wait_mode, wait_nothing_held
@@ -44,23 +48,6 @@ from tests.kit.manifests import KUEUE, kueue
 from tests.kit.often import SELDOM
 
 CRD: Final = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
-KINDS: Final = (
-    ("v1", "ServiceAccount"),
-    ("v1", "ConfigMap"),
-    ("v1", "Service"),
-    ("apps/v1", "Deployment"),
-    ("policy/v1", "PodDisruptionBudget"),
-    ("networking.k8s.io/v1", "NetworkPolicy"),
-    ("coordination.k8s.io/v1", "Lease"),
-    ("rbac.authorization.k8s.io/v1", "ClusterRole"),
-    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
-    ("rbac.authorization.k8s.io/v1", "Role"),
-    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
-    ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"),
-    ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
-    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"),
-    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"),
-)
 CALLED: Final[Json] = {"scheduler": {"entries": "Cluster"}}
 ACTING: Final[Json] = {"mode": "Enforce", **CALLED}
 NOWHERE: Final[Json] = {
@@ -101,34 +88,6 @@ def helm(plane: ControlPlane) -> Iterator[Releases]:
         if process.running:
             process.stop(60)
     releases.remove(MAIN)
-
-
-def ours(plane: ControlPlane) -> dict[str, Json]:
-    """The objects with reprieve's name in the cluster, but CRDs."""
-    return {
-        f"{kind} {each['metadata']['name']}": each
-        for version, kind in KINDS
-        for each in plane.client.list(version, kind)
-        if each["metadata"]["name"].startswith("reprieve")
-    }
-
-
-def installed(plane: ControlPlane) -> dict[str, Json]:
-    """The same as far as people or Helm wrote it: what is in the cluster does not count."""
-    return {
-        name: {field: each.get(field) for field in ("spec", "data", "rules", "webhooks", "subjects")}
-        for name, each in ours(plane).items()
-        if not name.startswith("Lease")
-    }
-
-
-def uids_of(plane: ControlPlane) -> dict[str, str]:
-    """The same by UID, but for ConfigMaps, whose names change."""
-    return {
-        name: each["metadata"]["uid"]
-        for name, each in ours(plane).items()
-        if not name.startswith("ConfigMap")
-    }
 
 
 def crds(plane: ControlPlane) -> dict[str, Json]:
@@ -243,6 +202,7 @@ def test_an_installation_of_kustomize_is_taken_over_and_given_back(
     assert uids_of(plane) == before
     assert unchanged(plane, stored)
     done(shell(plane, f"kubectl delete -k manifests/base\nkubectl create namespace {NAMESPACE}"))
+    helm.install(CRDS)  # its record was in the namespace
 
 
 def act(plane: ControlPlane, helm: Releases, sandbox: Sandbox, failpoints: str = "") -> list[str]:
@@ -388,3 +348,42 @@ def queued(plane: ControlPlane, helm: Releases, sandbox: Sandbox) -> list[Json]:
         body["metadata"]["finalizers"] = [RESOURCE_IN_USE]
         plane.client.create(body)
     return bodies
+
+
+def test_older_definitions_are_named_by_doctor_and_at_the_start(plane: ControlPlane, helm: Releases) -> None:
+    helm.install(MAIN)
+    path = path_of(*CRD, name="preemptionplans.reprieve.dev")
+    shipped = plane.client.request("GET", path)
+    without_mode(plane, path)
+    try:
+        found = doctor(plane)
+        assert "DefinitionOlder" in found
+        assert "preemptionplans.reprieve.dev lacks spec.mode" in found
+        wait_for(lambda: not serves_mode(plane))
+        configure(plane, OBSERVES, mode="Observe")
+        plane.start_reprieve(OBSERVES)
+        log = plane.layout.logs / f"{OBSERVES}.log"
+        wait_for(lambda: "older than this process" in log.read_text(), what=log.read_text)
+        assert "spec.mode" in log.read_text()
+    finally:
+        plane.client.request("PUT", path, shipped | {"metadata": newest(plane, path)})
+    assert "DefinitionOlder" not in doctor(plane)
+
+
+def newest(plane: ControlPlane, path: str) -> Json:
+    metadata: Json = plane.client.request("GET", path)["metadata"]
+    return metadata
+
+
+def without_mode(plane: ControlPlane, path: str) -> None:
+    """The definition of plans as it was when there was no field `spec.mode`."""
+    older = plane.client.request("GET", path)
+    (version,) = older["spec"]["versions"]
+    del version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["mode"]
+    plane.client.request("PUT", path, older)
+
+
+def serves_mode(plane: ControlPlane) -> bool:
+    """Whether the API server says that plans have the field."""
+    schemas = plane.client.request("GET", PATH)["components"]["schemas"]
+    return "mode" in schemas["dev.reprieve.v1alpha1.PreemptionPlan"]["properties"]["spec"]["properties"]
