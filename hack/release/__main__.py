@@ -9,11 +9,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
 import click
 
+from hack import comparison
 from hack.controlplane.binaries import BinariesError
 from hack.controlplane.processes import ProcessFailedError
 from hack.release import (
@@ -156,6 +158,13 @@ def step(name: str, act: Callable[[], Made]) -> Made:
     return made
 
 
+def current(today: date) -> None:
+    """Raises ReleaseError if docs/comparison.md has a cell without source, or with one that was checked long ago."""
+    found = comparison.check(today)
+    if found:
+        raise ReleaseError("docs/comparison.md:" + "".join(f"\n  {each}" for each in found))
+
+
 @contextmanager
 def scratch_of_a_release() -> Iterator[Path]:
     """A folder that goes afterwards."""
@@ -184,6 +193,7 @@ def main(dist: Path, url: str, with_image: bool) -> None:
     try:
         commit = source.read(ROOT)
         version = versions.agreed(ROOT, commit.tags)
+        current(datetime.now(UTC).date())
         click.echo(f"reprieve {version}, commit {commit.commit}")
         with scratch_of_a_release() as scratch:
             made = scratch / "dist"

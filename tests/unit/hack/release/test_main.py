@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,9 @@ def test_a_release_that_fails_leaves_the_former_one_and_no_scratch(
 
 def test_a_tree_without_charts_needs_no_helm(tmp_path: Path) -> None:
     assert charts.make(Source(tmp_path, COMMIT, 1, ()), tmp_path, tmp_path, tmp_path) == []
+
+
+def test_a_comparison_that_nobody_has_checked_for_long_is_no_part_of_a_release() -> None:
+    subject.current(date(2026, 11, 27))
+    with pytest.raises(ReleaseError, match="was checked more than 180 days ago"):
+        subject.current(date(2027, 11, 27))
