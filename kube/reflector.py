@@ -105,7 +105,7 @@ class Resource(Generic[T]):
     """The maximum number of objects on a list page."""
     left: Callable[[T], bool] = _never
     optional: bool = False
-    """Nobody waits for it: a cluster may not serve it, and an older role may not allow to read it."""
+    """Nobody waits for it: a cluster may not serve it, and a role of one's own may not allow to read it."""
     label_selector: str = ""
     older: tuple[str, ...] = ()
     """The paths of older versions of the API, the newest first: the first one that is served counts."""

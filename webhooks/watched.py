@@ -40,7 +40,7 @@ class WatchedFacts:
         self._groups_view = views.watch(GROUPS, self._groups)
         self._natives: Objects[NativePodGroup] = Objects()
         self._natives_view = views.watch(NATIVE_GROUPS, self._natives)
-        """Nobody waits for them: a cluster may not serve them, and an older role may not allow to read them."""
+        """Nobody waits for them: a cluster may not serve them, and a role of one's own may not allow to read them."""
         self._queues: Objects[LocalQueue] = Objects()
         self._namespaces: Objects[Namespace] = Objects()
         self._queues_view = views.watch(LOCAL_QUEUES, self._queues) if queues else None

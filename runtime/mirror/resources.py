@@ -96,7 +96,7 @@ PLANS: Final = Resource(
 PREEMPTED_EVENTS: Final = Resource(
     "events", "/api/v1/events", PreemptedEvent, f"reason={PREEMPTED}", optional=True
 )
-"""What schedulers say of pods that they preempt. Optional, because an older role may not allow to read them."""
+"""What schedulers say of pods that they preempt. Optional, because a role of one's own may not allow to read them."""
 WHOLE_PLANS: Final = Resource(
     "clusterpreemptionplans",
     "/apis/reprieve.dev/v1alpha1/clusterpreemptionplans",
@@ -133,7 +133,7 @@ OWNER_RESOURCES: Final[tuple[Resource[Any], ...]] = tuple(map(_of_owner, OWNERS.
 STATEFUL_SETS: Final = Resource(
     "statefulsets", "/apis/apps/v1/statefulsets", OwningStatefulSet, optional=True
 )
-"""What is between pods and their LeaderWorkerSet. Optional, because an older role may not allow to read them."""
+"""What is between pods and their LeaderWorkerSet. Optional, because a role of one's own may not allow to read them."""
 
 CLUSTER_QUEUES: Final = Resource("clusterqueues", f"{KUEUE}/clusterqueues", ClusterQueue)
 COHORTS: Final = Resource("cohorts", f"{KUEUE}/cohorts", Cohort)

@@ -102,7 +102,7 @@ class WatchedTables:
                 for each in STORAGE_RESOURCES
             ),
         ]
-        """Nobody waits for them: a cluster may not serve them, and an older role may not allow to read them."""
+        """Nobody waits for them: a cluster may not serve them, and a role of one's own may not allow to read them."""
         self.groups = views.watch(GROUPS, _Kept(tables.upsert_group, tables.delete_group))
         self.foreign_groups: list[View[Any]] = [
             views.watch(
