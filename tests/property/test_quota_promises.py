@@ -184,7 +184,7 @@ def test_all_have_room_together_once_all_victims_are_gone(
 def test_whoever_is_above_all_promises_sees_none(
     scene: tuple[list[Object], list[Promise]], options: Options
 ) -> None:
-    """But a head for which nobody may be preempted waits for the victims of promises, if it fits once they have left."""
+    """But a head for which nobody may be preempted waits for victims of promises, if it fits once they have left."""
     objects, promises = scene
     highest = max(each.priority for each in promises)
     waiting = [
