@@ -22,6 +22,7 @@ from hack.controlplane.client import Client, Json
 from hack.controlplane.components import OBSERVER_FOLDERS
 from hack.controlplane.plane import ControlPlane, Options
 from tests.e2e.audit import beyond_an_observer
+from tests.e2e.forgotten import wait_bound
 from tests.e2e.interleaved import observe
 from tests.e2e.pages import shell
 from tests.e2e.served import read_metrics
@@ -96,7 +97,7 @@ def test_the_scheduler_does_what_it_would_do_without_us(sandbox: Sandbox) -> Non
     sandbox.group("hero", min_count=3, priority=100)
     for number in range(2):
         sandbox.pod(f"hero-{number}", priority=100, cpu="2", group="hero")
-    sandbox.wait_bound("hero-0", "hero-1")  # two of three: reprieve would have held them
+    wait_bound(sandbox, "hero-0", "hero-1")  # two of three: reprieve would have held them
     sandbox.wait_gone(*low)
     sandbox.wait_reason("PodGroup", "hero", "reprieve.dev/Scheduled", "Observing")
 

@@ -13,6 +13,7 @@ import pytest
 
 from api.published import HOLDS
 from hack.controlplane.plane import ControlPlane, Options
+from tests.e2e.forgotten import wait_bound
 from tests.e2e.support import SandboxFactory, condition, wait_for
 from tests.e2e.switches import (
     ENFORCES,
@@ -72,7 +73,7 @@ def test_at_rest_nothing_is_left_of_enforce(
     plane.processes[ENFORCES].stop(60)
     wait_mode(plane, "Observe")
     wait_nothing_held(plane)
-    sandbox.wait_bound(*heroes, *late)
+    wait_bound(sandbox, *heroes, *late)
     wait_for(lambda: not traces(sandbox), what=lambda: f"left: {traces(sandbox)}")
     assert {plan["status"]["conditions"][-1]["reason"] for plan in of_enforce(sandbox)} == {"ModeChanged"}
     assert plane.processes[OBSERVES].running
