@@ -22,7 +22,7 @@ from tests.e2e.support import REPRIEVE, condition, wait_for
 from tests.kit.quota.history import QuotaHistory
 from tests.kit.quota.rules import CHECKS
 
-__all__ = ["OPTIONS", "WAYS", "TwentyVictims", "Way"]
+__all__ = ["OPTIONS", "WAYS", "TwentyVictims", "Way", "paused"]
 
 VICTIMS: Final = 20
 IN_FLIGHT: Final = 4

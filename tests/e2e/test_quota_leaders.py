@@ -1,5 +1,6 @@
 """The leader goes in the middle of twenty preemptions: every victim is evicted once, and the preemptor is admitted.
 
+One that is paused is left to `make test-e2e`: one that is cut off lives on, too.
 `python -m tests.e2e.stress_quota --leaders N` keeps it away for longer.
 """
 
@@ -10,7 +11,8 @@ from collections.abc import Callable
 import pytest
 
 from hack.controlplane.plane import ControlPlane, Options
-from tests.e2e.quota_leaders import OPTIONS, WAYS, TwentyVictims, Way
+from tests.e2e.quota_leaders import OPTIONS, WAYS, TwentyVictims, Way, paused
+from tests.kit.often import SELDOM
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +21,6 @@ def replicas(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
     return start_plane(Options(**OPTIONS))
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+@pytest.mark.parametrize("way", [pytest.param(way, marks=SELDOM) if way is paused else way for way in WAYS])
 def test_the_leader_goes_in_the_middle_of_twenty_preemptions(replicas: ControlPlane, way: Way) -> None:
     TwentyVictims(replicas, way).run()

@@ -23,7 +23,6 @@ MANY: Final = [*PLACES, "multikueue.before_deactivation", "quota.before_write", 
 """The choice, the check that is Ready, and the end are writes of the quota plane: the manager dies at each of them."""
 FEW: Final = [
     "multikueue.after_copy",
-    "multikueue.before_job",
     "multikueue.after_turn",
     "multikueue.before_mirror",
 ]
