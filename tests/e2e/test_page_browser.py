@@ -20,6 +20,7 @@ from tests.e2e.served_page import OF_ALL, RBAC, READS, Page, serving
 from tests.e2e.support import PlaneFactory, Sandbox
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.often import SELDOM
+from tests.web.downloads import file_of
 
 if TYPE_CHECKING:
     from playwright.async_api import Locator
@@ -198,10 +199,9 @@ def timeless(found: dict[str, Any]) -> dict[str, Any]:
 
 async def stored(tab: Tab) -> Any:
     """What the page saves of its map."""
-    async with tab.page.expect_download() as download:
-        await tab.page.locator(".map-picture").get_by_role("button", name="Save as JSON").click()
-    path = await (await download.value).path()
-    return json.loads(await in_thread(path.read_bytes))
+    return json.loads(
+        await file_of(tab.page.locator(".map-picture").get_by_role("button", name="Save as JSON"))
+    )
 
 
 async def test_a_binding_that_goes_takes_its_rows_out_of_the_page(

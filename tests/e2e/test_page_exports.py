@@ -18,6 +18,7 @@ from tests.e2e.support import wait_for
 from tests.kit.answers.worlds import MARKS, NAMESPACES, World
 from tests.kit.often import SELDOM
 from tests.kit.page_questions import Question, first_leak
+from tests.web.downloads import file_of
 
 if TYPE_CHECKING:
     from tests.web.browsers import Tab
@@ -98,10 +99,7 @@ async def stored(tab: Tab) -> Any:
     """The files of this view."""
     buttons = tab.page.get_by_role("button", name=EXPORT)
     for at in range(await buttons.count()):
-        async with tab.page.expect_download() as download:
-            await buttons.nth(at).click()
-        path = await (await download.value).path()
-        yield await asyncio.to_thread(path.read_bytes)
+        yield await file_of(buttons.nth(at))
 
 
 def expect_that_much_was_stored(of_all: list[tuple[str, bytes]], of_tenant: list[tuple[str, bytes]]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.kit.page_pictures import FILES, HEIGHT, NOW, OVERLAY, ROOT, SUBMITTED, View, alike
+from tests.web.downloads import file_of
 from tests.web.serving import Served, serving
 
 if TYPE_CHECKING:
@@ -103,11 +104,8 @@ async def _submit(page: Page) -> None:
 
 async def _drawn(page: Page) -> Any:
     """What is on the canvas, by its own export."""
-    async with page.expect_download() as download:
-        await page.locator(".map-picture").get_by_role("button", name="Save as JSON").click()
-    path = await (await download.value).path()
+    found = json.loads(await file_of(page.locator(".map-picture").get_by_role("button", name="Save as JSON")))
     await page.get_by_text("Stored: ").wait_for(state="hidden")
-    found = json.loads(await asyncio.to_thread(path.read_bytes))
     for each in (found, *found["blocks"], *found["nodes"]):
         for name in PLACED:
             each.pop(name, None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shlex
 import subprocess
@@ -16,6 +15,7 @@ import pytest
 from cli.common.printable import one_line
 from tests.kit.often import SELDOM
 from tests.web.browsers import TabOpener
+from tests.web.downloads import file_of
 from tests.web.hostile import TEXTS
 from tests.web.serving import ROOT, Served
 
@@ -59,10 +59,7 @@ def printed(command: str) -> Any:
 
 async def stored(page: Page, button: str) -> str:
     """The content of the file that the first button of this name gives."""
-    async with page.expect_download() as download:
-        await page.get_by_role("button", name=button).first.click()
-    path = await (await download.value).path()
-    return await asyncio.to_thread(path.read_text)
+    return (await file_of(page.get_by_role("button", name=button).first)).decode()
 
 
 @pytest.mark.parametrize(("address", "heads"), VIEWS, ids=[each for each, _ in VIEWS])
@@ -118,10 +115,7 @@ async def test_another_program_can_read_the_picture(open_tab: TabOpener, hostile
     page = await opened(open_tab, hostile, "#/report")
     await page.get_by_role("heading", name="By namespace of the preemptor").wait_for()
     buttons = page.get_by_role("button", name="Save as SVG")
-    async with page.expect_download() as download:
-        await buttons.last.click()
-    path = await (await download.value).path()
-    root = ET.fromstring(await asyncio.to_thread(path.read_text))  # noqa: S314 - the file is ours
+    root = ET.fromstring(await file_of(buttons.last))  # noqa: S314 - the file is ours
     texts = "".join(each.text or "" for each in root.iter("{http://www.w3.org/2000/svg}text"))
     assert [each for each in TEXTS if one_line(each) not in texts] == []
     assert {each.tag.partition("}")[2] for each in root.iter()} == {"svg", "title", "rect", "text"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -12,6 +11,7 @@ import pytest
 from cli.common.printable import one_line
 from tests.kit.often import SELDOM
 from tests.web.browsers import TabOpener
+from tests.web.downloads import file_of
 from tests.web.hostile import IN_LISTS, TEXTS
 from tests.web.serving import Served, printed
 
@@ -39,10 +39,7 @@ async def shown(page: Page, address: str) -> str:
 
 async def stored(page: Page) -> Any:
     """The file that the first button gives."""
-    async with page.expect_download() as download:
-        await page.get_by_role("button", name="Save as JSON").first.click()
-    path = await (await download.value).path()
-    return json.loads(await asyncio.to_thread(path.read_text))
+    return json.loads(await file_of(page.get_by_role("button", name="Save as JSON").first))
 
 
 def texts(answer: dict[str, Any]) -> list[str]:

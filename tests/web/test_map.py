@@ -13,6 +13,7 @@ import pytest
 from tests.kit.answers.rooms import GPU, WORLD
 from tests.kit.often import SELDOM
 from tests.web.browsers import Tab, TabOpener
+from tests.web.downloads import file_of
 from tests.web.faking import MOMENT, Faked
 from tests.web.hostile import IN_LISTS
 from tests.web.judging import cut, violations
@@ -52,10 +53,7 @@ async def opened(
 
 async def stored(page: Page, button: str) -> bytes:
     """The file that a button gives."""
-    async with page.expect_download() as download:
-        await page.locator(".map-picture").get_by_role("button", name=button).click()
-    path = await (await download.value).path()
-    return await asyncio.to_thread(path.read_bytes)
+    return await file_of(page.locator(".map-picture").get_by_role("button", name=button))
 
 
 async def drawn(page: Page) -> Any:

@@ -13,6 +13,7 @@ import pytest
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.often import SELDOM
 from tests.web.browsers import TabOpener
+from tests.web.downloads import file_of
 from tests.web.faking import Faked
 from tests.web.serving import Served
 from tests.web.streaming import Changing, Stream
@@ -42,10 +43,8 @@ class Opened:
 
     async def drawn(self) -> Any:
         """The picture, as JSON."""
-        async with self.page.expect_download() as download:
-            await self.page.locator(".map-picture").get_by_role("button", name="Save as JSON").click()
-        path = await (await download.value).path()
-        return json.loads(await asyncio.to_thread(path.read_bytes))
+        button = self.page.locator(".map-picture").get_by_role("button", name="Save as JSON")
+        return json.loads(await file_of(button))
 
     async def used(self) -> dict[str, int]:
         """By node: what the picture shows."""

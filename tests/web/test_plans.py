@@ -19,13 +19,14 @@ from cli.common.printable import one_line
 from tests.kit.often import SELDOM
 from tests.kit.stored_plans import BOUND, OBSERVED, PROPOSED, stored, training, turn
 from tests.web.browsers import Tab, TabOpener
+from tests.web.downloads import file_of
 from tests.web.hostile import TEXTS
 from tests.web.serving import ROOT, Served, examples_file, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.async_api import Download, Page
+    from playwright.async_api import Page
 
 pytestmark = SELDOM
 
@@ -64,16 +65,9 @@ async def text_of(page: Page) -> str:
     return " ".join((await page.locator("main").inner_text()).split())
 
 
-async def content(download: Download) -> str:
-    path = await download.path()
-    return await asyncio.to_thread(path.read_text)
-
-
 async def given(page: Page, button: str) -> str:
     """The file that the button gives."""
-    async with page.expect_download() as download:
-        await page.get_by_role("button", name=button).first.click()
-    return await content(await download.value)
+    return (await file_of(page.get_by_role("button", name=button).first)).decode()
 
 
 async def test_a_plan_shows_who_leaves_who_stays_and_who_comes(open_tab: TabOpener, planned: Served) -> None:

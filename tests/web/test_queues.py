@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shlex
 import subprocess
@@ -17,6 +16,7 @@ import pytest
 from cli.common.printable import one_line
 from tests.kit.often import SELDOM
 from tests.web.browsers import TabOpener
+from tests.web.downloads import file_of
 from tests.web.hostile import TEXTS
 from tests.web.judging import cut, violations
 from tests.web.serving import ROOT, Served, serving
@@ -58,10 +58,7 @@ async def opened(open_tab: TabOpener, served: Served, address: str, **options: A
 
 async def stored(page: Page, button: str) -> str:
     """The file that the button gives."""
-    async with page.expect_download() as download:
-        await page.get_by_role("button", name=button).click()
-    path = await (await download.value).path()
-    return await asyncio.to_thread(path.read_text)
+    return (await file_of(page.get_by_role("button", name=button))).decode()
 
 
 async def copied(page: Page) -> str:

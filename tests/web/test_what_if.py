@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
@@ -15,6 +14,7 @@ import pytest
 
 from tests.kit.often import SELDOM
 from tests.web.browsers import Tab, TabOpener
+from tests.web.downloads import file_of
 from tests.web.hostile import TEXTS
 from tests.web.judging import cut, violations
 from tests.web.serving import NOW, ROOT, Served, serving
@@ -69,10 +69,7 @@ async def asked(page: Page, text: str) -> None:
 
 async def stored(page: Page) -> Any:
     """The file that the button gives."""
-    async with page.expect_download() as download:
-        await page.get_by_role("button", name="Save as JSON").click()
-    path = await (await download.value).path()
-    return json.loads(await asyncio.to_thread(path.read_text))
+    return json.loads(await file_of(page.get_by_role("button", name="Save as JSON")))
 
 
 async def test_the_view_the_file_and_the_command_say_the_same(open_tab: TabOpener, training: Served) -> None:
