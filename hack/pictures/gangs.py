@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from hack.pictures.recordings import GangRecording, Side
-from hack.pictures.svg import Picture, Theme
+from hack.pictures.svg import MARGIN, WIDTH, Picture, Theme
 
 __all__ = ["draw"]
 
-WIDTH: Final = 880
-MARGIN: Final = 16
 PANEL: Final = (WIDTH - 3 * MARGIN) / 2
 TOP: Final = 54
 ROW: Final = 42
@@ -39,13 +37,9 @@ def draw(recording: GangRecording, theme: Theme) -> str:
         x = MARGIN + number * (PANEL + MARGIN)
         picture.box(x + 0.5, TOP + 0.5, PANEL - 1, inner, fill=theme.panel, stroke=theme.line, radius=6)
         _side(picture, x + 16, title, side, recording.members, nodes)
-    picture.text(
-        MARGIN,
-        height - 14,
+    picture.note(
         f"Recorded with kube-scheduler {recording.kubernetes}, default gates, {recording.date}. One GPU on each node, "
-        "one for each pod. Priorities: batch 10, train 100.",
-        size=11.5,
-        fill=theme.quiet,
+        "one for each pod. Priorities: batch 10, train 100."
     )
     return str(picture)
 

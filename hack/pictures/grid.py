@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from hack.pictures.recordings import GridRecording, GridWay
-from hack.pictures.svg import Picture, Theme
+from hack.pictures.svg import MARGIN, WIDTH, Picture, Theme
 
 __all__ = ["draw", "words"]
 
-WIDTH: Final = 880
-MARGIN: Final = 16
 COLUMNS: Final = 25
 CELL: Final = 9.0
 STEP: Final = 10.6
@@ -47,13 +45,9 @@ def draw(recording: GridRecording, theme: Theme) -> str:
         x = MARGIN + number * (panel + MARGIN)
         _panel(picture, x, TITLES[key], way)
     _legend(picture, height - 42)
-    picture.text(
-        MARGIN,
-        height - 14,
+    picture.note(
         f"Recorded with kube-scheduler {recording.kubernetes} on {recording.date}. All members ran in each case. "
-        "The load is that of python -m bench gang.",
-        size=11.5,
-        fill=theme.quiet,
+        "The load is that of python -m bench gang."
     )
     return str(picture)
 

@@ -16,6 +16,7 @@ from bench.gang import ALONE, OURS, Interleaved, Size, Way
 from bench.place import REPRIEVE, Place
 from hack.controlplane.components import OBSERVER_FOLDERS
 from hack.controlplane.plane import ControlPlane, Options
+from hack.controlplane.processes import wait_until
 from hack.demo.stage import Side as Stage
 from hack.demo.stage import View
 from hack.pictures import recordings
@@ -44,7 +45,7 @@ OBSERVER: Final = Options(
 
 
 def record(name: str) -> None:
-    """Make a recording again. Raises KeyError if there is none of this name."""
+    """Make a recording again. Raises KeyError if no recording has this name."""
     RECORDED[name](name)
 
 
@@ -54,14 +55,6 @@ def _today() -> str:
 
 def _version(plane: ControlPlane) -> str:
     return str(plane.client.request("GET", "/version")["gitVersion"]).removeprefix("v")
-
-
-def _until(is_so: Callable[[], bool], what: str, limit: float = LIMIT_SECONDS) -> None:
-    end = time.monotonic() + limit
-    while not is_so():
-        if time.monotonic() > end:
-            raise TimeoutError(what)
-        time.sleep(0.05)
 
 
 # ---- gangs of three and of four
@@ -80,7 +73,8 @@ def _gang(name: str, members: int) -> None:
 def _filled(plane: ControlPlane) -> Stage:
     stage = Stage("", plane)
     stage.fill()
-    _until(lambda: stage.look().count("batch") == 3, "the pods that fill the nodes do not run")
+    full = "the pods that fill the nodes do not run"
+    wait_until(lambda: stage.look().count("batch") == 3, LIMIT_SECONDS, full.__str__)
     return stage
 
 
@@ -154,7 +148,11 @@ def _report(name: str) -> None:
         case = Interleaved(Place(plane.client, "research"), SMALL_GRID, plans=False)
         case.fill()
         case.preempt()
-        _until(lambda: _concluded(plane) == {"train", case.preemptor}, "an account stays open")
+        wait_until(
+            lambda: _concluded(plane) == {"train", case.preemptor},
+            LIMIT_SECONDS,
+            "an account stays open".__str__,
+        )
         said = subprocess.run(
             [COMMAND, "report", "--by", "gang", "-o", "json", "--kubeconfig", plane.kubeconfig],
             check=True,

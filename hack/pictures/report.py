@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from hack.pictures.recordings import ReportRecording
-from hack.pictures.svg import Picture, Theme
+from hack.pictures.svg import MARGIN, WIDTH, Picture, Theme
 
 __all__ = ["draw"]
 
-WIDTH: Final = 880
-MARGIN: Final = 16
 ROW: Final = 76
 BARS: Final = 190
 LONGEST: Final = 300
@@ -27,13 +25,9 @@ def draw(recording: ReportRecording, theme: Theme) -> str:
     most = max(max(row["scheduler"]["pods"], row["ours"]["pods"]) for row in rows)
     for number, row in enumerate(rows):
         _row(picture, below + 8 + number * ROW, row, most)
-    picture.text(
-        MARGIN,
-        height - 14,
+    picture.note(
         f"Recorded with kube-scheduler {recording.kubernetes} on {recording.date}, beside an observer: reprieve "
-        "evicted nobody.",
-        size=11.5,
-        fill=theme.quiet,
+        "evicted nobody."
     )
     return str(picture)
 

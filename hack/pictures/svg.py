@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
-__all__ = ["DARK", "LIGHT", "THEMES", "Picture", "Theme", "lines_of"]
+__all__ = ["DARK", "LIGHT", "MARGIN", "THEMES", "WIDTH", "Picture", "Theme", "lines_of"]
 
+WIDTH: Final = 880
+"""Of all pictures."""
+MARGIN: Final = 16
 FONT: Final = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', sans-serif"
 EM: Final = 0.53
 """The mean width of a character, in sizes of the font. A little more than in the fonts above."""
@@ -135,6 +138,10 @@ class Picture:
             self.text(x, y, line, size=size, fill=fill)
             y += size * 1.4
         return y
+
+    def note(self, text: str) -> None:
+        """How the picture came about: a small line at its lower edge."""
+        self.text(MARGIN, self._size[1] - 14, text, size=11.5, fill=self.theme.quiet)
 
     def __str__(self) -> str:
         width, height = self._size
