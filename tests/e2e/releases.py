@@ -18,6 +18,7 @@ from hack.controlplane.plane import ControlPlane
 from tests.e2e.support import wait_for
 
 __all__ = [
+    "CLUSTER_KINDS",
     "CRDS",
     "MAIN",
     "NAMESPACE",
@@ -38,14 +39,7 @@ NAMESPACE: Final = "reprieve-system"
 MAIN: Final = "reprieve"
 CRDS: Final = "reprieve-crds"
 ROOT: Final = MANIFESTS.parent
-KINDS: Final = (
-    ("v1", "ServiceAccount"),
-    ("v1", "ConfigMap"),
-    ("v1", "Service"),
-    ("apps/v1", "Deployment"),
-    ("policy/v1", "PodDisruptionBudget"),
-    ("networking.k8s.io/v1", "NetworkPolicy"),
-    ("coordination.k8s.io/v1", "Lease"),
+CLUSTER_KINDS: Final = (
     ("rbac.authorization.k8s.io/v1", "ClusterRole"),
     ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
     ("rbac.authorization.k8s.io/v1", "Role"),
@@ -54,6 +48,17 @@ KINDS: Final = (
     ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
     ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"),
     ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"),
+)
+"""Rights and admission."""
+KINDS: Final = (
+    ("v1", "ServiceAccount"),
+    ("v1", "ConfigMap"),
+    ("v1", "Service"),
+    ("apps/v1", "Deployment"),
+    ("policy/v1", "PodDisruptionBudget"),
+    ("networking.k8s.io/v1", "NetworkPolicy"),
+    ("coordination.k8s.io/v1", "Lease"),
+    *CLUSTER_KINDS,
 )
 
 
@@ -124,11 +129,13 @@ def environment_of(plane: ControlPlane) -> dict[str, str]:
     }
 
 
-def shell(plane: ControlPlane, script: str, **more: str) -> subprocess.CompletedProcess[str]:
-    """Run lines in this checkout, as an administrator. `more`: of the environment."""
+def shell(
+    plane: ControlPlane, script: str, folder: Path = ROOT, **more: str
+) -> subprocess.CompletedProcess[str]:
+    """Run lines in a checkout, as an administrator. `more`: of the environment."""
     return subprocess.run(
         ["bash", "-euc", script],
-        cwd=ROOT,
+        cwd=folder,
         env=environment_of(plane) | more,
         capture_output=True,
         text=True,

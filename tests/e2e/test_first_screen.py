@@ -16,11 +16,11 @@ from typing import Final
 import pytest
 import yaml
 
-from hack.controlplane.binaries import binaries
 from hack.controlplane.client import Json
 from hack.controlplane.plane import ControlPlane, Options
 from hack.demo.stage import Side
 from tests.e2e.audit import beyond_an_observer
+from tests.e2e.releases import shell
 from tests.e2e.support import wait_for
 from tests.kit.often import SELDOM
 
@@ -51,19 +51,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def run(command: str, folder: Path, plane: ControlPlane) -> subprocess.CompletedProcess[str]:
-    """A line of a page, as a shell runs it."""
-    programs = [*(binaries([name])[name].parent for name in ("helm", "kubectl")), Path(sys.executable).parent]
-    environment = {
-        "PATH": os.pathsep.join([*map(str, programs), os.environ["PATH"]]),
-        "HOME": str(folder / "home"),
-        "KUBECONFIG": str(plane.kubeconfig),
-    }
-    return subprocess.run(
-        ["bash", "-euc", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-
-
 def first_screen() -> list[str]:
     (block,) = (match["text"] for match in BLOCK.finditer(SCREEN))
     return block.splitlines()
@@ -74,7 +61,7 @@ def test_the_four_commands_evict_nobody(plane: ControlPlane, folder: Path) -> No
     install, *charts, report = first_screen()
     assert install == "pipx install ."
     for command in charts:
-        result = run(command, folder, plane)
+        result = shell(plane, command, folder)
         assert result.returncode == 0, f"{command}\n{result.stdout}\n{result.stderr}"
     plane.start_reprieve()
     stage = Side("", plane)
@@ -83,7 +70,7 @@ def test_the_four_commands_evict_nobody(plane: ControlPlane, folder: Path) -> No
     stage.start_gang(4)
 
     def said() -> str:
-        return run(report, folder, plane).stdout
+        return shell(plane, report, folder).stdout
 
     wait_for(lambda: "the scheduler preempted 3 pods" in said(), what=said)
     assert "reprieve would have evicted 0" in said()
@@ -109,7 +96,7 @@ def test_the_walk_from_observe_to_enforce_and_back(plane: ControlPlane, folder: 
             (folder / "values.yaml").write_text(text)
             continue
         for command in text.splitlines():
-            result = run(command, folder, plane)
+            result = shell(plane, command, folder)
             good = (0, WITHOUT_ANSWER) if command.startswith("reprieve ") else (0,)
             assert result.returncode in good, f"{command}\n{result.stdout}\n{result.stderr}"
         seen.setdefault(title, []).append(state(plane))

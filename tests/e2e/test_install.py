@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -21,11 +18,11 @@ from api.groups import API_VERSION
 from api.meta import ObjectMeta
 from api.plans import PreemptionPlan, PreemptionPlanSpec, Preemptor
 from controllers.gangs.lifecycle.stored_plan import FINALIZER
-from hack.controlplane.binaries import binaries
 from hack.controlplane.client import ApiError, Json
 from hack.controlplane.objects import pod_group
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import wait_until
+from tests.e2e.releases import CLUSTER_KINDS, shell
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.manifests import kueue
 from tests.kit.values import MADE
@@ -58,17 +55,7 @@ OURS: Final = {
 KUEUES: Final = {
     each["metadata"]["name"] for each in definitions().values() if each["spec"]["group"] == "kueue.x-k8s.io"
 }
-KINDS: Final = (
-    ("v1", "Namespace"),
-    ("rbac.authorization.k8s.io/v1", "ClusterRole"),
-    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
-    ("rbac.authorization.k8s.io/v1", "Role"),
-    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
-    ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"),
-    ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
-    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"),
-    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"),
-)
+KINDS: Final = (("v1", "Namespace"), *CLUSTER_KINDS)
 
 
 @pytest.fixture(scope="module")
@@ -104,19 +91,6 @@ def commands(title: str) -> list[str]:
     found = [line for line in lines if not line.startswith(ELSEWHERE)]
     assert found, title
     return found
-
-
-def shell(plane: ControlPlane, script: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run lines of the page in a checkout."""
-    programs = [binaries(["kubectl"])["kubectl"].parent, Path(sys.executable).parent]
-    environment = {
-        "PATH": os.pathsep.join([*map(str, programs), os.environ["PATH"]]),
-        "KUBECONFIG": str(plane.kubeconfig),
-        "KUBECACHEDIR": str(plane.directory / "kubectl"),
-    }
-    return subprocess.run(
-        ["bash", "-euc", script], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
 
 
 def follow(plane: ControlPlane, title: str, folder: Path, **names: str) -> None:
