@@ -89,7 +89,7 @@ def carried_out(plans: Iterable[PreemptionPlan]) -> list[PreemptionPlan]:
 
 
 def preemptor_key(plan: PreemptionPlan) -> PreemptorKey | None:
-    """For whom the plan is: of all plans with the same key, only one is carried out. None if it never is."""
+    """Names the preemptor: of all plans with the same key, only one is carried out. None for one that never is."""
     preemptor = plan.spec.preemptor
     if preemptor.kind == "Workload" or preemptor.namespace != plan.metadata.namespace:
         return None

@@ -1,4 +1,4 @@
-"""Make a release: `python -m hack.release`. The exit status is 1 if there is none."""
+"""Make a release: `python -m hack.release`. It ends with 1 if it makes none."""
 
 from __future__ import annotations
 
