@@ -18,6 +18,9 @@ __all__ = ["Result", "Sweep", "all_of", "held_by", "sweep_all"]
 AT_ONCE: Final = 16
 """Writes in flight."""
 NOT_SERVED: Final = 404
+CONFLICT: Final = 409
+ATTEMPTS: Final = 5
+"""Writes to an object that others change at the same time."""
 EXPIRED: Final = 410
 """The status of an answer to a list that took too long: its next page is no longer known."""
 
@@ -105,7 +108,7 @@ async def _sweep(
         name = _name(sweep, item.metadata)
         async with slots:
             try:
-                is_there = await sweep.free(sender, _path(sweep, item.metadata), item)
+                is_there = await _free(client, sender, sweep, item)
             except ApiError as error:
                 result.errors.append(f"{name}: {error}")
                 return
@@ -115,6 +118,31 @@ async def _sweep(
 
     async for page in _held(client, sweep, namespace):
         await asyncio.gather(*map(free, page))
+
+
+async def _free(client: ApiClient, sender: Sender, sweep: Sweep[T], item: T) -> bool:
+    """Do it to the object as it is now. False if it is gone, or another one has freed it. Raises ApiError."""
+    known: T | None = item
+    for attempt in range(ATTEMPTS):
+        if known is None or not sweep.is_held(known):
+            return False
+        try:
+            return await sweep.free(sender, _path(sweep, item.metadata), known)
+        except ApiError as error:
+            if error.status != CONFLICT or attempt == ATTEMPTS - 1:
+                raise
+        known = await _look(client, sweep, item.metadata)
+    raise AssertionError("the last attempt returns or raises")
+
+
+async def _look(client: ApiClient, sweep: Sweep[T], meta: ObjectMeta) -> T | None:
+    """The object as it is now; None if it is gone. Raises ApiError."""
+    query = {**sweep.query, "fieldSelector": f"metadata.name={meta.name}"}  # the right to list is enough
+    async for page in all_of(client, sweep.path, sweep.type, query, meta.namespace or None):
+        for each in page:
+            if each.metadata.uid == meta.uid:
+                return each
+    return None
 
 
 async def _held(client: ApiClient, sweep: Sweep[T], namespace: str | None) -> AsyncIterator[list[T]]:

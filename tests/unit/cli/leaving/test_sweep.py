@@ -66,6 +66,54 @@ async def test_what_the_api_server_refuses_is_left() -> None:
     assert result.errors == ["Pod team-a/a: 403 Forbidden: x"]
 
 
+def changing(api: Api, change: Callable[[dict[str, Any]], object], times: int) -> None:
+    """Somebody changes the pod `a` just before each of the next writes, which conflict then."""
+    left = iter(range(times))
+
+    def conflicts(method: str, path: str) -> ApiError | None:
+        if method != "PATCH" or next(left, None) is None:
+            return None
+        change(api.of(PODS)["a"])
+        return ApiError(409, "Conflict", "the object has been modified")
+
+    api.refuse = conflicts
+
+
+async def test_a_pod_that_somebody_changes_meanwhile_is_read_again() -> None:
+    api = Api()
+    api.put(PODS, pod("a", OURS), pod("b", OURS))
+    changing(api, lambda a: a["spec"].update(schedulingGates=[OTHER, OURS]), 2)
+    result, _ = await ungated(api)
+    assert (sorted(result.freed), result.errors, result.left) == (["Pod team-a/a", "Pod team-a/b"], [], [])
+    assert api.of(PODS)["a"]["spec"]["schedulingGates"] == [OTHER]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda a: a["spec"].update(schedulingGates=[OTHER]), id="freed by another"),
+        pytest.param(lambda a: a["metadata"].update(uid="another", name="elsewhere"), id="gone"),
+    ],
+)
+async def test_a_pod_that_is_free_after_a_conflict_stays_as_it_is(
+    change: Callable[[dict[str, Any]], object],
+) -> None:
+    api = Api()
+    api.put(PODS, pod("a", OURS))
+    changing(api, change, 1)
+    result, told = await ungated(api)
+    assert (result.freed, result.errors, told, api.written) == ([], [], [], [])
+
+
+async def test_a_pod_that_somebody_changes_without_end_is_left() -> None:
+    api = Api()
+    api.put(PODS, pod("a", OURS))
+    changing(api, lambda _: None, 100)
+    result, _ = await ungated(api)
+    assert result.errors == ["Pod team-a/a: 409 Conflict: the object has been modified"]
+    assert result.left == ["Pod team-a/a: the pod has the gate"]
+
+
 async def test_a_pod_that_goes_meanwhile_is_neither_removed_nor_left() -> None:
     api = Api()
     api.put(PODS, pod("a", OURS))
