@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -24,6 +24,7 @@ from nodes.search.spreading.victims import Choices
 
 __all__ = ["Bounds", "Obeying", "cost", "in_order", "required_nodes", "seek"]
 
+Bools = NDArray[np.bool_]
 Int64s = NDArray[np.int64]
 
 TRIES: Final = 256
@@ -36,6 +37,8 @@ SMALL: Final = 64
 """With more pairs of a member and a cell, ways that differ in one member only are not tried: they help little."""
 ORDERED: Final = 4
 """Steps for each member, to put a plan in order."""
+SPARED: Final = 32
+"""How often all members of a plan are looked at, to find the victims that can stay."""
 
 Placed = list[tuple[int, int]]
 """Pairs of (pod, node), in an order in which every filter takes each pod."""
@@ -119,6 +122,7 @@ class _Seeking:
         self._inside = cells.domain == domain
         self._roomy = self._capacity(np.array(gone, np.int64))
         self._best: Obeying | None = None
+        self._going: list[int] = []
         self._tries, self._ended = 0, self._choices.complete
         self._small = int(self._needed.sum()) * int(np.count_nonzero(self._inside)) <= SMALL
         self._short: Shortfall | None = None
@@ -143,7 +147,7 @@ class _Seeking:
             if self._is_done(least) or (self._best is not None and not self._small):
                 break
         best = self._best
-        return best if best is not None else Refusal(self._ended, self._short, self._fitting)
+        return self._spare(best) if best is not None else Refusal(self._ended, self._short, self._fitting)
 
     def _choose(self, going: list[int], least: tuple[bool, list[int]]) -> None:
         """Try to deal the members with these units gone, and the others that count staying."""
@@ -184,26 +188,65 @@ class _Seeking:
     def _pack(self, cluster: Cluster, going: list[int], sequence: Sequence) -> None:
         """Let the kernel place the members inside of their cells, and keep the plan if it is the best one."""
         self._tries += 1
-        cells, bounds = self._cells, self._bounds
+        cells = self._cells
         waiting = {
             number: [pod for pod in cells.cluster.preemptor.required if cells.kind_of[pod] == number]
             for number in {number for number, _ in sequence}
         }
         order = [(waiting[number].pop(0), cell) for number, cell in sequence]
         masks = {cell: cells.of == cell for _, cell in order}
-        within = {pod: masks[cell] for pod, cell in order}
+        plan = self._search(cluster, going, {pod: masks[cell] for pod, cell in order})
+        if plan is not None and (self._best is None or plan.cost < self._best.cost):
+            self._best, self._going = plan, going
+
+    def _search(self, cluster: Cluster, going: list[int], within: Mapping[int, Bools]) -> Obeying | None:
+        """The cheapest plan for the members on these nodes [N], in this order; None if there is none."""
+        bounds = self._bounds
         built = build(cluster, strict=bounds.strict, within=within, going=going)
         effort = bounds.effort // (BETTER if self._small else 3)
         found = search(built.problem, bounds.budget, effort, bounds.proves)
-        found = bounded(found, cells.cluster.preemptor.budgets)
+        found = bounded(found, cluster.preemptor.budgets)
         if found.winner < 0:
-            return
+            return None
         nodes = required_nodes(built, found)
         # That no plan costs less is true of these cells, and not of the whole domain.
         found = replace(found, ended=False, lowest=False)
-        plan = Obeying(cluster, built, found, [(pod, nodes[pod]) for pod, _ in order])
-        if self._best is None or plan.cost < self._best.cost:
-            self._best = plan
+        return Obeying(cluster, built, found, [(pod, nodes[pod]) for pod in within])
+
+    # ---- victims that the choice names, and that can stay
+
+    def _spare(self, plan: Obeying) -> Obeying:
+        """The plan without the units of the choice that can stay where they are, with the members on the same nodes.
+
+        The kernel spares whom no condition counts. A choice goes whole, and the units in it are seldom all needed.
+        """
+        gone = {pod for unit in plan.found.victims for pod in plan.built.units.members(unit)}
+        left = [unit for unit in self._choices.among(self._going) if gone.issuperset(unit)]
+        steps = Steps(SPARED * len(plan.placed))
+        staying: list[int] = []
+        while stays := next(
+            (unit for unit in left if self._takes(plan.placed, gone.difference(unit), steps)), None
+        ):
+            left.remove(stays)
+            gone.difference_update(stays)
+            staying += stays
+        if not staying:
+            return plan
+        going = [pod for unit in left for pod in unit]
+        others = np.setdiff1d(self._choices.pods, np.array(going, np.int64))
+        nodes = np.arange(len(self._cells.of))
+        masks = {node: nodes == node for _, node in plan.placed}
+        within = {pod: masks[node] for pod, node in plan.placed}
+        return self._search(self._cells.cluster.only(self._domain, others), going, within) or plan
+
+    def _takes(self, placed: Placed, gone: Iterable[int], steps: Steps) -> bool:
+        """Whether every filter takes every member in this order with these pods gone. No, if the steps are spent."""
+        room = Room(self._cells.cluster, gone)
+        for pod, node in placed:
+            if not steps.take() or not room.fits(pod, np.array([node]))[0]:
+                return False
+            room.place(pod, node)
+        return True
 
     def _is_done(self, least: tuple[bool, list[int]]) -> bool:
         if self._best is not None:

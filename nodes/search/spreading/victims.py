@@ -40,6 +40,11 @@ class Choices:
         """Whether every choice is tried."""
         return len(self._units) <= ALL
 
+    def among(self, going: Collection[int]) -> list[list[int]]:
+        """The pods of each unit of a choice, the most important unit first."""
+        named = frozenset(going)
+        return [unit for unit in self._units if unit[0] in named]
+
     def __iter__(self) -> Iterator[list[int]]:
         """The pods of the units that go: the smallest choices first, and of those with the least important units."""
         units = self._units[::-1]

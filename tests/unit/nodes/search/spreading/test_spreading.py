@@ -61,6 +61,24 @@ def test_a_victim_that_counts_frees_its_zone() -> None:
     assert (plan.outcome, names(plan)) == ("Preempts", ["counts"])
 
 
+def test_only_victims_that_are_needed_go_where_not_all_choices_are_tried() -> None:
+    """The member fits in the place of `b`, or of `c`, whose zone is too full. No choice but that of all has `b`."""
+    web = {"app": "web"}
+    cheap = [low(f"a{number}", "a0", labels=web) for number in range(8)]
+    kept = [low(f"kept{number}", "c1", 900, labels=web) for number in range(3)]
+    needed = [low("b", "b0", 50, cpu="9", labels=web), low("c", "c0", cpu="9")]
+    plan = decide(
+        gang(minimum=1),
+        member(0, "9", **spread()),
+        *cheap,
+        *kept,
+        *needed,
+        *zones(a0="8", b0="9", c0="9", c1="3"),
+    )
+    assert (plan.outcome, names(plan), plan.priority_cutoff) == ("Preempts", ["b"], 50)
+    assert [each.node for each in plan.placements] == ["b0"]
+
+
 def test_the_search_says_when_its_steps_are_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(obeying, "STEPS", 0)
     monkeypatch.setattr(obeying, "EACH", 0)
