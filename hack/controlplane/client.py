@@ -18,6 +18,7 @@ from typing import Any, Final, Self
 from urllib.parse import quote, urlencode, urlsplit
 
 from hack.controlplane.access import access_of
+from hack.controlplane.connections import connect
 
 __all__ = ["ApiError", "Client", "Json", "Watch", "path_of"]
 
@@ -309,14 +310,14 @@ class Client:
             query["resourceVersion"] = str(since)
         path = f"{self._prefix}{path_of(api_version, kind, namespace)}?{urlencode(query)}"
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        return Watch(self._connect(WATCH_SECONDS), path, headers)
+        return Watch(connect(self._base, WATCH_SECONDS, self._context), path, headers)
 
     def _exchange(
         self, method: str, path: str, body: str | None, headers: Mapping[str, str]
     ) -> tuple[http.client.HTTPResponse, str]:
         """Send a request and receive the answer. Tries again if the server has closed a kept connection."""
         kept = getattr(self._local, "connection", None)
-        connection = kept or self._keep(self._connect(TIMEOUT_SECONDS))
+        connection = kept or self._keep(connect(self._base, TIMEOUT_SECONDS, self._context))
         try:
             connection.request(method, self._prefix + path, body and body.encode(), headers=dict(headers))
             response = connection.getresponse()
@@ -332,17 +333,6 @@ class Client:
         self._local.connection = connection
         self._connections.append(connection)
         return connection
-
-    def _connect(self, timeout: float) -> http.client.HTTPConnection:
-        scheme, _, path = self._base.partition(":")
-        if scheme == "unix":
-            return _UnixConnection(path, timeout)
-        url = urlsplit(self._base)
-        if url.hostname is None:
-            raise ValueError(f"{self._base} is not a URL")
-        if scheme == "https":
-            return http.client.HTTPSConnection(url.hostname, url.port, timeout=timeout, context=self._context)
-        return http.client.HTTPConnection(url.hostname, url.port, timeout=timeout)
 
 
 class Watch:
@@ -375,19 +365,6 @@ class Watch:
         with contextlib.suppress(OSError):
             if self._connection.sock is not None:
                 self._connection.sock.shutdown(socket.SHUT_RDWR)
-
-
-class _UnixConnection(http.client.HTTPConnection):
-    """HTTP over a Unix socket."""
-
-    def __init__(self, path: str, timeout: float) -> None:
-        super().__init__("localhost", timeout=timeout)
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)
 
 
 def path_of(api_version: str, kind: str, namespace: str | None = None, name: str | None = None) -> str:
