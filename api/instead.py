@@ -109,8 +109,8 @@ class Instead(Struct, omit_defaults=False):
     unattributed: int = 0
     """The number of pods that a scheduler preempted on nodes of the preemptor for somebody who is not known. They are
     not counted as victims."""
-    costs: Costs | UnsetType = UNSET
-    """What it cost, at most. Absent if an older version wrote this."""
+    costs: Costs = field(default_factory=Costs)
+    """What it cost, at most."""
     concluded: bool = False
     """Whether nothing of this will change."""
     as_of: str = ""

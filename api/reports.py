@@ -48,8 +48,6 @@ class ObservedCounts(Struct):
     """Those where not all was seen that the scheduler did. They are in no other number but decisions."""
     pods: Number = 0
     """The pods that reprieve would have evicted."""
-    costed: Number = 0
-    """The decisions that say what they cost."""
 
 
 class SchedulerCounts(Struct):

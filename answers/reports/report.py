@@ -133,15 +133,9 @@ class Report:
         """What the costs do not say."""
         total, costs = self.total, self.total.costs
         said = list[str]()
-        if total.costed:
+        if total.compared:
             said.append(
                 "Each cost is an upper bound: whether the work of a pod was in a checkpoint is not known."
-            )
-        left = total.compared - total.costed
-        if left:
-            said.append(
-                f"What {counted(left, 'decision')} ({_share(left, total.compared)}) cost is not known: an older "
-                "version wrote their plans."
             )
         if costs.unknown:
             said.append(

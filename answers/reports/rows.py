@@ -56,8 +56,6 @@ class Row:
     """Until each of those was bound that are."""
     costs: Costs = field(default_factory=Costs)
     """What those cost that say it."""
-    costed: int = 0
-    """How many say what they cost."""
 
     def add(self, decision: Decision) -> None:
         """Count one more decision."""
@@ -76,9 +74,7 @@ class Row:
         self.bound += instead.bound
         if instead.seconds_until_bound is not UNSET:
             self.seconds.append(instead.seconds_until_bound)
-        if instead.costs is not UNSET:
-            self.costs = sum_of((self.costs, instead.costs))
-            self.costed += 1
+        self.costs = sum_of((self.costs, instead.costs))
 
     def add_row(self, row: ReportRow) -> None:
         """Count the decisions of a day."""
@@ -96,7 +92,6 @@ class Row:
         for seconds, times in scheduler.seconds_until_bound.items():
             self.seconds += [int(seconds)] * times if seconds.isdecimal() else ()
         self.costs = sum_of((self.costs, row.costs))
-        self.costed += observed.costed
 
     @property
     def median_seconds(self) -> float | None:
@@ -121,7 +116,6 @@ class Row:
             },
             "unattributed": self.unattributed,
             "costs": seconds_of(self.costs),
-            "costed": self.costed,
         }
 
 
@@ -159,8 +153,8 @@ class Dear:
     seconds_until_bound: int | None
     open: bool
     """Whether its numbers may still change."""
-    costs: Costs | None
-    """What it cost; None if the plan does not say it."""
+    costs: Costs
+    """What it cost."""
 
     @classmethod
     def of(cls, decision: Decision, *, named: bool = True) -> Dear:
@@ -179,7 +173,7 @@ class Dear:
             instead.in_pieces_seconds,
             None if until is UNSET else until,
             not instead.concluded,
-            None if instead.costs is UNSET else sum_of((instead.costs,)),
+            sum_of((instead.costs,)),
         )
 
     def plain(self, bill: Bill) -> dict[str, Any]:
@@ -198,17 +192,16 @@ class Dear:
                 "secondsUntilBound": self.seconds_until_bound,
             },
             "open": self.open,
-            "cost": None if self.costs is None else bill.total(self.costs).plain(),
+            "cost": bill.total(self.costs).plain(),
         }
 
 
 def dearest_of(decisions: Iterable[Dear], bill: Bill) -> list[Dear]:
-    """The dearest ones first: those that cost most, and those whose cost is not known last. Then most pods preempted,
-    most that served nobody, and the longest time in pieces."""
+    """The dearest ones first: those that cost most. Then most pods preempted, most that served nobody, and the longest
+    time in pieces."""
 
     def order(each: Dear) -> tuple[Any, ...]:
-        cost = -bill.cost(each.costs) if each.costs is not None else 1
-        return cost, -each.schedulers, -each.served_nobody, -each.in_pieces_seconds, each.plan
+        return -bill.cost(each.costs), -each.schedulers, -each.served_nobody, -each.in_pieces_seconds, each.plan
 
     return sorted(decisions, key=order)[:DEAREST]
 

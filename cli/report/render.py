@@ -37,7 +37,7 @@ def render(answer: Report) -> RenderableType:
         table.add_row(*_cells(row))
     parts += [table, Text(), Text("ours and scheduler's are pods", "dim")]
     parts += [line(each) for each in answer.recorded.more]
-    if answer.total.costed:
+    if answer.total.compared:
         parts += [Text(), _costs(answer)]
     return Group(*parts)
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from msgspec import UNSET, UnsetType
-
 from api.instead import LINES, MOST_SECONDS, Costs, ResourceSeconds
 from api.requests import is_extended
 from runtime.exchange.accounted import NOTHING, Requests, Usage
@@ -118,12 +116,12 @@ def _higher(one: ResourceSeconds, other: ResourceSeconds) -> ResourceSeconds:
     return {name: max(one.get(name, 0), other.get(name, 0)) for name in sorted({*one, *other})}
 
 
-def bounded(costs: Costs, before: Costs | UnsetType) -> Costs:
+def bounded(costs: Costs, before: Costs) -> Costs:
     """With few resources: those that were said before, then those that cost most."""
     most = Counter[str]()
     for line in LINES:
         most |= Counter(getattr(costs, line))
-    known = {name for line in LINES for name in getattr(before, line)} if before is not UNSET else set()
+    known = {name for line in LINES for name in getattr(before, line)}
     others = sorted(most.keys() - FIRST, key=lambda name: (name not in known, -most[name], name))
     kept = {*FIRST, *others[:MOST_OTHERS]}
     amounts = {
@@ -133,10 +131,8 @@ def bounded(costs: Costs, before: Costs | UnsetType) -> Costs:
     return Costs(**amounts, unknown=costs.unknown, unknown_ours=costs.unknown_ours)
 
 
-def with_zeros(costs: Costs, written: Costs | UnsetType) -> Costs:
+def with_zeros(costs: Costs, written: Costs) -> Costs:
     """With a zero for each amount that was written and has ended: a merge patch takes no key away."""
-    if written is UNSET:
-        return costs
     amounts = {line: dict.fromkeys(getattr(written, line), 0) | getattr(costs, line) for line in LINES}
     return Costs(**amounts, unknown=costs.unknown, unknown_ours=costs.unknown_ours)
 

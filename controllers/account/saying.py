@@ -85,7 +85,7 @@ def is_news(said: Instead, before: Instead | None) -> bool:
 
 
 def _lasting(said: Instead) -> Instead:
-    costs = replace(said.costs, idle_remainders={}, held_in_pieces={}) if said.costs is not UNSET else UNSET
+    costs = replace(said.costs, idle_remainders={}, held_in_pieces={})
     return replace(said, as_of=WITHOUT_TIME, in_pieces_seconds=0, costs=costs)
 
 
@@ -140,7 +140,7 @@ def together(said: Instead, before: Instead | None, later: InsteadVictims | None
         in_pieces=said.in_pieces or before.in_pieces,
         in_pieces_seconds=said.in_pieces_seconds + before.in_pieces_seconds,
         unattributed=max(said.unattributed, before.unattributed),
-        costs=_costs_together(said.costs, before.costs),
+        costs=higher(said.costs, before.costs),
     )
 
 
@@ -154,15 +154,9 @@ def _sum(one: InsteadVictims, other: InsteadVictims) -> InsteadVictims:
     )
 
 
-def _costs_together(said: Costs | UnsetType, before: Costs | UnsetType) -> Costs | UnsetType:
-    return higher(said, before) if said is not UNSET and before is not UNSET else said
-
-
 def written_over(said: Instead, written: Instead | None) -> Instead:
     """What is to be written after that: with few resources, and with zeros for what is no longer so."""
-    if said.costs is UNSET:
-        return said
-    before = written.costs if written is not None else UNSET
+    before = written.costs if written is not None else Costs()
     return replace(said, costs=with_zeros(bounded(said.costs, before), before))
 
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from api.instead import Costs, Instead
+from api.instead import Instead
 from api.meta import ObjectMeta
 from api.reports import (
     CAUSES,
@@ -85,9 +85,8 @@ class Counting(NamedTuple):
             {} if until is UNSET else {str(rounded(until)): 1},
             said.unattributed,
         )
-        costs, costed = (Costs(), 0) if said.costs is UNSET else (said.costs, 1)
-        observed = replace(observed, pods=self.pods, costed=costed)
-        return ReportRow(self.namespace, observed, scheduler, costs)
+        observed = replace(observed, pods=self.pods)
+        return ReportRow(self.namespace, observed, scheduler, said.costs)
 
 
 class Span(NamedTuple):

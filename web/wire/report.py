@@ -51,7 +51,6 @@ class ReportRow(Wire):
     scheduler: Schedulers
     unattributed: int
     costs: Amounts
-    costed: int
     """The number of decisions that say what they cost."""
 
 
@@ -148,7 +147,7 @@ class DearDecision(Wire):
     scheduler: SchedulersVictims
     open: bool
     """Whether its numbers may still change."""
-    cost: CostLine | None
+    cost: CostLine
 
 
 class Report(Wire):

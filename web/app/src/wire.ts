@@ -855,7 +855,6 @@ export interface ReportRow {
   readonly scheduler: Schedulers;
   readonly unattributed: number;
   readonly costs: Amounts;
-  readonly costed: number;
 }
 
 /** What reprieve would have done. */
@@ -901,7 +900,7 @@ export interface DearDecision {
   readonly ours: Ours;
   readonly scheduler: SchedulersVictims;
   readonly open: boolean;
-  readonly cost: CostLine | null;
+  readonly cost: CostLine;
 }
 
 /** What the scheduler did for one preemptor. */

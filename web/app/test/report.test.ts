@@ -42,7 +42,7 @@ function row(name: string, pods: number, servedNobody: number, ours: number): Re
     unknown: 0,
     unknownOurs: 0,
   };
-  return { name, decisions: 1, compared: 1, ours: { pods: ours }, scheduler, unattributed: 0, costs, costed: 0 };
+  return { name, decisions: 1, compared: 1, ours: { pods: ours }, scheduler, unattributed: 0, costs };
 }
 
 test("an address has all of the question, and nothing that is as usual", () => {

@@ -320,7 +320,7 @@ def test_the_page_and_json_have_equal_numbers(
     lines = [*data["costs"]["lines"], data["costs"]["sum"]]
     shown = [[f"{each['hours']:.2f}", *([each["money"]] if prices else [])] for each in lines]
     assert [row[1:] for row in page.tables.get("costs-table", [])[1:]] == (
-        shown if answer.total.costed else []
+        shown if answer.total.compared else []
     )
 
 

@@ -38,7 +38,7 @@ def test_a_row_has_what_its_decisions_add_up_to() -> None:
         counting(2, in_pieces=True, in_pieces_seconds=7, unattributed=4),
     )
     (row,) = report.namespaces
-    assert (row.observed.decisions, row.observed.pods, row.observed.costed) == (3, 6, 2)
+    assert (row.observed.decisions, row.observed.pods) == (3, 6)
     said = row.scheduler
     assert (said.pods, said.served_nobody, said.groups_broken, said.bound) == (9, 1, 2, 2)
     assert (said.in_pieces, said.in_pieces_seconds, said.unattributed) == (1, 7, 4)

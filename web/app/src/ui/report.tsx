@@ -99,7 +99,7 @@ function Numbers({ report, question }: Props) {
           ))}
         </dl>
       </Part>
-      {report.total.costed > 0 && <CostTable costs={report.costs} />}
+      {report.total.compared > 0 && <CostTable costs={report.costs} />}
       <Days report={report} question={question} />
       <Waits report={report} />
       <BarsPart title="By namespace of the preemptor" name="namespaces" rows={report.namespaces.map(victimsOf)}>

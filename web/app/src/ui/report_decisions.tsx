@@ -84,9 +84,9 @@ function columnsOf(costs: Costs): readonly Column[] {
     ["seconds in pieces", (each) => String(each.scheduler.inPiecesSeconds)],
     ["seconds until bound", (each) => seconds(each.scheduler.secondsUntilBound)],
     ["may change", (each) => (each.open ? "yes" : "no")],
-    ["hours, at most", (each) => each.cost?.hours.toFixed(2) ?? ""],
+    ["hours, at most", (each) => each.cost.hours.toFixed(2)],
   ];
-  if (Object.keys(costs.prices).length > 0) found.push(["money, at most", (each) => each.cost?.money ?? ""]);
+  if (Object.keys(costs.prices).length > 0) found.push(["money, at most", (each) => each.cost.money ?? ""]);
   return found;
 }
 
