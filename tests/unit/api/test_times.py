@@ -58,6 +58,24 @@ def test_no_time(text: str) -> None:
         parse_rfc3339(text, "status.startTime")
 
 
+DIGITS = st.sampled_from("0123456789\u0662")
+PARTS = st.tuples(
+    st.sampled_from(["0000", "0001", "1900", "2000", "2026", "9999", "\u0662026"]),
+    *[st.integers(0, most).map("{:02}".format) for most in (13, 32, 25, 61, 61)],
+)
+
+
+@given(PARTS, st.sampled_from("Zz"), st.data())
+def test_the_usual_form_is_read_as_with_a_fraction(
+    parts: tuple[str, ...], zone: str, data: st.DataObject
+) -> None:
+    year, month, day, hour, minute, second = parts
+    text = f"{year}-{month}-{day}T{hour}:{minute}:{second}{zone}"
+    at = data.draw(st.integers(0, len(text)))
+    text = data.draw(st.sampled_from([text, text[:at] + data.draw(DIGITS) + text[at + 1 :]]))
+    assert instant(text) == instant(f"{text[:-1]}.{'0' * 60}{text[-1:]}")
+
+
 def test_the_first_moment_is_no_time_to_go() -> None:
     assert is_zero(None)
     assert is_zero("0001-01-01T00:00:00Z")
