@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from api.words import shown
 
-__all__ = ["MILLI", "Quantity", "QuantityError", "parse", "value"]
+__all__ = ["CACHED_LENGTH", "MILLI", "Quantity", "QuantityError", "parse", "value"]
 
 NANO: Final = -9
 MILLI: Final = -3

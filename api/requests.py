@@ -14,7 +14,7 @@ from typing import Final
 from api.core import Container, ContainerStatus, Node, Pod, PodSpec, Quantities
 from api.meta import ObjectMeta
 from api.names import is_qualified_name
-from api.quantity import MILLI, Quantity, QuantityError, parse
+from api.quantity import CACHED_LENGTH, MILLI, Quantity, QuantityError, parse
 
 __all__ = [
     "HUGE_PAGES",
@@ -23,6 +23,7 @@ __all__ = [
     "is_extended",
     "may_be_pod_level",
     "pod_requests",
+    "requests_of_one_container",
     "spec_requests",
 ]
 
@@ -43,6 +44,8 @@ def pod_requests(pod: Pod) -> dict[str, int]:
     For a bound pod the resizes in its status count. For an unbound pod only its spec counts. Raises QuantityError,
     which names the field.
     """
+    if (counted := requests_of_one_container(pod)) is not None:
+        return counted
     bound = bool(pod.spec.node_name)
     amounts = _of_bound_containers(pod) if bound else _of_containers(pod, _spec_requests, False)
     _apply_pod_level(amounts, pod, bound)
@@ -51,6 +54,48 @@ def pod_requests(pod: Pod) -> dict[str, int]:
     counted.pop(PODS, None)
     # A negative request counts as zero for an unbound pod, and as it is for a bound pod.
     return counted if bound else {name: amount for name, amount in counted.items() if amount > 0}
+
+
+def requests_of_one_container(pod: Pod) -> dict[str, int] | None:
+    """`pod_requests` of a pod for which nothing counts but what its only container requests. None for other pods.
+
+    Nothing is added up, so an amount depends on its text alone. Pods with odd amounts are among the others.
+    """
+    spec, status, containers = pod.spec, pod.status, pod.spec.containers
+    if (
+        not containers
+        or len(containers) != 1
+        or spec.init_containers
+        or spec.overhead
+        or spec.resources is not None
+    ):
+        return None
+    if status.container_statuses or status.init_container_statuses or status.resources is not None:
+        return None
+    if _resize_infeasible(pod):
+        return None
+    resources = containers[0].resources
+    counted = {}
+    for name, quantity in (
+        resources.requests if resources is not None and resources.requests else {}
+    ).items():
+        amount = _of_text(name, quantity) if type(quantity) is str and len(quantity) <= CACHED_LENGTH else -1
+        if amount < 0:
+            return None
+        if amount:
+            counted[name] = amount
+    return counted
+
+
+@lru_cache(maxsize=1 << 14)
+def _of_text(name: str, quantity: str) -> int:
+    """The amount of a resource; 0 if it does not count, and a negative number if it is not an amount."""
+    if name == PODS:
+        return 0
+    try:
+        return _counted({name: parse(quantity)}).get(name, 0)
+    except QuantityError:
+        return -1
 
 
 def spec_requests(spec: PodSpec) -> dict[str, Quantity]:

@@ -52,14 +52,20 @@ def template_requests(spec: PodSpec) -> dict[str, Quantity]:
 
 def rounded(quantities: Quantities) -> Quantities:
     """The quantities in thousandths, rounded up. One that cannot be read stays as it is."""
+    for each in quantities.values():  # a loop, because every container of a pod comes here
+        if _in_milli(each) is not None:
+            break
+    else:
+        return quantities
     changed = {name: text for name, each in quantities.items() if (text := _in_milli(each)) is not None}
-    return {**quantities, **changed} if changed else quantities
+    return {**quantities, **changed}
 
 
 def _requested_each(containers: list[Container] | None) -> list[Container] | None:
-    if not any(_lacks_requests(each.resources) for each in containers or ()):
-        return containers
-    return [_requested(each) for each in containers or ()]
+    for each in containers or ():  # a loop, because every pod comes here
+        if _lacks_requests(each.resources):
+            return [_requested(each) for each in containers or ()]
+    return containers
 
 
 def _lacks_requests(resources: ResourceRequirements | None) -> bool:
@@ -97,17 +103,15 @@ def _pod_level(names: Iterable[str]) -> list[str]:
 
 def _in_milli(quantity: str | int | float | None) -> str | None:
     """The rounded quantity; None if it need not be rounded."""
-    if (
-        quantity is None
-        or isinstance(quantity, int)
-        or (isinstance(quantity, str) and WHOLE.issuperset(quantity))
-    ):
+    if quantity is None or isinstance(quantity, int):
         return None
     return _rounded_text(str(quantity))
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 14)
 def _rounded_text(text: str) -> str | None:
+    if WHOLE.issuperset(text):
+        return None
     try:
         exact = parse(text)
     except QuantityError:
