@@ -145,9 +145,11 @@ class PodVolumes:
 
 def claims_of(pod: Pod) -> tuple[ClaimReference, ...]:
     """The claims that the pod uses, in the order of its volumes."""
+    if not pod.spec.volumes:
+        return ()
     found = []
     meta = pod.metadata
-    for volume in pod.spec.volumes or ():
+    for volume in pod.spec.volumes:
         if volume.persistent_volume_claim is not None:
             found.append(ClaimReference(meta.namespace, volume.persistent_volume_claim.claim_name))
         elif volume.ephemeral is not None:

@@ -28,6 +28,7 @@ __all__ = [
     "COUNTING_FILTERS",
     "FILTERS",
     "LOCAL",
+    "NAMESPACES_ASKED",
     "NEEDS",
     "POD_FILTERS",
     "RESOURCES_FIT",
@@ -81,6 +82,10 @@ WITH_CLAIMS: Final = tuple(
     if _has_own(each, "needs_with_claims")
 )
 """Pairs of (place in FILTERS, method `needs_with_claims`), for the filters that have their own."""
+NAMESPACES_ASKED: Final = tuple(
+    (place, each.namespaces_asked) for place, each in enumerate(FILTERS) if _has_own(each, "namespaces_asked")
+)
+"""Pairs of (place in FILTERS, method `namespaces_asked`), for the filters that have their own."""
 LOCAL: Final = frozenset[str]().union(*(each.local for each in FILTERS))
 """See `Filter.local`."""
 STRICTER: Final = frozenset[str]().union(*(each.stricter for each in FILTERS))

@@ -379,7 +379,7 @@ class Tables:
     def _decides_unit(self, changed: bool, namespace: str, name: str) -> Change:
         row = self.groups.keys.get((namespace, name))
         if changed and row is not None:
-            self.pods.count_unit(row)
+            self.pods.counts.count_unit(row)
         return self._decides(changed)
 
     def _decides_classes(self, changed: bool) -> Change:

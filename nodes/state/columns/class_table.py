@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+from typing import Final
+
 from api.requests import PODS
 from nodes.filters.registry import COUNTING_FILTERS, POD_FILTERS
 from nodes.state.columns.classes import PodClass
@@ -9,6 +12,11 @@ from nodes.state.columns.columns import Columns, Register
 from nodes.state.columns.resources import Resources
 
 __all__ = ["ClassTable"]
+
+APART: Final = [place for place, _ in (*POD_FILTERS, *COUNTING_FILTERS)]
+"""Places in the registry of the filters by which pods keep other pods off nodes, or count other pods."""
+NEEDS_APART: Final = itemgetter(*APART)
+NONE_APART: Final = (None,) * len(APART)
 
 
 class ClassTable:
@@ -30,7 +38,7 @@ class ClassTable:
         row, new = self.classes.hold(pod_class)
         if new:
             self._columns.reach(self.classes.size)
-            self.requests.array[row] = self._resources.vector({**pod_class.requests, PODS: 1})
+            self._resources.put({**pod_class.requests, PODS: 1}, self.requests, row)
             if _keeps_apart(pod_class):
                 self.keeping_apart.add(row)
             if pod_class.chooses_namespaces:
@@ -47,4 +55,4 @@ class ClassTable:
 
 
 def _keeps_apart(pod_class: PodClass) -> bool:
-    return any(pod_class.needs[place] is not None for place, _ in (*POD_FILTERS, *COUNTING_FILTERS))
+    return bool(NEEDS_APART(pod_class.needs) != NONE_APART)

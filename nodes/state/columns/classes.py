@@ -17,15 +17,25 @@ from api.requests import PODS, pod_requests
 from nodes.filters.filter import NodeShape, PodFilter, StaticFilter, Tenant
 from nodes.filters.pod_volumes import PodVolumes, claims_of
 from nodes.filters.profile import DEFAULT_PROFILE, DEFAULT_SCHEDULER, Profile, Profiles
-from nodes.filters.registry import FILTERS, NEEDS, STATIC_FILTERS, UNMODELLED, WITH_CLAIMS
+from nodes.filters.registry import (
+    FILTERS,
+    NAMESPACES_ASKED,
+    NEEDS,
+    STATIC_FILTERS,
+    UNMODELLED,
+    WITH_CLAIMS,
+)
 from nodes.filters.volume_binding import CLAIM, EPHEMERAL
 
 __all__ = [
     "NO_NODE",
     "NO_PROFILES",
+    "FilterNeeds",
     "PodClass",
     "admits",
+    "class_of",
     "counted_requests",
+    "filter_needs",
     "node_shape",
     "pod_class",
     "refusals",
@@ -36,6 +46,7 @@ __all__ = [
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 CLAIM_PLACES: Final = frozenset(place for place, _ in WITH_CLAIMS)
 """Places in the registry of the filters that look at claims."""
+ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 NO_PROFILES: Final[Profiles] = MappingProxyType({})
 NO_NODE: Final = "no node"
 """Why a node refuses every pod that does not exist."""
@@ -69,8 +80,8 @@ class PodClass:
     def chooses_namespaces(self) -> bool:
         """Whether the pod chooses namespaces by their labels."""
         return any(
-            needs is not None and each.namespaces_asked(needs) is not None
-            for each, needs in zip(FILTERS, self.needs, strict=True)
+            (needs := self.needs[place]) is not None and asked(needs) is not None
+            for place, asked in NAMESPACES_ASKED
         )
 
     @property
@@ -87,24 +98,51 @@ class PodClass:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class FilterNeeds:
+    """What filters see of a pod besides the amounts that it requests."""
+
+    needs: tuple[Any, ...]
+    """As in `PodClass`."""
+    unmodelled: tuple[str, ...]
+    """As in `PodClass`."""
+    key: bytes
+    """Both as JSON, as they stand at the end of a class's key."""
+
+
 def pod_class(pod: Pod, profiles: Profiles = NO_PROFILES) -> PodClass:
     """The pod's class, in which its claims are only named. `profiles`: of the schedulers.
 
     Raises QuantityError, which names the field.
     """
-    profile = profiles.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER) if profiles else None
     requests = pod_requests(pod)
-    needs: list[Any] = [None] * len(FILTERS)
-    for place, ask in NEEDS:
-        needs[place] = ask(pod)
+    profile = profiles.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER) if profiles else None
     if profile is not None and profile != DEFAULT_PROFILE:
-        return _in_profile(profile, pod, requests, needs)
-    names: list[str] = []
+        return _in_profile(profile, pod, requests, _needs_of(pod))
+    return class_of(requests, filter_needs(pod))
+
+
+def class_of(requests: Mapping[str, int], seen: FilterNeeds) -> PodClass:
+    """The class of pods that request these amounts, and of which filters see this."""
+    key = b"[" + ENCODER.encode(requests) + b"," + seen.key
+    return PodClass(key, requests, seen.needs, seen.unmodelled)
+
+
+def filter_needs(pod: Pod) -> FilterNeeds:
+    """What filters of the default profile see of the pod. What it requests is not looked at."""
+    needs, names = _needs_of(pod), list[str]()
     for ask_names in UNMODELLED:
         names += ask_names(pod)
     unmodelled = tuple(sorted(set(names)))
-    key = msgspec.json.encode((requests, needs, unmodelled), order="deterministic")
-    return PodClass(key, requests, tuple(needs), unmodelled)
+    key = ENCODER.encode((needs, unmodelled))
+    return FilterNeeds(tuple(needs), unmodelled, key[1:])
+
+
+def _needs_of(pod: Pod) -> list[Any]:
+    needs: list[Any] = [None] * len(FILTERS)
+    for place, ask in NEEDS:
+        needs[place] = ask(pod)
+    return needs
 
 
 def with_claims(bare: PodClass, volumes: PodVolumes) -> PodClass:
@@ -138,7 +176,7 @@ def _in_profile(profile: Profile, pod: Pod, requests: dict[str, int], needs: lis
     ignored = frozenset(name for name in requests if not pod.spec.node_name and profile.ignores(name))
     counted = {name: amount for name, amount in requests.items() if name not in ignored}
     unmodelled = tuple(sorted(names))
-    key = msgspec.json.encode((counted, own, unmodelled, sorted(off), sorted(ignored)), order="deterministic")
+    key = ENCODER.encode((counted, own, unmodelled, sorted(off), sorted(ignored)))
     return PodClass(key, counted, own, unmodelled, off, ignored)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Set
 from typing import Final
 
 import numpy as np
@@ -43,24 +43,31 @@ class Resources:
 
     def vector(self, amounts: Mapping[str, int]) -> NDArray[np.int64]:
         """The amounts [R] in the order of the columns. An unknown resource gets a column."""
-        self._know(amounts)
+        self._know(amounts.keys())
         vector = np.zeros(len(self), np.int64)
         for name, amount in amounts.items():
             vector[self._columns[name]] = amount
         return vector
 
+    def put(self, amounts: Mapping[str, int], matrix: Matrix, row: int) -> None:
+        """Write the amounts into a row that is zero. An unknown resource gets a column."""
+        self._know(amounts.keys())
+        cells = matrix.array.data
+        for name, amount in amounts.items():
+            cells[row, self._columns[name]] = amount
+
     def column(self, name: str) -> int:
         """The resource's column. An unknown resource gets a column."""
-        self._know((name,))
+        self._know({name})
         return self._columns[name]
 
-    def _know(self, names: Iterable[str]) -> None:
-        new = [name for name in names if name not in self._columns]
-        for name in new:
-            self._columns[name] = len(self._columns)
-        if new:
-            for matrix in self._matrices:
-                matrix.widen(len(self))
+    def _know(self, names: Set[str]) -> None:
+        if self._columns.keys() >= names:
+            return
+        for name in names:
+            self._columns.setdefault(name, len(self._columns))
+        for matrix in self._matrices:
+            matrix.widen(len(self))
 
     def ordered(self) -> tuple[tuple[str, ...], NDArray[np.intp]]:
         """The names in an order that does not depend on when they were added, and the columns in that order."""

@@ -10,7 +10,7 @@ from api.core import MIRROR_POD_ANNOTATION, Pod
 from api.disruption import DaemonSetPods, disruption_cost
 from api.groups import SCHEDULING_GATE
 from api.meta import Condition, controller_reference
-from api.times import parse_rfc3339
+from api.times import EPOCH_SECONDS, SECOND, instant, parse_rfc3339
 from nodes.state.columns.flags import DAEMON, GATED, KEPT, NEVER, STAYING, TERMINATING, UNSAID, UNSTARTED
 
 __all__ = [
@@ -139,4 +139,9 @@ def flags_of(pod: Pod, daemon_set_pods: DaemonSetPods) -> int:
 
 def whole_seconds(text: str | None, field: str, default: int) -> int:
     """Seconds since the epoch. Raises ValueError, which names the field."""
-    return int(parse_rfc3339(text, field)) if text is not None else default
+    if text is None:
+        return default
+    nanoseconds = instant(text)
+    if nanoseconds is None or nanoseconds % SECOND:
+        return int(parse_rfc3339(text, field))
+    return nanoseconds // SECOND - EPOCH_SECONDS

@@ -19,15 +19,16 @@ from nodes.state.columns.change_log import ChangeLog
 from nodes.state.columns.class_table import ClassTable
 from nodes.state.columns.classes import PodClass
 from nodes.state.columns.columns import Column, Columns, Register, Rows
-from nodes.state.columns.flags import GATED, STAYING, TERMINATING, UNSAID
+from nodes.state.columns.flags import STAYING, UNSAID
 from nodes.state.columns.known_classes import KnownClasses
 from nodes.state.columns.name_order import NameOrder
 from nodes.state.columns.paged import PagedList
 from nodes.state.columns.shared import SharedDict
 from nodes.state.groups.budgets import LabelSets
-from nodes.state.groups.groups import GroupKey, GroupTable, add_count
+from nodes.state.groups.groups import GroupKey, GroupTable
 from nodes.state.groups.owner_groups import OwnerGroups
 from nodes.state.nodes import NodeTable
+from nodes.state.pods.counts import PodCounts
 from nodes.state.pods.health import PodHealth
 from nodes.state.pods.nominations import Nominations
 from nodes.state.pods.pod_facts import (
@@ -105,6 +106,7 @@ class PodTable:
         """Of groups' members only."""
         self._on_node: dict[int, set[int]] = {}
         """Bound pods by the row of their node."""
+        self.counts = PodCounts(nodes, groups, classes, self.node)
         self.nominations = Nominations(nodes)
         self.terminations = Terminations()
         self.changed: ChangeLog[str] = ChangeLog()
@@ -167,7 +169,9 @@ class PodTable:
         else:
             before = self._read(row)
             changed = self._set(row, facts, before)
-            asks_otherwise = facts.priority != before.priority or self._requests_otherwise(facts, before)
+            asks_otherwise = facts.priority != before.priority or self.counts.requests_otherwise(
+                facts, before
+            )
             self._release(before)
         self.claimants.note(row, bare, claims)
         if (group := self._owners.note(row, told)) is not None:
@@ -324,8 +328,8 @@ class PodTable:
         if facts.group != NOWHERE:
             self._groups.members[facts.group].add(row)
             self._groups.touch(facts.group)
-            self._count_member(facts, 1)
-        self._count_change(facts, before)
+            self.counts.count_member(facts, 1)
+        self.counts.count_pod(facts, before)
         return facts.weight if before is None else max(facts.weight, before.weight)
 
     def _leave(self, row: int, before: Facts) -> None:
@@ -341,56 +345,7 @@ class PodTable:
         if before.group != NOWHERE:
             self._groups.members[before.group].discard(row)
             self._groups.touch(before.group)
-            self._count_member(before, -1)
-
-    def _count_member(self, facts: Facts, pods: int) -> None:
-        """Count a member. If the lowest priority changes that runs, all of a group that goes whole changes with it."""
-        groups, group = self._groups, facts.group
-        if facts.flags & TERMINATING:
-            return
-        if facts.node != NOWHERE or not facts.flags & GATED:
-            add_count(groups.priorities[group], facts.priority, pods)
-        if facts.node == NOWHERE:
-            groups.count_unbound(group, facts.pod_class, pods, gated=bool(facts.flags & GATED))
-            return
-        lowest = groups.lowest_running(group)
-        add_count(groups.running[group], facts.priority, pods)
-        add_count(groups.nodes[group], facts.node, pods)
-        if lowest != groups.lowest_running(group) and groups.goes_whole(group):
-            self.count_unit(group)
-
-    def count_unit(self, group: int) -> None:
-        """Tell the nodes that it has changed who may evict the pods of the group in this row."""
-        rows = np.fromiter(self._groups.members[group], np.intp)
-        for node in set(self.node.array[rows].tolist()) - {NOWHERE}:
-            self._nodes.count(self._nodes.unit_changes, node)
-
-    def _count_change(self, facts: Facts, before: Facts | None) -> None:
-        """Tell the nodes that the pod was and is on, unless it holds the same room as before."""
-        nodes = self._nodes
-        if before is None:
-            if facts.node != NOWHERE:
-                nodes.count(nodes.pod_changes, facts.node)
-            return
-        moved = before.node != facts.node
-        if moved and before.node != NOWHERE:
-            nodes.count(nodes.pod_changes, before.node)
-        if facts.node == NOWHERE:
-            return
-        if moved or self._holds_otherwise(facts, before):
-            nodes.count(nodes.pod_changes, facts.node)
-        elif facts.unit != before.unit:
-            nodes.count(nodes.unit_changes, facts.node)
-        if facts.labels != before.labels and self._classes.keeping_apart:
-            nodes.count(nodes.label_changes, facts.node)
-
-    def _holds_otherwise(self, facts: Facts, before: Facts) -> bool:
-        """Whether the pod has begun to terminate, or requests something else."""
-        return bool((facts.flags ^ before.flags) & TERMINATING) or self._requests_otherwise(facts, before)
-
-    def _requests_otherwise(self, facts: Facts, before: Facts) -> bool:
-        classes = [facts.pod_class, before.pod_class]
-        return classes[0] != classes[1] and not np.array_equal(*self._classes.requests.array[classes])
+            self.counts.count_member(before, -1)
 
     def _note_status(self, row: int, group: int, pod: Pod) -> Change:
         """Keep the status of a group's member. The status of all pods would be the largest part of the mirror."""
