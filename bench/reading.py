@@ -12,7 +12,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -29,6 +28,7 @@ from rich.table import Table
 from answers.reading.details import NamespaceObjects
 from answers.reading.documents import Reader
 from answers.reading.submissions import ClusterObjects
+from bench.timing import child_cpu_seconds
 from hack.controlplane import objects
 from hack.controlplane.client import Client, Json
 from hack.controlplane.components import HOST
@@ -138,11 +138,9 @@ def _bare(plane: ControlPlane, reader: type[Reader]) -> list[str]:
 
 def _spent(arguments: list[str]) -> tuple[Spent, bool]:
     """What the process took, and whether it ended as it should: 3 says that something waits."""
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    ended = subprocess.run(arguments, stdout=subprocess.DEVNULL, check=False)
-    wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Spent(wall, cpu), ended.returncode in (0, 3)
+    began = time.perf_counter()
+    cpu, status = child_cpu_seconds(arguments)
+    return Spent(time.perf_counter() - began, cpu), status in (0, 3)
 
 
 def _job() -> Json:

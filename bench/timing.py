@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import resource
 import statistics
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-__all__ = ["cpu_seconds"]
+__all__ = ["child_cpu_seconds", "cpu_seconds"]
 
 T = TypeVar("T")
 
@@ -29,3 +31,11 @@ def cpu_seconds(act: Callable[[], T], rounds: int = 1) -> tuple[float, T]:
         times.append(time.process_time() - start)
         results = [result]
     return statistics.median(times), results[0]
+
+
+def child_cpu_seconds(arguments: Sequence[str]) -> tuple[float, int]:
+    """The CPU seconds of a process from its start to its end, and its exit status. Its output is thrown away."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    ended = subprocess.run(arguments, stdout=subprocess.DEVNULL, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, ended.returncode

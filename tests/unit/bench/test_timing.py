@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator
 
 import pytest
 
-from bench.timing import cpu_seconds
+from bench.timing import child_cpu_seconds, cpu_seconds
 
 
 @pytest.fixture
@@ -32,3 +33,9 @@ def test_the_last_result_of_all_rounds() -> None:
     seconds, last = cpu_seconds(lambda: next(results), rounds=3)
     assert last == "c"
     assert seconds >= 0
+
+
+def test_a_process() -> None:
+    seconds, status = child_cpu_seconds([sys.executable, "-c", "raise SystemExit(3)"])
+    assert status == 3
+    assert seconds > 0
