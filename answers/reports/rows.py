@@ -201,7 +201,13 @@ def dearest_of(decisions: Iterable[Dear], bill: Bill) -> list[Dear]:
     time in pieces."""
 
     def order(each: Dear) -> tuple[Any, ...]:
-        return -bill.cost(each.costs), -each.schedulers, -each.served_nobody, -each.in_pieces_seconds, each.plan
+        return (
+            -bill.cost(each.costs),
+            -each.schedulers,
+            -each.served_nobody,
+            -each.in_pieces_seconds,
+            each.plan,
+        )
 
     return sorted(decisions, key=order)[:DEAREST]
 
