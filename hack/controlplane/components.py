@@ -12,6 +12,7 @@ import yaml
 from hack.controlplane.pki import Authority, Pair, write_kubeconfig, write_signing_key
 from hack.controlplane.ports import Ports
 from hack.controlplane.processes import Starter
+from hack.controlplane.states import States
 from hack.controlplane.versions import known
 
 __all__ = [
@@ -130,6 +131,14 @@ class Options:
     """Start the schedulers and KWOK. Without them no pod runs: enough for a manager of other clusters."""
     detached: bool = False
     """Whether the processes outlive this one."""
+    states: States | None = None
+    """What was applied to planes with the same `state`, so that it need not be applied again. Their namespaces have the
+    same UIDs."""
+
+    @property
+    def state(self) -> str:
+        """On what it depends which objects there are once the manifests are applied."""
+        return repr((self.version, self.manifests, self.feature_gates, self.runtime_config))
 
 
 class Layout:
@@ -167,7 +176,11 @@ class Layout:
         (self.directory / "audit-policy.yaml").write_text(yaml.safe_dump(_audit_policy()))
         if self.options.webhooks_caller is not None:
             self._admission.write_text(yaml.safe_dump(_admission(self.options.webhooks_caller)))
-        self._folder("etcd")
+
+    @property
+    def data(self) -> Path:
+        """The data of etcd, which makes this folder."""
+        return self.directory / "etcd"
 
     @property
     def replicas(self) -> list[str]:
@@ -202,7 +215,7 @@ class Layout:
         peer = f"http://{HOST}:{self.port['etcd-peer']}"
         return [
             "--name=local",
-            f"--data-dir={self.directory / 'etcd'}",
+            f"--data-dir={self.data}",
             f"--listen-client-urls={client}",
             f"--advertise-client-urls={client}",
             f"--listen-peer-urls={peer}",

@@ -195,18 +195,21 @@ class ControlPlane:
         self.layout.write()
         write_configurations(self.layout)
         self._describe(paths)
+        restored = self._restore()
         self._start("etcd")
         yield
         # After a refused connection the API server would wait for a second.
         self.processes["etcd"].wait_healthy(self._etcd_is_healthy, START_SECONDS)
         self._start("kube-apiserver")
         yield
-        folders = self.options.manifests
+        folders = () if restored and not self.options.webhooks else self.options.manifests
         objects = [body for each in folders for body in render_once(paths[program], MANIFESTS / each)]
         self.wait_api_server()
+        if not restored:
+            apply_cluster_objects(self.client, objects)
+            self._keep()
         if not self.options.api_only:
             self._start("kube-controller-manager", *self._schedulers)
-        apply_cluster_objects(self.client, objects)
         if self.options.webhooks:
             apply_webhooks(self.client, objects, self.layout)
             self.start_webhooks()
@@ -230,6 +233,19 @@ class ControlPlane:
             for name in self.layout.replicas:
                 self.wait_reprieve(name)
         wait_until(self._has_default_account, START_SECONDS, "there is no default service account".__str__)
+
+    def _restore(self) -> bool:
+        """Whether etcd begins with what was applied to an earlier plane."""
+        states = self.options.states
+        return states is not None and states.restore(self.options.state, self.layout.data)
+
+    def _keep(self) -> None:
+        """Keep what has been applied for later planes. The controllers have not seen it yet."""
+        if self.options.states is not None:
+            etcd = self.processes["etcd"]
+            etcd.pause()
+            self.options.states.keep(self.options.state, self.layout.data)
+            etcd.resume()
 
     @property
     def _schedulers(self) -> tuple[str, ...]:

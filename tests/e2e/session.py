@@ -8,6 +8,7 @@ from typing import Final
 
 import pytest
 
+from hack.controlplane.states import States
 from tests.e2e.audit import AuditTrail
 from tests.e2e.order import LAST, LONGEST, MATRIX, group_of, is_live, place_of
 from tests.e2e.running import RUNNING, Planes
@@ -68,12 +69,16 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
+def shared_folder(request: pytest.FixtureRequest, folders: pytest.TempPathFactory) -> Path:
+    """A folder of all processes of this run."""
+    folder = folders.getbasetemp()
+    return folder.parent if hasattr(request.config, "workerinput") else folder
+
+
 @pytest.fixture(scope="session")
 def audit_trail(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AuditTrail:
     """What our identities asked for, on all planes of this run, in all of its processes."""
-    folder = tmp_path_factory.getbasetemp()
-    parallel = hasattr(request.config, "workerinput")
-    trail = AuditTrail((folder.parent if parallel else folder) / "audit")
+    trail = AuditTrail(shared_folder(request, tmp_path_factory) / "audit")
     request.session.stash[trails] = trail
     return trail
 
@@ -85,6 +90,7 @@ def running(
     """The planes of this process."""
     if FOREIGN:
         pytest.skip("stops processes or changes the cluster: only on a control plane of its own")
-    made = request.session.stash[RUNNING] = Planes(request.session, tmp_path_factory, audit_trail)
+    states = States(shared_folder(request, tmp_path_factory) / "states")
+    made = request.session.stash[RUNNING] = Planes(request.session, tmp_path_factory, audit_trail, states)
     yield made
     made.stop_all()

@@ -6,19 +6,22 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from api.times import parse_rfc3339
 from hack.controlplane.client import Json
 from hack.controlplane.nodes import is_played
 from hack.controlplane.plane import ControlPlane, Options
 from hack.controlplane.processes import Process, ProcessFailedError, stop_recorded, write_records
-from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, wait_for
+from tests.e2e.support import PlaneFactory, Sandbox, SandboxFactory, created, names, wait_for
 from tests.kit.clock import PATIENCE_SECONDS
 
+CRDS: Final = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 NOT_READY: Final = "node.kubernetes.io/not-ready"
 
 
@@ -95,8 +98,13 @@ def test_pods_that_are_older_than_kwoks_knowledge_of_their_node_run(alone: Sandb
 def test_two_do_not_meet_and_down_ends_one_of_them(
     alone: Sandbox, control_plane: ControlPlane, planes: PlaneFactory
 ) -> None:
-    """`down` ends every process of its plane, and frees the folder. The other plane goes on."""
+    """`down` ends every process of its plane, and frees the folder. The other plane goes on. The second one has begun
+    with what was applied to the first one."""
+    began = time.time()
     plane = planes()
+    applied = plane.client.list(*CRDS)
+    assert names(applied) == names(control_plane.client.list(*CRDS)) != []
+    assert all(parse_rfc3339(created(each)) < began - 1 for each in applied)
     assert set(control_plane.layout.port.values()) & set(plane.layout.port.values()) == set()
     alone.node("only-here")
     assert plane.client.list("v1", "Node") == []
