@@ -28,6 +28,7 @@ from serving.listeners import serving
 from serving.ops import ops_app
 from serving.sections import OpsConfiguration
 from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.examples import examples
 from tests.kit.verbs import StillWorld, pod
 from tests.kit.waiting import until
 
@@ -351,7 +352,7 @@ async def test_readiness_names_what_is_wrong() -> None:
         lambda value: orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_DATETIME) if _is_json(value) else b"x"
     )
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_no_body_is_our_fault(body: bytes) -> None:
     """Whatever comes: 200 or 400, never 500."""
 

@@ -10,6 +10,7 @@ import orjson
 import pytest
 from hypothesis import given, settings
 
+from tests.kit.examples import examples
 from tests.kit.webhooks.reviews import BY_KIND, review
 from tests.unit.webhooks.support import BAD, CLASSES, group, queue, reviewer
 from webhooks.facts import NO_FACTS, Facts
@@ -185,7 +186,7 @@ OBJECTS = st.dictionaries(NAMES, VALUES, max_size=5)
     subresource=st.sampled_from(["", "status", "scale"]),
     synced=st.booleans(),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(1000), deadline=None)
 def test_whatever_the_object_there_is_an_answer(
     registration: Registration,
     purpose: Purpose,

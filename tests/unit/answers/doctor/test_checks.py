@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from answers.doctor.checks import examine
@@ -18,6 +18,7 @@ from answers.doctor.findings import FAULTS, Finding
 from answers.reading.documents import JsonDocument
 from answers.reading.seen import SeenObjects
 from api.times import rfc3339
+from tests.kit.examples import examples
 from tests.kit.healthy import NOW, bundle, healthy, only, pod
 from tests.kit.manager import EMBED, TRAIN, TURN, manager_objects
 
@@ -499,6 +500,7 @@ def test_the_setting_of_the_process_says_which_pods_are_groups(setting: str, cou
     assert f"groups.byOwner {setting}, " in said["process"]
 
 
+@settings(max_examples=examples(200))
 @given(data=st.data())
 def test_the_order_of_objects_does_not_matter(data: st.DataObject) -> None:
     names = st.lists(st.sampled_from(ADDED), unique=True)

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from answers.errors import InputError
@@ -14,6 +14,7 @@ from answers.reading.documents import JsonDocument
 from answers.reading.node_objects import NodeObjects
 from nodes.state.snapshot import Snapshot
 from tests.kit.changes import changed
+from tests.kit.examples import examples
 
 NODE: dict[str, Any] = {
     "apiVersion": "v1",
@@ -295,6 +296,7 @@ def test_lists_are_not_followed_for_ever() -> None:
     assert "lists are nested" in error(yaml.dump(thing))
 
 
+@settings(max_examples=examples(300))
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

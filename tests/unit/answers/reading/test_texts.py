@@ -6,11 +6,12 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from answers.errors import InputError
 from answers.reading.texts import parsed
+from tests.kit.examples import examples
 
 
 def read(text: str) -> list[Any]:
@@ -76,6 +77,7 @@ VALUES = st.dictionaries(
 BETWEEN = st.sampled_from(["", "\n", "\r\n", " ", "\n---\n", "\n\n---\n\n", "\n--- # a\n"])
 
 
+@settings(max_examples=examples(200))
 @given(st.lists(st.tuples(VALUES, BETWEEN, st.sampled_from([None, 1]))))
 def test_joined_values_are_all_read(parts: list[tuple[dict[str, Any], str, int | None]]) -> None:
     text = "".join(json.dumps(value, indent=indent) + between for value, between, indent in parts)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cli.common.lines import answer_each
@@ -15,6 +15,7 @@ from cli.plan.stream import plan_line
 from hack.controlplane import objects
 from hack.controlplane.objects import node
 from tests.kit.changes import JSON
+from tests.kit.examples import examples
 
 
 def pod(name: str, priority: int, *, on: str = "", group: str = "") -> dict[str, Any]:
@@ -181,6 +182,7 @@ def test_our_own_faults_cost_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert second["spec"]["outcome"] == "Preempts"
 
 
+@settings(max_examples=examples(200))
 @given(st.lists(st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()), max_size=4))
 def test_any_lines_get_as_many_answers(lines: list[bytes]) -> None:
     complete, found = answers(*lines, line())
@@ -189,6 +191,7 @@ def test_any_lines_get_as_many_answers(lines: list[bytes]) -> None:
     assert complete == (not lines)
 
 
+@settings(max_examples=examples(200))
 @given(st.sampled_from(["id", "objects", "for"]), JSON)
 def test_any_value_in_a_field(name: str, value: object) -> None:
     _, (answer,) = answers(line(**{name: value}))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from api.workloads import Workload
 from quota.search.decision import Options
+from tests.kit.examples import examples
 from tests.kit.quota.objects import cluster_queue, cpu, workload
 from tests.kit.simulation import World
 
@@ -109,7 +110,7 @@ def test_a_higher_priority_takes_no_turns(options: Options) -> None:
     ]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     arrivals=st.lists(st.integers(0, 200), min_size=1, max_size=6),
     slots=st.integers(1, 3),
@@ -155,7 +156,7 @@ def spells(they: World, name: str) -> list[tuple[int, int | None]]:
     return ended
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     jobs=st.lists(
         st.tuples(

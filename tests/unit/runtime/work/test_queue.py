@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from api.backoff import Backoff
 from runtime.work.queue import KeyedQueue
 from tests.kit.clock import PATIENCE_SECONDS, ManualClock
+from tests.kit.examples import examples
 
 KEYS = st.sampled_from("abcd")
 BACKOFF = Backoff(1, 8, jitter=0)
@@ -102,7 +103,7 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 TestQueue = QueueMachine.TestCase
-TestQueue.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+TestQueue.settings = settings(max_examples=examples(500), stateful_step_count=40, deadline=None)
 
 
 def test_keys_come_in_the_order_in_which_they_became_due() -> None:

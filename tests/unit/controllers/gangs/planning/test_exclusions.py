@@ -13,6 +13,7 @@ from controllers.gangs.planning.exclusions import ELSEWHERE, SEEN_LENGTH, Exclus
 from nodes.search.decision import decide_group
 from nodes.state.tables import Tables
 from tests.kit.clock import ManualClock
+from tests.kit.examples import examples
 from tests.kit.objects import gang, node, pod, tables
 from tests.kit.stage import staged
 
@@ -227,7 +228,7 @@ class ExclusionsMachine(RuleBasedStateMachine):
 
 
 TestExclusions = ExclusionsMachine.TestCase
-TestExclusions.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestExclusions.settings = settings(max_examples=examples(150), stateful_step_count=30, deadline=None)
 
 
 async def test_the_next_plan_does_without_what_was_contradicted() -> None:
