@@ -126,18 +126,18 @@ async def test_a_token_is_of_no_use_where_codes_are_and_the_other_way_round() ->
 
 
 @pytest.mark.parametrize("what", ["code", "token"])
-async def test_ten_thousand_guesses_are_ten_a_second(what: str) -> None:
+async def test_a_thousand_guesses_are_ten_a_second(what: str) -> None:
     api, clock = Api(), ManualClock()
     make = files_page(clock=clock) if what == "code" else cluster_page(api, clock=clock)
     async with make as page:
         found = list[int]()
-        for begin in range(0, 10_000, 50):
+        for begin in range(0, 1000, 50):
             guesses = [{what: f"guess-{begin + each}"} for each in range(50)]
             asked = [page.ask("session", method="POST", json=guess) for guess in guesses]
             answers = await asyncio.gather(*asked)
             found += [status for status, _, _ in answers]
             assert all(headers["Retry-After"] == "1" for status, _, headers in answers if status == 429)
-        assert (found.count(401), found.count(429)) == (10, 9_990)
+        assert (found.count(401), found.count(429)) == (10, 990)
         assert len(api.seen) == (10 if what == "token" else 0)
         clock.advance(1)
         if what == "code":
