@@ -26,6 +26,8 @@ __all__ = [
 
 LAUNCHER: Final = Path(__file__).with_name("launch.py")
 POLL_SECONDS: Final = 0.03
+POLL_SECONDS_MOST: Final = 0.1
+POLL_GROWTH: Final = 1.1
 TAIL_LINES: Final = 25
 STOP_SECONDS: Final = 10.0
 
@@ -187,12 +189,15 @@ def _is_stopped(task: Path) -> bool:
 
 
 def wait_until(check: Callable[[], bool], seconds: float, complaint: Callable[[], str]) -> None:
-    """Poll until the check passes. Raises ProcessFailedError with the complaint after `seconds`."""
+    """Poll until the check passes, less and less often: most checks ask a server. Raises ProcessFailedError with the
+    complaint after `seconds`."""
     deadline = time.monotonic() + seconds
+    pause = POLL_SECONDS
     while not check():
         if time.monotonic() > deadline:
             raise ProcessFailedError(f"{complaint()}\n(waited {seconds} s)")
-        time.sleep(POLL_SECONDS)
+        time.sleep(pause)
+        pause = min(pause * POLL_GROWTH, POLL_SECONDS_MOST)
 
 
 @dataclass(frozen=True)
