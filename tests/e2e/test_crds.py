@@ -20,7 +20,8 @@ from hack.controlplane.plane import ControlPlane
 from hack.podtemplate import FILE, pod_template
 from tests.e2e.webhook_requests import STRICT, Sender
 from tests.kit.manifests import group, kueue
-from tests.kit.webhooks.cases import cases
+from tests.kit.often import ALL
+from tests.kit.webhooks.cases import Case, cases
 
 Json = dict[str, Any]
 Change = Callable[[Json], None]
@@ -39,21 +40,31 @@ DEPARTURES: Final = {
 """Cases that Kueue's schema takes and ours refuses, and why; there is none the other way round."""
 
 
+def judged() -> list[Case]:
+    """In `make test` those that the test of the webhooks leaves open, and each fifth one of the others. That test shows
+    who is refused and why. It does not show that the schema alone lets those pass whom the webhooks refuse."""
+    return [
+        case
+        for number, case in enumerate(cases())
+        if ALL or case.expect.stage == "webhook" or case.id in DEPARTURES or number % 5 == 0
+    ]
+
+
 def test_requests_are_judged_as_kueues_schema_does(
     api_plane: ControlPlane, say: Callable[[str], None]
 ) -> None:
     sender = Sender(api_plane)
     verdicts, fields = {}, {}
-    for case in cases():
+    for case in judged():
         expected = case.expect.stage != "schema"
         answer = sender.send(case)
         if answer.allowed != expected:
             verdicts[case.id] = answer.text
         elif not expected and answer.fields() != case.expect.fields():
             fields[case.id] = (answer.fields(), case.expect.fields())
-    refused = sum(case.expect.stage == "schema" for case in cases())
+    refused = sum(case.expect.stage == "schema" for case in judged())
     say(
-        f"{len(cases()) - len(verdicts)} of {len(cases())} verdicts agree,"
+        f"{len(judged()) - len(verdicts)} of {len(judged())} verdicts agree,"
         f" and the fields of {refused - len(fields)} of {refused} refusals"
     )
     assert set(verdicts) == set(DEPARTURES), verdicts

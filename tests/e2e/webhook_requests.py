@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import copy
+import http.client
 import itertools
 import json
 import re
-import urllib.request
+import weakref
 from collections.abc import Iterator, Sequence
+from http import HTTPStatus
 from typing import Any, Final
 
 from hack.controlplane.client import RESOURCES, ApiError, Client, path_of
@@ -47,7 +49,8 @@ class Sender:
     def __init__(self, plane: ControlPlane, client: Client | None = None) -> None:
         """`client`: whose requests they are; the administrator's, by default."""
         self._client: Client = client or plane.client
-        self._etcd = f"http://{HOST}:{plane.layout.port['etcd']}/v3/kv"
+        self._etcd = http.client.HTTPConnection(HOST, plane.layout.port["etcd"], timeout=PATIENCE_SECONDS)
+        weakref.finalize(self, self._etcd.close)
         self._numbers: Iterator[int] = itertools.count(1)
 
     def send(self, case: Case) -> Answer:
@@ -81,10 +84,10 @@ class Sender:
         self._tell_etcd("deleterange", {"key": _key(kind, name)})
 
     def _tell_etcd(self, verb: str, body: Json) -> Json:
-        url = f"{self._etcd}/{verb}"
-        request = urllib.request.Request(url, json.dumps(body).encode(), method="POST")  # noqa: S310 - http
-        with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as response:  # noqa: S310 - http, this machine
+        self._etcd.request("POST", f"/v3/kv/{verb}", json.dumps(body))
+        with self._etcd.getresponse() as response:
             answer: Json = json.load(response)
+        assert response.status == HTTPStatus.OK, answer
         return answer
 
     def _request(self, method: str, path: str, body: Json) -> Answer:
