@@ -87,6 +87,7 @@ EXAMPLES ?= 1
 
 property: build ## The property tests with all of their random examples (EXAMPLES=1)
 	REPRIEVE_EXAMPLES=$(EXAMPLES) $(BIN)/pytest $(PARALLEL) tests/property tests/fuzz
+	REPRIEVE_EXAMPLES=$(EXAMPLES) $(BIN)/pytest $(PARALLEL) -m hypothesis tests/unit
 
 # Only a KUBECONFIG that was given to make: one that is in the environment may be anybody's production.
 test-e2e: build ## All tests on a control plane of their own, or on the cluster of KUBECONFIG=... (`make test` leaves the longest ones out)
@@ -97,9 +98,13 @@ MATRIX_MINUTES ?= 60
 matrix: build ## Live tests on each version of Kubernetes and set of feature gates, for an hour at most (VERSIONS="1.35 next": only on these; MATRIX_MINUTES=60)
 	@$(BIN)/python -m hack.matrix $(addprefix --option=,$(PARALLEL)) --minutes $(MATRIX_MINUTES) $(VERSIONS)
 
+# Programs in Go collect garbage when they have grown tenfold, or have 500 MB: that is a tenth of the CPU time of a start
+# of a control plane. What is built before the tests needs more memory.
+LIVE := GOGC=1000 GOMEMLIMIT=500MiB
+
 test: build web binaries ## All checks and all tests
 	@$(MAKE) --no-print-directory --jobs=2 types style modules
-	$(BIN)/pytest $(PARALLEL)
+	$(LIVE) $(BIN)/pytest $(PARALLEL)
 
 MULTICLUSTER_HISTORIES ?= 200
 MULTICLUSTER_SEED ?= 0

@@ -7,7 +7,7 @@ from typing import Final
 
 __all__ = ["examples"]
 
-SHARE: Final = float(os.environ.get("REPRIEVE_EXAMPLES", "0.15"))
+SHARE: Final = float(os.environ.get("REPRIEVE_EXAMPLES", "0.1"))
 """Hypothesis chooses other examples in each run. A number of short runs finds what one long run finds."""
 
 
