@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
 import msgspec
 
@@ -36,15 +35,11 @@ from nodes.search.preemptors.preemptor import DecisionError
 from nodes.search.preemptors.supposed import SupposedPods, WorkloadName
 from quota.answers.picture import OwnQuota, QuotaPicture
 from quota.answers.trial import admitted, waiting_again
-from quota.answers.verdicts import gets_quota
-from quota.answers.waits import Around, why_workload_waits
+from quota.answers.waits import Around, Outcome, outcome_of, why_workload_waits
 from quota.cycle.pod_set_infos import PodSetConflict, PodSetInfo, pod_set_infos
-from quota.search.decision import Options, decide
 from quota.state.amounts import QuotaError
 
 __all__ = ["Trying"]
-
-GETS_QUOTA: Final = ("Fits", "Preempts")
 
 
 class Trying:
@@ -111,19 +106,21 @@ class Trying:
         """One claim after the other. A claim that is like one that waits would wait, too."""
         self._quota = quota = self._quota.own()
         granted, waits, again, unsure = Granted(), dict[str, Wait](), list[Wait](), dict[str, None]()
+        shown: Outcome | None = None
         for claim in going_through(claims, "asking for quota", self._progress):
             if claim.alike and claim.alike in waits:
                 continue
-            wait, holder, evicted = self._claim(claim, quota)
-            bare = replace(bare, quota=wait if bare.quota is None or wait.state == "Preempts" else bare.quota)
+            outcome, holder, evicted = self._claim(claim, quota)
+            shown = outcome if shown is None or outcome.preempts else shown
             again += evicted
-            unsure |= dict.fromkeys(wait.not_modelled)
+            unsure |= dict.fromkeys(outcome.not_modelled)
             if holder is None:
-                waits[claim.alike] = wait
+                waits[claim.alike] = outcome.wait()
             else:
                 granted.add(claim, pod_set_infos(holder, self._quota.flavors))
         bare = replace(bare, quota_consequences=tuple(again))
         if not waits:
+            bare = replace(bare, quota=shown.wait() if shown is not None else None)
             whole = replace(unit, sets=self._all_of(unit, claims, granted))
             return self._placed(whole, bare, granted.infos, (*unsure,))
         wait = next(iter(waits.values()))
@@ -148,29 +145,29 @@ class Trying:
         others = (replace(each, pod_set="") for each in unit.sets if each.name not in asked)
         return [*others, *granted.sets]
 
-    def _claim(self, claim: Claim, quota: OwnQuota) -> tuple[Wait, Workload | None, list[Wait]]:
+    def _claim(self, claim: Claim, quota: OwnQuota) -> tuple[Outcome, Workload | None, list[Wait]]:
         """What the quota plane says, the Workload if it gets quota, and what becomes of those that lose theirs.
 
         `quota` has the Workload from then on, and what it takes."""
         classes = Classes(self._picture.workload_classes, self._snapshot.priority_classes)
         workload = workload_of(claim, classes, self._now)
         quota.put(workload)
-        wait = why_workload_waits(workload, self._around(quota))
-        if wait.state not in (*GETS_QUOTA, UNKNOWN):
-            return wait, None, []
-        decision = decide(quota.snapshot(), workload, self._picture.moment, Options())
-        if not gets_quota(decision):
-            return wait, None, []
+        outcome = outcome_of(workload, self._around(quota))
+        decision = outcome.decision
+        if decision is None or not outcome.gets_quota:
+            return outcome, None, []
         holder = admitted(workload, decision, self._now)
         targets = [target.holder.workload for target in decision.targets]
         quota.put(holder, *map(waiting_again, targets))
+        if not targets:
+            return outcome, holder, []
         around = self._around(quota)
         may_name = self._reader.may_name
         known = [each for each in targets if may_name("Workload", each.metadata.namespace)]
         again = [why_workload_waits(waiting_again(each), around) for each in known]
         gone = [uid for each in targets for uid in self._pods_of(each)]
         self._snapshot = without_pods(self._snapshot, gone)
-        return wait, holder, again
+        return outcome, holder, again
 
     def _around(self, quota: OwnQuota) -> Around:
         picture = self._picture

@@ -42,7 +42,7 @@ def render(answer: QuotaAnswer) -> RenderableType:
             title("Would be preempted" if answer.doubts else "Victims"),
             _victims(decision, priority, queue, now),
         ]
-    if stay := list(_stay(survivors(decision, priority, queue))):
+    if stay := list(_stay(survivors(decision, priority, queue, MAX_SURVIVORS))):
         parts += [title("Who stays"), *stay]
     return Group(*parts)
 
@@ -191,7 +191,7 @@ def _stay(stay: Survivors) -> Iterator[RenderableType]:
 def _survivors(stay: Survivors) -> RenderableType:
     headers = stay.attempts if len(stay.attempts) > 1 else ("why",)
     table = plain_table("workload", "ClusterQueue", ">priority", *headers)
-    for each in stay.candidates[:MAX_SURVIVORS]:
+    for each in stay.candidates:
         holder = each.holder
         table.add_row(Text(holder.key, "green"), holder.queue, str(holder.priority), *each.reasons)
-    return with_rest(table, len(stay.candidates) - MAX_SURVIVORS)
+    return with_rest(table, stay.more)

@@ -102,12 +102,12 @@ def would_help(workload: Workload, decision: Decision) -> Iterator[str]:
 
 def stays_of(decision: Decision, priority: int, queue: Queue, told: Told = EVERYTHING) -> Iterator[str]:
     """Workloads that could have been preempted, and why they stay."""
-    stay = survivors(decision, priority, queue)
-    for each in stay.candidates[:MOST]:
+    stay = survivors(decision, priority, queue, MOST)
+    for each in stay.candidates:
         reasons = "; ".join(dict.fromkeys(filter(None, each.reasons)))
         yield f"{told.holder(each.holder, queue)}: {reasons}"
-    if (more := len(stay.candidates) - MOST) > 0:
-        yield f"and {counted(more, 'more Workload')}"
+    if stay.more:
+        yield f"and {counted(stay.more, 'more Workload')}"
     yield from dict.fromkeys(
         f"{told.workloads(other.count)} of {told.queue(other.queue, queue)}: {other.reason}"
         for other in stay.others

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from api.may_name import OTHER_NAMESPACE
@@ -11,22 +12,15 @@ from api.plans import PreemptionPlan
 from api.stored_plans import current_plan, phase_of
 from api.unmodelled import UNKNOWN, doubted
 from api.waits import Wait
-from api.words import counted, listed
-from api.workloads import (
-    ADMITTED,
-    DEACTIVATION_TARGET,
-    EVICTED,
-    FINISHED,
-    QUOTA_RESERVED,
-    AdmissionCheckState,
-    Workload,
-)
+from api.words import counted
+from api.workloads import EVICTED, QUOTA_RESERVED, Workload
 from quota.answers.decision_words import places_of, said_of, stays_of, targets_of, would_help
 from quota.answers.gated import with_cost
 from quota.answers.picture import QuotaPicture
 from quota.answers.places import Places
-from quota.answers.pod_counts import counts_held, counts_of, in_part
+from quota.answers.pod_counts import counts_of
 from quota.answers.selected import taking
+from quota.answers.status_waits import NEXT, check_text, said_by_status
 from quota.answers.told import EVERYTHING, Told
 from quota.answers.verdicts import doubts, gets_quota
 from quota.cycle.admissible import admissible_in
@@ -37,14 +31,13 @@ from quota.state.amounts import QuotaError
 from quota.state.snapshot import Queue, QuotaSnapshot
 from quota.state.workloads import effective_priority, holds_quota, key_of, true_condition
 
-__all__ = ["Around", "why_workload_waits"]
+__all__ = ["Around", "Outcome", "outcome_of", "why_workload_waits"]
 
 FREED: Final = (
     "When quota of its cohort tree is freed, or when it, its queues or its ClusterQueue change. "
     "Time alone does not bring it back."
 )
 STRICT: Final = "In every cycle: its ClusterQueue is StrictFIFO, and no Workload behind it passes."
-NEXT: Final = "In the next cycle of the process that manages the quota."
 IN_TURN: Final = "In its turn: by priority, then by the time since which it is queued."
 UNTIL_CHANGED: Final = "When what is named changes."
 NOT_SEARCHED: Final = "NotSearched"
@@ -82,98 +75,60 @@ class Around:
 
 def why_workload_waits(workload: Workload, around: Around) -> Wait:
     """The answer for the Workload. One that is not there in `around.quota` has no place in a queue."""
-    known = Wait(
-        kind="Workload",
-        name=key_of(workload),
-        waits=True,
-        state="",
-        sentence="",
-        numbers={"priority": effective_priority(workload), "localQueue": workload.spec.queue_name},
-    )
-    return (
-        _over(workload, known)
-        or _held(workload, known, around)
-        or _not_asked(known, around)
-        or _kept_out(workload, known, around)
-        or _queued(workload, known, around)
-    )
+    known = _known(workload)
+    return _undecided(workload, known, around) or _queued(workload, known, around)
 
 
-# ---- what its status decides
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the decision is now. Later changes of the quota do not change it."""
+
+    decision: Decision | None
+    """Without an explanation; None if none can be made."""
+    not_modelled: tuple[str, ...]
+    wait: Callable[[], Wait]
+    """Makes the answer: what `why_workload_waits` would have said."""
+
+    @property
+    def gets_quota(self) -> bool:
+        """Whether it gets its quota, perhaps once others are gone. Closed gates keep it from those of others."""
+        return self.decision is not None and gets_quota(self.decision) and not _is_gated(self.decision)
+
+    @property
+    def preempts(self) -> bool:
+        """Whether it is known that others lose their quota for it."""
+        return self.gets_quota and bool(self.decision and self.decision.targets) and not self.not_modelled
 
 
-def _over(workload: Workload, known: Wait) -> Wait | None:
-    """For one that has ended, or that nobody may admit."""
-    if (end := true_condition(workload, FINISHED)) is not None:
-        says = f"It does not wait: it has finished ({end.reason}). {end.message}"
-        return replace(
-            known, waits=False, state="Finished", sentence=says, since=end.last_transition_time or ""
-        )
-    if workload.metadata.deletion_timestamp is not None:
-        return replace(
-            known, waits=False, state="Terminating", sentence="It does not wait: it is being deleted."
-        )
-    if workload.spec.active:
-        return None
-    why = true_condition(workload, DEACTIVATION_TARGET) or true_condition(workload, EVICTED)
-    said = f" Its status says: {why.message}" if why is not None and why.message else ""
-    return replace(
-        known,
-        state="Deactivated",
-        sentence=f"It waits because spec.active is false: it is not admitted.{said}",
-        would_help=("spec.active: true.",),
-        tried_again="When spec.active becomes true.",
-    )
+def outcome_of(workload: Workload, around: Around) -> Outcome:
+    """The decision for the Workload: for a caller with many of them, who needs words for few. `around.plans` say
+    nothing of it."""
+    known = _known(workload)
+    try:
+        around = replace(around, known=around.snapshot())
+        if (said := _undecided(workload, known, around)) is None:
+            asked = _asked(workload, around, explain=False)
+            wait = partial(_explained, workload, known, asked, around)
+            return Outcome(asked.decision, asked.not_modelled, wait)
+    except QuotaError as error:
+        said = _wrong(known, "Misconfigured", _said(error, workload, around))
+    return Outcome(None, said.not_modelled, partial(replace, said))
 
 
-def _held(workload: Workload, known: Wait, around: Around) -> Wait | None:
-    """For one that has quota: it runs, is evicted, or waits for admission checks."""
-    reserved = true_condition(workload, QUOTA_RESERVED)
-    if reserved is None or not holds_quota(workload):
-        return None
-    queue = workload.status.admission.cluster_queue if workload.status.admission is not None else ""
-    known = replace(known, numbers={**known.numbers, "clusterQueue": queue}, pod_sets=counts_held(workload))
-    if (evicted := true_condition(workload, EVICTED)) is not None:
-        says = f"It is being evicted ({evicted.reason}): {evicted.message}"
-        again = "When nothing of it runs any longer. Then it queues again."
-        return replace(
-            known,
-            state="Evicting",
-            sentence=says,
-            since=evicted.last_transition_time or "",
-            tried_again=again,
-        )
-    if (admitted := true_condition(workload, ADMITTED)) is not None:
-        part = in_part(known.pod_sets)
-        where = f"{queue} with {part} (partial admission, minCount)" if part else queue
-        says = f"It does not wait for quota: it is admitted in ClusterQueue {where}."
-        since = admitted.last_transition_time or ""
-        return replace(known, waits=False, state="Admitted", sentence=says, since=since)
-    return _checked(workload, replace(known, since=reserved.last_transition_time or ""))
+def _is_gated(decision: Decision) -> bool:
+    return decision.gated and bool(decision.targets)
 
 
-def _checked(workload: Workload, known: Wait) -> Wait:
-    """For one that has quota and is not admitted."""
-    open_ = [each for each in workload.status.admission_checks or () if each.state != "Ready"]
-    says = "It has quota, and waits for admission checks: "
-    says += listed([each.name for each in open_]) if open_ else "none is left, so it is about to be admitted"
-    return replace(
-        known,
-        state="AdmissionChecks",
-        sentence=f"{says}.",
-        waits_for=tuple(map(_check_text, open_)),
-        would_help=tuple(f"AdmissionCheck {each.name} would have to be Ready." for each in open_),
-        tried_again="When the controllers of these checks write their state." if open_ else NEXT,
-    )
+def _known(workload: Workload) -> Wait:
+    """What is said of every Workload."""
+    numbers: dict[str, int | str] = {"priority": effective_priority(workload)}
+    numbers["localQueue"] = workload.spec.queue_name
+    return Wait("Workload", key_of(workload), waits=True, state="", sentence="", numbers=numbers)
 
 
-def _check_text(check: AdmissionCheckState) -> str:
-    tries = f", {check.retry_count} retries so far" if check.retry_count else ""
-    after = f", again after {check.requeue_after_seconds} s" if check.requeue_after_seconds else ""
-    said = f": {check.message}" if check.message else ""
-    return (
-        f"AdmissionCheck {check.name} is {check.state} since {check.last_transition_time}{tries}{after}{said}"
-    )
+def _undecided(workload: Workload, known: Wait, around: Around) -> Wait | None:
+    """The answer, if no decision about its quota is needed."""
+    return said_by_status(workload, known) or _not_asked(known, around) or _kept_out(workload, known, around)
 
 
 # ---- what keeps it out of its queue
@@ -227,7 +182,7 @@ def _backs_off(workload: Workload, known: Wait) -> Wait:
         known,
         state="BackingOff",
         sentence=f"It was evicted{why}, and is in no queue for a while{tries}.",
-        waits_for=tuple(map(_check_text, checks)),
+        waits_for=tuple(map(check_text, checks)),
         tried_again=again,
     )
 
@@ -256,21 +211,55 @@ def _queued(workload: Workload, known: Wait, around: Around) -> Wait:
             return _preempting(known, plan, around)
         return _not_decided(workload, known, queue, snapshot, around)
     try:
-        place, length = _place(workload, queue, snapshot, around)
-        decision = decide(snapshot, workload, around.now, around.options, explain=True)
-        unknown = doubts(workload, decision, snapshot)
-        if gets_quota(decision):
-            unknown += taking(snapshot, queue, workload.metadata.namespace, around.namespaces)[1]
+        asked = _asked(workload, around, explain=True)
     except QuotaError as error:
         return _wrong(known, "Misconfigured", _said(error, workload, around))
+    if plan is not None:
+        return _preempting(_with_numbers(workload, known, asked, around), plan, around)
+    return _decided(workload, known, asked, around)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A decision, and what it was made from."""
+
+    snapshot: QuotaSnapshot
+    queue: Queue
+    place: int
+    """In its ClusterQueue, from 1."""
+    length: int
+    """How many wait there."""
+    decision: Decision
+    not_modelled: tuple[str, ...]
+
+
+def _asked(workload: Workload, around: Around, *, explain: bool) -> _Asked:
+    """Raises QuotaError if nothing can be decided."""
+    snapshot = around.snapshot()
+    queue = snapshot.queue_of(workload)
+    place, length = _place(workload, queue, snapshot, around)
+    decision = decide(snapshot, workload, around.now, around.options, explain=explain)
+    if _is_gated(decision):  # it waits, whatever else is true
+        return _Asked(snapshot, queue, place, length, decision, ())
+    unknown = doubts(workload, decision, snapshot)
+    if gets_quota(decision):
+        unknown += taking(snapshot, queue, workload.metadata.namespace, around.namespaces)[1]
+    return _Asked(snapshot, queue, place, length, decision, unknown)
+
+
+def _explained(workload: Workload, known: Wait, asked: _Asked, around: Around) -> Wait:
+    """The answer to what was asked without an explanation. It is decided again: to explain all would take longer."""
+    decision = decide(asked.snapshot, workload, around.now, around.options, explain=True)
+    return _decided(workload, known, replace(asked, decision=decision), around)
+
+
+def _with_numbers(workload: Workload, known: Wait, asked: _Asked, around: Around) -> Wait:
+    snapshot, queue = asked.snapshot, asked.queue
     numbers: dict[str, int | str] = {**known.numbers, "clusterQueue": queue.name}
     numbers |= {"path": snapshot.path(queue.node)} if around.told.knows_queues() else {}
-    numbers |= {"position": place, "waitingInClusterQueue": length}
-    known = replace(known, numbers=numbers, since=_waits_since(workload), source="Engine")
-    known = replace(known, pod_sets=counts_of(decision))
-    if plan is not None:
-        return _preempting(known, plan, around)
-    return _decided(workload, replace(known, not_modelled=unknown), decision, queue, place, around)
+    numbers |= {"position": asked.place, "waitingInClusterQueue": asked.length}
+    since = _waits_since(workload)
+    return replace(known, numbers=numbers, since=since, source="Engine", pod_sets=counts_of(asked.decision))
 
 
 def _place(workload: Workload, queue: Queue, snapshot: QuotaSnapshot, around: Around) -> tuple[int, int]:
@@ -330,13 +319,12 @@ def _holds(quota: QuotaPicture, key: str) -> bool:
     return workload is not None and holds_quota(workload)
 
 
-def _decided(
-    workload: Workload, known: Wait, decision: Decision, queue: Queue, place: int, around: Around
-) -> Wait:
+def _decided(workload: Workload, known: Wait, asked: _Asked, around: Around) -> Wait:
+    known = replace(_with_numbers(workload, known, asked, around), not_modelled=asked.not_modelled)
+    decision, queue, place = asked.decision, asked.queue, asked.place
     state, says = said_of(decision)
     again = _again(state, queue, place)
-    if state == "PreemptionGated":  # it waits, whatever else is true
-        known = replace(known, not_modelled=())
+    if _is_gated(decision):
         known = with_cost(workload, known, decision, around.plans, around.now, around.told)
         says = known.sentence
     if known.not_modelled:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from api.workloads import JOB_UID_LABEL, PreemptionReason, Workload
 from native import codes
@@ -60,9 +60,11 @@ TEXTS: Final[Mapping[PreemptionReason, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A candidate in one turn. It can have another turn: when it is put back, or in the second pass of fair sharing."""
+class Candidate(NamedTuple):
+    """A candidate in one turn. It can have another turn: when it is put back, or in the second pass of fair sharing.
+
+    There can be thousands in each decision.
+    """
 
     holder: Holder
     step: Step

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from quota.search.candidates import NotCandidate, PassedOver
@@ -54,42 +55,52 @@ class Others:
 
 @dataclass(frozen=True, slots=True)
 class Survivors:
-    """All workloads of the tree that keep their quota."""
+    """The workloads of the tree that keep their quota."""
 
     attempts: tuple[str, ...]
     """Names of the attempts of the search, in their order."""
     candidates: tuple[Survivor, ...]
-    """In the order in which the search first reached them."""
+    """In the order in which the search first reached them: all, or as many as were asked for."""
+    more: int
+    """How many candidates come after them."""
     others: tuple[Others, ...]
     """By ClusterQueue and reason."""
 
 
-def survivors(decision: Decision, priority: int, queue: Queue) -> Survivors:
+def survivors(decision: Decision, priority: int, queue: Queue, most: int | None = None) -> Survivors:
     """The workloads that the decision leaves alone.
 
-    `priority` is the priority of the workload that wants quota, `queue` its ClusterQueue. The answer is empty if the
-    decision was made without an explanation.
+    `priority` is the priority of the workload that wants quota, `queue` its ClusterQueue. `most`: how many candidates
+    are told one by one; None: all of them. The answer is empty if the decision was made without an explanation.
     """
     explanation = decision.explanation
     if explanation is None:
-        return Survivors((), (), ())
+        return Survivors((), (), 0, ())
+    stay = _staying(decision, explanation.attempts)
+    told = tuple(_told(islice(stay.values(), most), explanation.attempts, priority, queue))
     return Survivors(
         attempts=tuple(_name(attempt) for attempt in explanation.attempts),
-        candidates=tuple(_candidates(decision, explanation.attempts, priority, queue)),
+        candidates=told,
+        more=len(stay) - len(told),
         others=tuple(_others(each, queue) for each in explanation.passed_over),
     )
 
 
-def _candidates(
-    decision: Decision, attempts: tuple[SearchAttempt, ...], priority: int, queue: Queue
+def _staying(decision: Decision, attempts: tuple[SearchAttempt, ...]) -> dict[str, Holder]:
+    """The candidates that are not preempted, by key."""
+    holders = {each.holder.key: each.holder for attempt in attempts for each in attempt.candidates}
+    for target in decision.targets:
+        holders.pop(target.holder.key, None)
+    return holders
+
+
+def _told(
+    holders: Iterable[Holder], attempts: tuple[SearchAttempt, ...], priority: int, queue: Queue
 ) -> Iterator[Survivor]:
-    targets = {target.holder.key for target in decision.targets}
     # A candidate can have more than one turn in an attempt. The last turn counts.
     steps = [{each.holder.key: each for each in attempt.candidates} for attempt in attempts]
-    holders = {each.holder.key: each.holder for attempt in attempts for each in attempt.candidates}
-    for key, holder in holders.items():
-        if key not in targets:
-            yield Survivor(holder, tuple(_why(attempt.get(key), priority, queue) for attempt in steps))
+    for holder in holders:
+        yield Survivor(holder, tuple(_why(attempt.get(holder.key), priority, queue) for attempt in steps))
 
 
 def _name(attempt: SearchAttempt) -> str:

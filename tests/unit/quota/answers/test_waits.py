@@ -13,7 +13,8 @@ from api.plans import PreemptionPlan, PreemptionPlanSpec, PreemptionPlanStatus, 
 from api.waits import Wait
 from api.workloads import AdmissionCheckState, RequeueState, Workload
 from quota.answers.picture import QuotaPicture
-from quota.answers.waits import Around, why_workload_waits
+from quota.answers.trial import admitted
+from quota.answers.waits import Around, outcome_of, why_workload_waits
 from quota.state.state import QuotaState
 from tests.kit.quota.objects import (
     Object,
@@ -33,11 +34,33 @@ from tests.kit.quota.objects import (
 QUEUE = cluster_queue("q", cpu(4), within="LowerPriority")
 
 
-def ask(asked: Workload, *others: Object, plans: tuple[PreemptionPlan, ...] = (), unread: str = "") -> Wait:
+def pictured(*things: Object) -> QuotaPicture:
     state = QuotaState(partial=True, deactivated_hold=False)
-    for each in completed([asked, *others]):
+    for each in completed(things):
         state.apply(each)
-    return why_workload_waits(asked, Around(QuotaPicture(state), us(100), plans, unread=unread))
+    return QuotaPicture(state)
+
+
+def ask(asked: Workload, *others: Object, plans: tuple[PreemptionPlan, ...] = (), unread: str = "") -> Wait:
+    around = Around(pictured(asked, *others), us(100), plans, unread=unread)
+    answer = why_workload_waits(asked, around)
+    if not plans:  # what decides without words says the same
+        outcome = outcome_of(asked, around)
+        assert outcome.wait() == answer
+        assert outcome.not_modelled == answer.not_modelled
+        assert outcome.gets_quota == (answer.state in ("Fits", "Preempts"))
+        assert outcome.preempts == (answer.state == "Preempts")
+    return answer
+
+
+def test_words_that_are_made_later_are_those_of_the_decision() -> None:
+    quota = pictured(JOB, QUEUE, LOW).own()
+    around = Around(quota, us(100), places=quota.places())
+    outcome, said = outcome_of(JOB, around), why_workload_waits(JOB, around)
+    assert outcome.decision is not None
+    assert said.state == "Preempts"
+    quota.put(admitted(JOB, outcome.decision, at(100)), workload("other", "q", 1, priority=9))
+    assert outcome.wait() == said
 
 
 def with_status(item: Workload, **fields: Any) -> Workload:

@@ -46,7 +46,20 @@ def test_a_candidate_that_was_put_back_stays_and_a_target_does_not() -> None:
 def test_the_answer_is_empty_without_an_explanation() -> None:
     things: list[Object] = [cluster_queue("q", cpu(1), within="LowerPriority"), holder("a", "q", 1)]
     found = stay(workload("w", "q", 1), *things, explain=False)
-    assert found == Survivors((), (), ())
+    assert found == Survivors((), (), 0, ())
+
+
+def test_only_as_many_candidates_are_told_as_are_asked_for() -> None:
+    world = snapshot(
+        cluster_queue("q", cpu(6), within="LowerPriority"),
+        holder("small", "q", 1, since=6),
+        holder("tiny", "q", 1, since=5),
+        holder("large", "q", 3, since=4),
+    )
+    decision = decide(world, workload("w", "q", 4, priority=5), NOW, explain=True)
+    whole, part = (survivors(decision, 5, world.queues["q"], most) for most in (None, 1))
+    assert ([name for name, _ in candidates(whole)], whole.more) == (["small", "tiny"], 0)
+    assert (candidates(part), part.more) == (candidates(whole)[:1], 1)
 
 
 def test_each_attempt_has_its_reason() -> None:
