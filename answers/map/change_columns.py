@@ -110,19 +110,21 @@ def _of(amounts: Any, resource: int | None) -> int:
     return int(amounts[resource]) if resource is not None and resource < len(amounts) else 0
 
 
+def _column(amounts: Any, resource: int | None) -> list[int]:
+    """The amounts of the resource: see `_of`."""
+    if resource is None or resource >= amounts.shape[1]:
+        return [0] * len(amounts)
+    found: list[int] = amounts[:, resource].tolist()
+    return found
+
+
 def _rows(change: Change, resource: int | None) -> list[Row]:
-    held = ((at, each) for at, node in enumerate(change.nodes) for each in node.holdings)
+    held = change.holdings
+    used, leaving = _column(held.used, resource), _column(held.leaving, resource)
+    columns = zip(held.node, held.names, held.pods, used, leaving, strict=True)
     return [
-        Row(
-            place,
-            at,
-            each.namespace,
-            each.group,
-            each.pods,
-            _of(each.used, resource),
-            _of(each.leaving, resource),
-        )
-        for place, (at, each) in enumerate(held)
+        Row(place, node, namespace, group, pods, uses, leaves)
+        for place, (node, (namespace, group), pods, uses, leaves) in enumerate(columns)
     ]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from answers.map.choices import Choices
-from answers.map.holding import Holding, PlanNow, ask_plan, holdings_on, victims_on
+from answers.map.holding import Holdings, PlanNow, ask_plan, holdings_on, victims_on
 from nodes.answers.asking import victim_owners
 from nodes.state.snapshot import PlanRoom
 from nodes.state.tables import Tables
@@ -31,8 +31,6 @@ class NodeNow:
     allocatable: Amounts
     used: Amounts
     """By all pods."""
-    holdings: Sequence[Holding]
-    """What pods have there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +38,8 @@ class Change:
     """What is there now of all that has changed."""
 
     nodes: Sequence[NodeNow]
+    holdings: Holdings
+    """What pods have on these nodes."""
     gone: Sequence[str]
     """Names of nodes."""
     plans: Sequence[PlanNow]
@@ -89,8 +89,10 @@ class Changing:
         before, self._choices = self._choices, self._choices.after(tables, names, keys)
         changed, is_other, touched = self._look_at_plans(rooms, names, uids)
         found = {name: tables.nodes.find(name) for name in sorted(names | touched)}
+        rows = {name: row for name, row in found.items() if row is not None}
         return Change(
-            nodes=self._nodes({name: row for name, row in found.items() if row is not None}),
+            nodes=self._nodes(rows),
+            holdings=holdings_on(tables, [*rows.values()]),
             gone=[name for name, row in found.items() if row is None],
             plans=tuple(self._plans),
             changed_plans=changed,
@@ -106,7 +108,7 @@ class Changing:
 
     def _nodes(self, rows: Mapping[str, int]) -> list[NodeNow]:
         """`rows`: of the nodes, by their names."""
-        nodes, held = self._tables.nodes, holdings_on(self._tables, [*rows.values()])
+        nodes = self._tables.nodes
         shapes = [nodes.shapes[row] for row in rows.values()]
         return [
             NodeNow(
@@ -114,9 +116,8 @@ class Changing:
                 shape.labels if shape is not None else {},
                 nodes.allocatable.array[row].copy(),
                 nodes.used.array[row].copy(),
-                holdings,
             )
-            for (name, row), shape, holdings in zip(rows.items(), shapes, held, strict=True)
+            for (name, row), shape in zip(rows.items(), shapes, strict=True)
         ]
 
     # ---- plans

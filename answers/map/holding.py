@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,14 @@ from nodes.state.pods.pod_facts import NOWHERE
 from nodes.state.snapshot import PlanRoom
 from nodes.state.tables import Tables
 
-__all__ = ["Held", "Holding", "PlanNow", "ask_plan", "head_of_plan", "holdings_on", "victims_on"]
+__all__ = ["Held", "Holdings", "PlanNow", "ask_plan", "head_of_plan", "holdings_on", "victims_on"]
 
 Amounts = NDArray[np.int64]
-"""[R], by column of the tables."""
+"""[R], by column of the tables, where nothing else is said."""
 Place = tuple[str, str, str]
 """A node, and namespace and name of a group there. The name is empty for pods without a group."""
+GroupName = tuple[str, str]
+"""A namespace, and the name of a group of it in the tables. The name is empty for pods without a group."""
 PlanKey = tuple[str, str, str, str]
 
 
@@ -37,15 +39,16 @@ def head_of_plan(room: PlanRoom) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Holding:
-    """What the pods of a namespace and group have on a node."""
+class Holdings:
+    """What the pods of a namespace and group have on a node: a row for each of these, in this order."""
 
-    namespace: str
-    group: str
-    """The name of the group in the tables; empty for pods without one."""
-    pods: int
+    node: Sequence[int]
+    """Its place among the nodes that were asked about."""
+    names: Sequence[GroupName]
+    pods: Sequence[int]
     used: Amounts
     leaving: Amounts
+    """[H, R], by row and by column of the tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,24 +84,45 @@ class PlanNow:
         return self.room.kind, self.room.namespace, self.room.name, self.room.uid
 
 
-def holdings_on(tables: Tables, nodes: Sequence[int]) -> list[list[Holding]]:
-    """What pods have on each of the nodes in these rows, by namespace and group."""
-    pods, found = tables.pods, [list[Holding]() for _ in nodes]
-    rows = [(at, row) for at, node in enumerate(nodes) for row in pods.on(node)]
-    if not rows:
-        return found
-    keys = [(at, pods.namespaces[row], _group_name(tables, row)) for at, row in rows]
-    order = sorted(range(len(rows)), key=keys.__getitem__)
-    begins = [at for at, each in enumerate(order) if not at or keys[order[at - 1]] != keys[each]]
-    those = np.array([rows[each][1] for each in order])
-    requests = tables.classes.requests.array[pods.pod_class.array[those]]
-    leaves = pods.flags.array[those] & (TERMINATING | STAYING) == TERMINATING
-    used = np.add.reduceat(requests, begins)
-    leaving = np.add.reduceat(np.where(leaves[:, None], requests, 0), begins)
-    for place, (begin, end) in enumerate(pairwise([*begins, len(rows)])):
-        at, namespace, group = keys[order[begin]]
-        found[at].append(Holding(namespace, group, end - begin, used[place], leaving[place]))
-    return found
+def holdings_on(tables: Tables, nodes: Sequence[int]) -> Holdings:
+    """What pods have on the nodes in these rows. It costs their pods: a node is asked about whole."""
+    pods = tables.pods
+    on = [pods.on(node) for node in nodes]
+    counts = [len(each) for each in on]
+    rows = np.fromiter(chain.from_iterable(on), np.int64, sum(counts))
+    at = np.repeat(np.arange(len(nodes)), counts)
+    names, number = _names_of(tables, rows)
+    order = np.lexsort((number, at))
+    rows, at, number = rows[order], at[order], number[order]
+    is_first = np.ones(len(rows), np.bool_)
+    is_first[1:] = (at[1:] != at[:-1]) | (number[1:] != number[:-1])
+    begins = np.flatnonzero(is_first)
+    requests = tables.classes.requests.array[pods.pod_class.array[rows]]
+    leaves = pods.flags.array[rows] & (TERMINATING | STAYING) == TERMINATING
+    return Holdings(
+        node=at[begins].tolist(),
+        names=[names[each] for each in number[begins].tolist()],
+        pods=np.diff(begins, append=len(rows)).tolist(),
+        used=np.add.reduceat(requests, begins),
+        leaving=np.add.reduceat(np.where(leaves[:, None], requests, 0), begins),
+    )
+
+
+def _names_of(tables: Tables, rows: NDArray[np.int64]) -> tuple[list[GroupName], NDArray[np.int64]]:
+    """The namespaces and groups of the pods in these rows, each once and in order, and the place of each pod's."""
+    pods, spaces = tables.pods, dict[str, int]()
+    space = [spaces.setdefault(each, len(spaces)) for each in pods.namespaces.at(rows.tolist())]
+    groups, keys, of_number = pods.group.array[rows].astype(np.int64), tables.groups.keys.keys, [*spaces]
+    many = len(keys) + 1
+    pairs, place = np.unique(np.array(space, np.int64) * many + (groups - NOWHERE), return_inverse=True)
+    found = list[GroupName]()
+    for pair in pairs.tolist():
+        group = pair % many + NOWHERE
+        key = keys[group] if group != NOWHERE else None
+        found.append((of_number[pair // many], key[1] if key is not None else ""))
+    names = sorted(set(found))
+    ranks = {name: rank for rank, name in enumerate(names)}
+    return names, np.array([ranks[each] for each in found], np.int64)[place]
 
 
 def _group_name(tables: Tables, pod: int) -> str:

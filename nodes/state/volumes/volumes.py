@@ -21,6 +21,7 @@ from api.storage import (
 from nodes.filters.node_volume_limits import IN_TREE, MIGRATED
 from nodes.filters.pod_volumes import AvailableVolume, ClaimReference, ClassStorage, PodVolumes
 from nodes.filters.volume_binding import CLAIM, EPHEMERAL, is_alike
+from nodes.state.columns.shared import SharedSets
 from nodes.state.volumes.attach_limits import AttachLimits
 from nodes.state.volumes.found import Found, Size, refusal_of
 from nodes.state.volumes.volume_facts import (
@@ -73,10 +74,10 @@ class VolumeTable:
         self.needed_drivers: frozenset[str] = frozenset()
         """CSI drivers without which a node takes no pod with a volume of theirs."""
         self._capacities: dict[ClaimKey, CSIStorageCapacity] = {}
-        self._of_volume: dict[str, Claims] = {}
-        self._of_class: dict[str, Claims] = {}
-        self._volumes_of_class: dict[str, set[str]] = {}
-        self._reserved: dict[ClaimKey, set[str]] = {}
+        self._of_volume = SharedSets[str, ClaimKey]()
+        self._of_class = SharedSets[str, ClaimKey]()
+        self._volumes_of_class = SharedSets[str, str]()
+        self._reserved = SharedSets[ClaimKey, str]()
         """Volumes by the claim that their claimRef names."""
         self._storage: dict[str, ClassStorage] = {}
         self._version = 0
@@ -88,10 +89,9 @@ class VolumeTable:
         other._volumes, other._classes = dict(self._volumes), dict(self._classes)
         other._tracked, other.needed_drivers = set(self._tracked), self.needed_drivers
         other._capacities = dict(self._capacities)
-        other._of_volume = {name: set(claims) for name, claims in self._of_volume.items()}
-        other._of_class = {name: set(claims) for name, claims in self._of_class.items()}
-        other._volumes_of_class = {name: set(names) for name, names in self._volumes_of_class.items()}
-        other._reserved = {key: set(names) for key, names in self._reserved.items()}
+        other._of_volume, other._of_class = self._of_volume.copied(), self._of_class.copied()
+        other._volumes_of_class = self._volumes_of_class.copied()
+        other._reserved = self._reserved.copied()
         other._storage, other._version = dict(self._storage), self._version
         return other
 
@@ -116,9 +116,9 @@ class VolumeTable:
         if before is not None:
             self._forget_claim(key, before)
         self.claims[key] = facts
-        self._of_class.setdefault(facts.wanted.storage_class, set()).add(key)
+        self._of_class.add(facts.wanted.storage_class, key)
         if facts.volume:
-            self._of_volume.setdefault(facts.volume, set()).add(key)
+            self._of_volume.add(facts.volume, key)
         return {key}
 
     def delete_claim(self, key: ClaimKey) -> Claims:
@@ -130,8 +130,8 @@ class VolumeTable:
         return {key}
 
     def _forget_claim(self, key: ClaimKey, facts: ClaimFacts) -> None:
-        _discard(self._of_class, facts.wanted.storage_class, key)
-        _discard(self._of_volume, facts.volume, key)
+        self._of_class.discard(facts.wanted.storage_class, key)
+        self._of_volume.discard(facts.volume, key)
 
     def upsert_volume(self, volume: PersistentVolume) -> Claims:
         """Add or change a volume."""
@@ -141,9 +141,9 @@ class VolumeTable:
             return set()
         changed = self._forget_volume(name, before) if before is not None else set()
         self._volumes[name] = facts
-        self._volumes_of_class.setdefault(facts.storage_class, set()).add(name)
+        self._volumes_of_class.add(facts.storage_class, name)
         if facts.claim is not None:
-            self._reserved.setdefault((facts.claim.namespace, facts.claim.name), set()).add(name)
+            self._reserved.add((facts.claim.namespace, facts.claim.name), name)
         return changed | self._behind(name, facts)
 
     def delete_volume(self, key: ClaimKey) -> Claims:
@@ -152,14 +152,14 @@ class VolumeTable:
         return self._forget_volume(key[1], before) if before is not None else set()
 
     def _forget_volume(self, name: str, facts: VolumeFacts) -> Claims:
-        _discard(self._volumes_of_class, facts.storage_class, name)
+        self._volumes_of_class.discard(facts.storage_class, name)
         if facts.claim is not None:
-            _discard(self._reserved, (facts.claim.namespace, facts.claim.name), name)
+            self._reserved.discard((facts.claim.namespace, facts.claim.name), name)
         return self._behind(name, facts)
 
     def _behind(self, name: str, facts: VolumeFacts) -> Claims:
         """The claims that have the volume, or could get it."""
-        found = set(self._of_volume.get(name, ()))
+        found = set(self._of_volume.get(name))
         if facts.claim is not None:
             found.add((facts.claim.namespace, facts.claim.name))
         return found | self._renew(facts.storage_class) if facts.is_free else found
@@ -227,7 +227,7 @@ class VolumeTable:
         found: Claims = set()
         for name in classes:
             self._storage.pop(name, None)
-            found.update(key for key in self._of_class.get(name, ()) if self._asks_class(self.claims[key]))
+            found.update(key for key in self._of_class.get(name) if self._asks_class(self.claims[key]))
         return found
 
     def _asks_class(self, claim: ClaimFacts) -> bool:
@@ -328,7 +328,7 @@ class VolumeTable:
                 found.names.add(MIGRATED)
 
     def _reserved_for(self, key: ClaimKey, claim: ClaimFacts) -> AvailableVolume | None:
-        for name in sorted(self._reserved.get(key, ())):
+        for name in sorted(self._reserved.get(key)):
             volume = self._volumes[name]
             same = volume.claim is not None and volume.claim.uid in ("", claim.uid)
             alike = volume.storage_class == claim.wanted.storage_class and is_alike(
@@ -343,7 +343,7 @@ class VolumeTable:
         known = self._storage.get(name)
         if known is None:
             self._version += 1
-            volumes = (self._volumes[each] for each in self._volumes_of_class.get(name, ()))
+            volumes = (self._volumes[each] for each in self._volumes_of_class.get(name))
             free = (each.available for each in volumes if each.is_free and not each.terminating)
             provisioner = storage_class.provisioner
             known = self._storage[name] = ClassStorage(
@@ -368,13 +368,6 @@ def _limit(capacity: CSIStorageCapacity) -> int | None:
     """The largest volume in bytes (volumeLimit). Raises QuantityError."""
     said = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
     return value(said) if said is not None else None
-
-
-def _discard(index: dict[Any, set[Any]], key: Any, member: Any) -> None:
-    members = index.get(key, set())
-    members.discard(member)
-    if not members:
-        index.pop(key, None)
 
 
 _METHODS: Final[dict[type[Any], tuple[Callable[[VolumeTable, Any], Claims], Callable[..., Claims]]]] = {

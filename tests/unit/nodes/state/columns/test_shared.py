@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Mapping
 
-from nodes.state.columns.shared import SharedDict, copied
+from nodes.state.columns.shared import SharedDict, SharedSets, copied
 
 
 def test_a_copy_is_nobody_elses() -> None:
@@ -33,3 +33,24 @@ def test_what_is_shared_is_copied_without_asking_for_each_key() -> None:
     found: Mapping[str, int] = copied(shared.share())
     assert found == {"a": 1}
     assert not Asked.asked
+
+
+def test_copied_sets_do_not_change_with_those_that_they_were_copied_from() -> None:
+    sets = SharedSets[str, int]()
+    for key, member in (("a", 1), ("a", 2), ("b", 3)):
+        sets.add(key, member)
+    copy = sets.copied()
+    sets.add("a", 4)
+    sets.discard("b", 3)
+    copy.discard("a", 1)
+    assert [set(sets.get(key)) for key in "abc"] == [{1, 2, 4}, set(), set()]
+    assert [set(copy.get(key)) for key in "abc"] == [{2}, {3}, set()]
+
+
+def test_a_set_that_is_empty_again_is_not_kept() -> None:
+    sets = SharedSets[str, int]()
+    sets.discard("a", 1)
+    sets.add("a", 1)
+    sets.discard("a", 1)
+    sets.add("a", 2)
+    assert set(sets.get("a")) == {2}
