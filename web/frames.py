@@ -26,6 +26,10 @@ __all__ = ["Frames"]
 
 SECONDS: Final = 0.05
 """The least time between two frames."""
+SETTLE_SECONDS: Final = 0.01
+"""What comes together goes into one frame: it is made once nothing more has come for this time."""
+MOST_LOOKS: Final = 5
+"""After so many of these times the frame is made in any case."""
 REMEMBERED: Final = 64
 """Frames. A stream further behind begins anew."""
 LINGER_SECONDS: Final = 30.0
@@ -132,11 +136,20 @@ class Frames:
             await self._wanted.wait()
             if self._source.version == self._version:
                 await self._source.changed()
+            await self._settled()
             if not self._readers and self._clock.monotonic() - self._left > LINGER_SECONDS:
                 self._end()
             elif self.look():
                 await self.bells.ring()
             await asyncio.sleep(self._seconds)
+
+    async def _settled(self) -> None:
+        """Wait until nothing more comes: the first events of a burst would make a frame, and the rest another one."""
+        for _ in range(MOST_LOOKS):
+            version = self._source.version
+            await asyncio.sleep(SETTLE_SECONDS)
+            if self._source.version == version:
+                return
 
     def look(self) -> bool:
         """Make a frame if something has changed. Returns whether streams have something to do."""

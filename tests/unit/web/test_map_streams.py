@@ -78,6 +78,23 @@ async def test_a_slow_reader_begins_anew() -> None:
         assert frames.events(0, ALL, LOOKED) is None
 
 
+async def test_events_that_come_together_are_one_frame() -> None:
+    """Also if they come in several turns of the loop, as those of a long answer do."""
+    cluster = await followed()
+    frames, rung = Frames(cluster.source, ManualClock()), asyncio.Event()
+    with frames.reading(), frames.bells.hung(rung):
+        running = asyncio.create_task(frames.run())
+        await asyncio.sleep(0)
+        for at in range(3):
+            cluster.put(pod(f"p{at}", "a", 1, "n1"))
+            await asyncio.sleep(0)
+        await rung.wait()
+        running.cancel()
+        (event,) = frames.events(0, ALL, LOOKED) or ()
+    assert frames.newest == 1
+    assert data_of(event)["parts"]["pods"] == [3]
+
+
 async def test_a_reader_goes_on_where_it_was() -> None:
     cluster = await followed()
     frames, first = Frames(cluster.source, ManualClock()), cluster.source.version
