@@ -122,6 +122,7 @@ class PageService:
     async def _make_ready(self) -> None:
         """There are answers once all has been listed that may be read. Never returns."""
         await self._source.wait_synced()
+        self._source.picture()  # the first one puts all names in order: nobody waits for the loop yet
         collect_seldom(YOUNGEST)
         self._answering.is_ready = True
         await asyncio.Event().wait()
