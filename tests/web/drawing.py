@@ -12,9 +12,10 @@ from tests.web.downloads import file_of
 from tests.web.serving import Served, serving
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
-    from playwright.async_api import Page, Response
+    from playwright.async_api import Page, Request, Response
 
 __all__ = ["Drawing", "draw", "log_in", "serving_examples"]
 
@@ -23,6 +24,12 @@ LEFT_OUT: Final = ("session", "events")
 """What says who looks, and streams."""
 UNCHANGED: Final = 0.6
 """In seconds."""
+LATER: Final = """
+(milliseconds) => new Promise((done) => {
+  setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), milliseconds);
+})
+"""
+"""The page's own clock: all its timers of this time, and what they draw, come before. A busy machine takes longer."""
 MOST: Final = 1500
 """The highest picture, in pixels."""
 AT_REST: Final = """
@@ -58,26 +65,20 @@ async def log_in(page: Page, served: Served) -> None:
 
 async def draw(page: Page, view: View) -> Drawing:
     """Go to the view, and look at it."""
-    answers: dict[str, Response] = {}
-
-    def heard(response: Response) -> None:
-        path = response.url.partition(API)[2]
-        if path and not path.startswith(LEFT_OUT):
-            answers[f"{response.request.method} {path}"] = response
-
-    page.on("response", heard)
+    asking = _Asking(page)
     # From elsewhere, so that each view asks for what it shows.
     await page.evaluate("() => { location.hash = '#/elsewhere' }")
     await page.get_by_text("There is no view at this address").wait_for()
-    answers.clear()
+    await asking.done()
+    asking.answers.clear()
     await page.evaluate("(address) => { location.hash = address }", view.address)
     await page.get_by_text(view.text).first.wait_for()
     if view.name == "what-if":
         await _submit(page)
-    await _settled(page)
+    await _settled(page, asking)
     picture = await _shot(page)
     drawn = await _drawn(page) if view.name == "map" else None
-    page.remove_listener("response", heard)
+    answers = asking.ended()
     made = {
         "address": view.address,
         "roles": (await page.locator("main").aria_snapshot()).splitlines(),
@@ -87,12 +88,65 @@ async def draw(page: Page, view: View) -> Drawing:
     return Drawing(made, picture)
 
 
-async def _settled(page: Page) -> None:
-    """Until the view has said the same for a time. Its last parts may come by requests of their own."""
+class _Asking:
+    """What a page asks the API, and what it is answered."""
+
+    def __init__(self, page: Page) -> None:
+        self.answers: dict[str, Response] = {}
+        self._open: set[Request] = set()
+        self._is_done = asyncio.Event()
+        self._is_done.set()
+        self._page = page
+        self._heard: dict[str, Callable[[Any], None]] = {
+            "request": self._sent,
+            "response": self._answered,
+            "requestfinished": self._over,
+            "requestfailed": self._over,
+        }
+        for event, act in self._heard.items():
+            page.on(event, act)  # type: ignore[call-overload] - the events have names of their own
+
+    def _sent(self, request: Request) -> None:
+        if _path(request):
+            self._open.add(request)
+            self._is_done.clear()
+
+    def _over(self, request: Request) -> None:
+        self._open.discard(request)
+        if not self._open:
+            self._is_done.set()
+
+    def _answered(self, response: Response) -> None:
+        if path := _path(response.request):
+            self.answers[f"{response.request.method} {path}"] = response
+
+    async def done(self) -> None:
+        """Until the page has got all that it has asked for."""
+        await self._is_done.wait()
+
+    def ended(self) -> Mapping[str, Response]:
+        """The answers so far, by method and path. No others come."""
+        for event, act in self._heard.items():
+            self._page.remove_listener(event, act)
+        return self.answers
+
+
+def _path(request: Request) -> str:
+    """What is asked of the API; empty for anything that no picture is made of."""
+    path = request.url.partition(API)[2]
+    return "" if path.startswith(LEFT_OUT) else path
+
+
+async def _settled(page: Page, asking: _Asking) -> None:
+    """Until nothing is asked any longer, and the view has said the same for a time of its own clock.
+
+    The last parts may come by requests of their own.
+    """
     before = ""
     while before != (now := await page.locator("main").aria_snapshot()):
         before = now
-        await asyncio.sleep(UNCHANGED)
+        await page.evaluate(LATER, round(1000 * UNCHANGED))
+        await asking.done()
 
 
 async def _submit(page: Page) -> None:
