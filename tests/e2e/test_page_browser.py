@@ -16,6 +16,7 @@ import yaml
 from hack.controlplane.manifests import MANIFESTS, apply_cluster_objects
 from hack.controlplane.plane import ControlPlane
 from tests.e2e.page_browsers import browsing, is_the_same, log_in, show
+from tests.e2e.page_kubectl import expect_kubectl
 from tests.e2e.served_page import OF_ALL, RBAC, READS, Page, serving
 from tests.e2e.support import PlaneFactory, Sandbox
 from tests.kit.clock import PATIENCE_SECONDS
@@ -107,6 +108,9 @@ async def test_each_phase_of_a_preemption_is_shown(
             await expect_map(tab, sandbox)
             await show(tab, "#/waiting")
             await tab.page.get_by_text("hero").first.wait_for(state="detached")
+            plane = sandbox.plane
+            assert plane is not None
+            await expect_kubectl(tab, plane, f"{sandbox.namespace}/{plan}", full.nodes[0])
             tab.expect_nothing()
 
 
