@@ -29,7 +29,7 @@ SECONDS: Final = 0.05
 SETTLE_SECONDS: Final = 0.01
 """What comes together goes into one frame: it is made once nothing more has come for this time."""
 MOST_LOOKS: Final = 5
-"""After so many of these times the frame is made in any case."""
+"""The frame is made after this number of these times in any case."""
 REMEMBERED: Final = 64
 """Frames. A stream further behind begins anew."""
 LINGER_SECONDS: Final = 30.0

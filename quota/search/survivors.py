@@ -60,7 +60,7 @@ class Survivors:
     attempts: tuple[str, ...]
     """Names of the attempts of the search, in their order."""
     candidates: tuple[Survivor, ...]
-    """In the order in which the search first reached them: all, or as many as were asked for."""
+    """In the order in which the search first reached them: all of them, or the first ones."""
     more: int
     """How many candidates come after them."""
     others: tuple[Others, ...]
@@ -70,8 +70,8 @@ class Survivors:
 def survivors(decision: Decision, priority: int, queue: Queue, most: int | None = None) -> Survivors:
     """The workloads that the decision leaves alone.
 
-    `priority` is the priority of the workload that wants quota, `queue` its ClusterQueue. `most`: how many candidates
-    are told one by one; None: all of them. The answer is empty if the decision was made without an explanation.
+    `priority` is the priority of the workload that wants quota, `queue` its ClusterQueue. `most`: the number of
+    candidates with reasons; None: all of them. The answer is empty if the decision was made without an explanation.
     """
     explanation = decision.explanation
     if explanation is None:
