@@ -28,7 +28,7 @@ SECONDS: Final = 0.05
 """The least time between two frames."""
 SETTLE_SECONDS: Final = 0.01
 """What comes together goes into one frame: it is made once nothing more has come for this time."""
-MOST_LOOKS: Final = 5
+MOST_LOOKS: Final = 3
 """The frame is made after this number of these times in any case."""
 REMEMBERED: Final = 64
 """Frames. A stream further behind begins anew."""

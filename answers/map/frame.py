@@ -106,19 +106,10 @@ class _Frame:
 
     # ---- nodes
 
-    def _nodes_and_parts(self) -> tuple[dict[str, Sequence[Any]], dict[str, list[int]]]:
+    def _nodes_and_parts(self) -> tuple[dict[str, Sequence[Any]], dict[str, Sequence[int]]]:
         """As `answers.map.rooms` says it of all nodes."""
         columns = self._columns
-        used, leaving = [0] * len(columns.name), [0] * len(columns.name)
-        parts = dict[tuple[int, int], list[int]]()
-        for row in columns.rows_of(self._seen(columns.spaces)):
-            used[row.node] += row.used
-            leaving[row.node] += row.leaving
-            # Pods without a gang are one part, whatever their namespaces.
-            sums = parts.setdefault((row.node, self._gang(row.namespace, row.gang)), [0, 0, 0])
-            sums[0] += row.pods
-            sums[1] += row.used
-            sums[2] += row.leaving
+        used, leaving, parts = columns.held_by(self._seen(columns.spaces))
         promised, seen = columns.claims_of(self._seen(columns.plan_spaces))
         nodes = {
             "name": columns.name,
@@ -133,9 +124,14 @@ class _Frame:
                 for held, own, claimed, of_seen in zip(columns.held, used, columns.claimed, seen, strict=True)
             ],
         }
-        rows = [(*place, *sums) for place, sums in parts.items()]
-        names = "node", "gang", "pods", "used", "leaving"
-        return nodes, {name: [row[at] for row in rows] for at, name in enumerate(names)}
+        places = {each: self._gang(*columns.gangs[each]) for each in dict.fromkeys(parts.gang) if each >= 0}
+        return nodes, {
+            "node": parts.node,
+            "gang": [places.get(each, -1) for each in parts.gang],
+            "pods": parts.pods,
+            "used": parts.used,
+            "leaving": parts.leaving,
+        }
 
     # ---- plans
 
