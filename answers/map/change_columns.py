@@ -128,7 +128,7 @@ class _Rows:
     leaving: Ints
 
     def of(self, spaces: Collection[int], among: int) -> _Rows:
-        """The rows of these namespaces, of so many."""
+        """The rows of these namespaces. `among`: the number of all namespaces."""
         if len(spaces) == among:
             return self
         seen = np.zeros(among, np.bool_)
