@@ -79,7 +79,9 @@ class NodesPicture:
         return replace(self, snapshot=replace(self.snapshot, plans=tuple(rooms))) if rooms else self
 
     def with_groups(self, forms: Sequence[PodGroup]) -> NodesPicture:
-        """Another picture, in which these groups exist. Raises ValueError for an invalid time."""
+        """A picture in which these groups exist, too. Raises ValueError for an invalid time."""
+        if not forms:
+            return self  # the columns of all groups are made anew
         owners = self.owners.sayings()
         for each in forms:
             if is_native_name(each.metadata.name):

@@ -11,6 +11,7 @@ from answers.picture import Picture
 from answers.reading.submissions import ClusterObjects, SubmissionReader
 from answers.submission import Submission
 from answers.what_if.answer import what_if
+from nodes.state.groups.group_columns import columns_of
 from quota.state.workloads import time_us
 from tests.kit.pages import ROOT
 
@@ -53,3 +54,21 @@ def test_the_picture_stays_as_it_was(cluster: str, files: tuple[str, ...], outco
     assert outcome in [each.outcome for each in answer.steps]
     assert held(picture) == before
     assert what_if(picture, submission).plain() == answer.plain()
+
+
+def test_the_columns_of_groups_are_made_anew_only_for_groups_that_are_submitted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = list[int]()
+
+    def noted(keys: Any, *given: Any) -> Any:
+        made.append(len(keys))
+        return columns_of(keys, *given)
+
+    monkeypatch.setattr("nodes.answers.with_groups.columns_of", noted)
+    picture, submission = asked("what-if/cluster.yaml", "what-if/web.yaml")
+    what_if(picture, submission)
+    assert (submission.groups, made) == ((), [])
+    picture, submission = asked("what-if/cluster.yaml", "what-if/train.yaml")
+    what_if(picture, submission)
+    assert len(made) == bool(submission.groups)
