@@ -12,7 +12,7 @@ from tests.web.downloads import file_of
 from tests.web.serving import Served, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
     from playwright.async_api import Page, Request, Response
@@ -97,14 +97,10 @@ class _Asking:
         self._is_done = asyncio.Event()
         self._is_done.set()
         self._page = page
-        self._heard: dict[str, Callable[[Any], None]] = {
-            "request": self._sent,
-            "response": self._answered,
-            "requestfinished": self._over,
-            "requestfailed": self._over,
-        }
-        for event, act in self._heard.items():
-            page.on(event, act)  # type: ignore[call-overload] - the events have names of their own
+        page.on("request", self._sent)
+        page.on("response", self._answered)
+        page.on("requestfinished", self._over)
+        page.on("requestfailed", self._over)
 
     def _sent(self, request: Request) -> None:
         if _path(request):
@@ -126,8 +122,10 @@ class _Asking:
 
     def ended(self) -> Mapping[str, Response]:
         """The answers so far, by method and path. No others come."""
-        for event, act in self._heard.items():
-            self._page.remove_listener(event, act)
+        self._page.remove_listener("request", self._sent)
+        self._page.remove_listener("response", self._answered)
+        self._page.remove_listener("requestfinished", self._over)
+        self._page.remove_listener("requestfailed", self._over)
         return self.answers
 
 
