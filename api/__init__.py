@@ -2,7 +2,8 @@
 
 This package imports no other package of reprieve.
 
-Tests: backoff in tests/unit/kube/test_retry.py; checks in tests/unit/quota/state/test_activity.py; clock in
+Tests: admission in tests/property/test_admission_matching.py; backoff in tests/unit/kube/test_retry.py; checks in
+tests/unit/quota/state/test_activity.py; clock in
 tests/unit/runtime/terms/test_process.py; devices in tests/unit/nodes/search/test_device_classes.py; dispatch in
 tests/unit/api/test_crds.py; disruption in
 tests/property/test_costs.py; foreign_groups in tests/unit/nodes/groups/test_forms.py; foreign_owners in

@@ -1,0 +1,1 @@
+"""Plain twins of what is pure in api/."""
