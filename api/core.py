@@ -327,6 +327,7 @@ class PodSpec(Struct):
     runtime_class_name: str | None = None
     preemption_policy: str | None = None
     scheduler_name: str = ""
+    service_account_name: str = ""
     host_network: bool = False
     host_users: bool | None = None
     scheduling_gates: list[PodSchedulingGate] | None = None

@@ -293,6 +293,10 @@ class PreemptionPlanStatus(Struct):
     victim_owners: list[str] | None = None
     """UIDs of those who would create the victims again: their PodGroups, else their controllers. Set when the plan
     begins to evict."""
+    skipped_dry_runs: int | None = None
+    """The number of pods whose eviction was not tried by a dry run. No webhook and no policy that the API shows may
+    refuse it, and that of another pod of the same namespace, kind of owner and service account was tried. Set when the
+    plan begins to evict."""
     taken_nodes: list[str] | None = None
     """Nodes where pods that never came to the extender took the room that the plan had made."""
     unplanned: list[str] | None = None

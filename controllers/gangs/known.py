@@ -14,6 +14,7 @@ from controllers.gangs.mirror.mirror import Mirror
 from controllers.gangs.mirror.misread import Misread
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.mirror.scheduler_marks import SchedulerMarks
+from controllers.gangs.mirror.service_accounts import ServiceAccounts
 from controllers.gangs.pod_events import Hear
 from controllers.gangs.promised.promises import Promises
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration
@@ -21,6 +22,7 @@ from controllers.gangs.scheduler.file import load
 from controllers.gangs.waking.waiters import Waiters
 from runtime.mirror.resources import NAMESPACES, PLANS
 from runtime.mirror.views import View, Views
+from runtime.mirror.watched_admission import WatchedAdmission
 from runtime.mirror.watched_tables import WatchedTables
 
 __all__ = ["Known"]
@@ -67,6 +69,13 @@ class Known:
         self.marked: Final = MarkedPods()
         self.scheduler_marks: Final = SchedulerMarks(clock)
         self.misread: Final = Misread()
+        self.service_accounts: Final = ServiceAccounts()
+        self.admission: Final = (
+            WatchedAdmission(views, configuration.max_watch_age_seconds)
+            if self.modes.wants_to_enforce
+            else None
+        )
+        """None for a process that never evicts."""
 
     def hearers(self) -> Mapping[str, Hear]:
         """Who hears of pods in every process, by name in `pod_events.ORDER`."""
@@ -78,4 +87,5 @@ class Known:
             "marked": self.marked.pod_changed,
             "scheduler marks": self.scheduler_marks.pod_changed,
             "gated": self.waiters.gated.pod_changed,
+            "service accounts": self.service_accounts.pod_changed,
         }

@@ -9,6 +9,7 @@ __all__ = [
     "CONFIRMATIONS",
     "CYCLES",
     "DRY_RUNS_REFUSED",
+    "DRY_RUNS_SKIPPED",
     "EVICTIONS",
     "EVICTIONS_IN_VAIN",
     "GANGS",
@@ -85,6 +86,11 @@ EVICTIONS = Counter(
 DRY_RUNS_REFUSED = Counter(
     "reprieve_eviction_dry_runs_refused_total",
     "Pods whose deletion the API server refused in a dry run, before any pod of the plan was evicted.",
+)
+DRY_RUNS_SKIPPED = Counter(
+    "reprieve_eviction_dry_runs_skipped_total",
+    "Pods whose eviction was not tried by a dry run. No webhook and no policy that the API shows may refuse it, and "
+    "that of another pod of the same namespace, kind of owner and service account was tried.",
 )
 EVICTIONS_IN_VAIN = Counter(
     "reprieve_evictions_in_vain_total",

@@ -41,6 +41,7 @@ ORDER: Final = (
     Place("marked"),
     Place("scheduler marks"),
     Place("gated"),
+    Place("service accounts"),
     # What acts, or will act.
     Place("evidence"),
     Place("undoing", "gated", "it looks at the pod as all of what every process knows shows it"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from nodes.state.columns.classes import PodClass
@@ -82,6 +83,12 @@ class PodView:
         """The owner that would create the pod again; None for a pod without a controller."""
         row = self._tables.pods.controller.array.item(self.row)
         return self._tables.pods.controllers.keys[row] if row >= 0 else None
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """metadata.labels."""
+        held = self._tables.label_sets.sets[self._tables.pods.labels.array.item(self.row)]
+        return held[1] if held is not None else {}
 
     @property
     def created(self) -> int:

@@ -45,12 +45,28 @@ from runtime.mirror.resources import (
     VOLCANO_GROUPS,
 )
 from runtime.mirror.views import Views
+from runtime.mirror.watched_admission import (
+    MUTATING_BINDINGS,
+    MUTATING_POLICIES,
+    MUTATING_WEBHOOKS,
+    VALIDATING_BINDINGS,
+    VALIDATING_POLICIES,
+    VALIDATING_WEBHOOKS,
+)
 from runtime.terms.term import Term
 from tests.kit import apiserver
 from tests.twins.gangs.looking import seen
 
 __all__ = ["Api", "Mirrored", "Stage", "staged"]
 
+ADMISSION: tuple[Resource[Any], ...] = (
+    MUTATING_BINDINGS,
+    MUTATING_POLICIES,
+    MUTATING_WEBHOOKS,
+    VALIDATING_BINDINGS,
+    VALIDATING_POLICIES,
+    VALIDATING_WEBHOOKS,
+)
 PLANS = "/apis/reprieve.dev/v1alpha1/preemptionplans"
 KINDS: dict[object, Resource[Any]] = {
     Node: NODES,
@@ -63,6 +79,7 @@ KINDS: dict[object, Resource[Any]] = {
     VolcanoPodGroup: VOLCANO_GROUPS,
     Namespace: NAMESPACES,
     **{each.type: each for each in OWNER_RESOURCES},
+    **{each.type: each for each in ADMISSION},
 }
 
 
@@ -171,6 +188,7 @@ class Mirrored:
         """The watches begin."""
         for view in self._views.values():
             view.replaced(set(), "")
+        self.know_admission(False)
         self.api.echo = self._echo
 
     @property
@@ -195,6 +213,12 @@ class Mirrored:
     def _hear(self) -> None:
         for view in self._views.values():
             view._reflector._heard = self.clock - self._silent
+
+    def know_admission(self, known: bool = True) -> None:
+        """Whether there is a watch of webhooks and policies. Without one, the API server is asked about each pod."""
+        for each in ADMISSION:
+            if (view := self._views.get(each.kind)) is not None:  # an observer has none
+                view._reflector._interrupted = None if known else float("-inf")
 
     def refuse(self, kind: type, status: int) -> None:
         """The API server has just answered a list of this kind with the status: it does not serve it, or forbids it."""

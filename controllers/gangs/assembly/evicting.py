@@ -7,11 +7,13 @@ from controllers.gangs.evicting.evictions import Evictions
 from controllers.gangs.evicting.evictor import Evictor
 from controllers.gangs.evicting.job_stops import Stopping
 from controllers.gangs.evicting.marking import Marking
+from controllers.gangs.evicting.rehearsals import Rehearsals
 from controllers.gangs.evicting.strays import Strays
 from controllers.gangs.gangs import Gangs
 from controllers.gangs.known import Known
 from controllers.gangs.lifecycle.endings import MODE_CHANGED
 from controllers.gangs.lifecycle.life import Ending
+from controllers.gangs.mirror.eviction_requests import EvictionRequests
 from controllers.gangs.plan_acts import Keeps, PlanActs, Records
 from controllers.gangs.planning.verdicts import Verdicts
 from controllers.gangs.resuming import Resuming
@@ -37,7 +39,9 @@ def evictions(
 ) -> Evictions:
     """Whoever evicts. `stops`: whoever runs the Jobs whose pods are evicted."""
     roster = known.mirror.roster
-    evictor = Evictor(pods, roster, reporter, marking, Stopping(roster, stops))
+    requests = EvictionRequests(known.mirror.tables, known.service_accounts, known.admission)
+    stopping, rehearsals = Stopping(roster, stops), Rehearsals(requests)
+    evictor = Evictor(pods, roster, reporter, marking, stopping, rehearsals)
     return Evictions(evictor, store, reporter, gangs, known.mirror, known.promises.account, gangs.nudge)
 
 

@@ -98,6 +98,7 @@ class Evictions:
         While that lasts, its finalizer stays.
         """
         key = (plan.namespace, plan.name)
+        self.evictor.rehearsals.forget(plan)
         if key not in self._tasks and (self.unfinished(plan) or self.evictor.marked(plan)):
             self._spawn(plan, self._finish(plan))
         elif key not in self._tasks:
@@ -152,7 +153,8 @@ class Evictions:
 
     async def _rehearse(self, gang: Gang, plan: ActivePlan) -> None:
         try:
-            answer = Rehearsed(await self.evictor.rehearse(plan))
+            refused = await self.evictor.rehearse(plan)
+            answer = Rehearsed(refused, self.evictor.rehearsals.left_out(plan))
         except Exception as error:
             log.warning(
                 "a plan could not be rehearsed and will be tried again", plan=plan.name, error=str(error)
@@ -161,6 +163,8 @@ class Evictions:
             answer = Rehearsed(None)
         if self.is_current(gang, plan):
             self.gangs.observe(gang, answer)
+        else:
+            self.evictor.rehearsals.forget(plan)
         self._nudge()
 
     async def _evict(self, gang: Gang, plan: ActivePlan, former: asyncio.Task[None] | None) -> None:

@@ -23,9 +23,11 @@ from controllers.gangs.evicting.refused_evictions import (
     lacks_right,
     refusal,
 )
+from controllers.gangs.evicting.rehearsals import Rehearsals
+from controllers.gangs.evicting.rehearsing import Rehearsing
 from controllers.gangs.evicting.runs import AT_ONCE, Permission, Run, Unit
 from controllers.gangs.lifecycle.life import ActivePlan
-from controllers.gangs.metrics import DRY_RUNS_REFUSED, EVICTIONS
+from controllers.gangs.metrics import EVICTIONS
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.mirror.withheld_names import spoken_pod
 from controllers.gangs.telling.events import Reporter
@@ -61,9 +63,16 @@ class Evictor:
     """
 
     def __init__(
-        self, pods: PodWriter, roster: Roster, reporter: Reporter, marking: Marking, stopping: Stopping
+        self,
+        pods: PodWriter,
+        roster: Roster,
+        reporter: Reporter,
+        marking: Marking,
+        stopping: Stopping,
+        rehearsals: Rehearsals,
     ) -> None:
-        self._pods, self._stopping = pods, stopping
+        self._pods, self._stopping, self.rehearsals = pods, stopping, rehearsals
+        self._rehearsing = Rehearsing(pods, marking, rehearsals, self.remains)
         self._roster = roster
         self._reporter = reporter
         self._marking = marking
@@ -95,25 +104,8 @@ class Evictor:
         return [pod for pod in _pods(plan) if self.may_be_marked(pod) and self.remains(pod)]
 
     async def rehearse(self, plan: ActivePlan) -> Mapping[str, str]:
-        """Have the API server check every mark and deletion, and change nothing.
-
-        Returns the pods (UIDs) that it refuses, and why. Raises ApiError if it does not answer.
-        """
-        slots, rank = asyncio.Semaphore(AT_ONCE), self._rank(plan, rehearsal=True)
-
-        async def one(victim: Victim, pod: VictimPod) -> tuple[str, str]:
-            async with slots, self._slots.held(rank):
-                return pod.uid, await self._rehearse_pod(plan, victim, pod)
-
-        pods = [(victim, pod) for victim in plan.spec.victims for pod in victim.pods]
-        answers = await asyncio.gather(*(one(*each) for each in pods), return_exceptions=True)
-        refused = {}
-        for answer in answers:
-            if isinstance(answer, BaseException):
-                raise answer
-            if answer[1]:
-                refused[answer[0]] = answer[1]
-        return refused
+        """See `Rehearsing.rehearse`."""
+        return await self._rehearsing.rehearse(plan, self._rank(plan, rehearsal=True), self._slots)
 
     async def evict(self, plan: ActivePlan, victims: Iterable[Victim], permission: Permission) -> bool:
         """Ask for the deletion of these victims of the plan. Returns whether that has been done for all of them.
@@ -183,7 +175,7 @@ class Evictor:
                     return
 
     async def _begin(self, run: Run, unit: Unit) -> bool:
-        if not run.may_begin(unit.victim):
+        if not run.may_begin(unit.victim) or not await self._rehearse_due(run, unit.victim):
             return False
         if len(unit.victim.pods) > 1 and unit.victim.uid not in run.listed:
             await self._list_begun(run, unit.victim)
@@ -199,6 +191,19 @@ class Evictor:
         run.listed.discard(unit.victim.uid)
         run.units.append(unit)
         return True
+
+    async def _rehearse_due(self, run: Run, victim: Victim) -> bool:
+        """Ask about what may be refused since the plan was rehearsed. Returns false if the unit may not begin."""
+        if run.permission.insists:
+            return True
+        begun = {unit.victim.uid for unit in run.units}
+        asked, refused = await self._rehearsing.rehearse_due(
+            run.plan, victim, begun, run.rank, self._marking_slots
+        )
+        for pod in asked:
+            if pod.uid in refused:
+                run.permission.refused(pod, refused[pod.uid])
+        return not refused and (not asked or run.may_begin(victim))
 
     async def _list_begun(self, run: Run, victim: Victim) -> None:
         """Store that the unit and those after it have begun."""
@@ -344,19 +349,6 @@ class Evictor:
             version = ""
         where = f"pod {pod.namespace}/{pod.name}"
         raise ApiError(HTTPStatus.CONFLICT, "Conflict", f"{where} is written by others all the time")
-
-    async def _rehearse_pod(self, plan: ActivePlan, victim: Victim, pod: VictimPod) -> str:
-        """Returns why the API server would refuse the pod's mark or deletion for good, else an empty text."""
-        if not self.remains(pod):
-            return ""
-        try:
-            if await self._marking.rehearse(plan, victim, pod) is not None:
-                # What a budget says now is asked again when the pod is evicted.
-                end = self._pods.evict_pod if plan.respects_budgets else self._pods.delete_pod
-                await end(pod.namespace, pod.name, pod.uid, dry_run=True)
-        except ApiError as error:
-            return refusal(plan, pod, error, DRY_RUNS_REFUSED)
-        return ""
 
 
 def _pods(plan: ActivePlan) -> list[VictimPod]:

@@ -114,6 +114,8 @@ class ActivePlan:
     """The API server is being asked whether it would delete the victims."""
     rehearsed: bool = False
     """It would."""
+    skipped_dry_runs: int | None = None
+    """How many victims it was not asked about. None: not known, as of a plan that a former process has rehearsed."""
     asking: bool = False
     """The scheduler is to be asked about members, or has been."""
     asked: float | None = None

@@ -47,10 +47,9 @@ def noted(plan: ActivePlan, observation: Observation, now: float) -> ActivePlan:
             return replace(plan, changed=changed)
         case Rehearsed(None):
             return replace(plan, rehearsing=False)
-        case Rehearsed(refused):
-            return replace(
-                plan, rehearsing=False, rehearsed=True, refused={**plan.refused, **(refused or {})}
-            )
+        case Rehearsed(refused, skipped):
+            refused = {**plan.refused, **(refused or {})}
+            return replace(plan, rehearsing=False, rehearsed=True, refused=refused, skipped_dry_runs=skipped)
         case DeletionRefused(uid, message):
             return replace(plan, refused={**plan.refused, uid: message})
         case EvictorStopped(done, paused):

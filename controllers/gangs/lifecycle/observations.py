@@ -246,6 +246,8 @@ class Rehearsed:
 
     refused: Mapping[str, str] | None
     """Victims (UIDs) that it would not delete, and why. None: it could not be asked, and is asked again."""
+    skipped: int = 0
+    """How many pods it was not asked about, because nothing is known that could refuse them."""
 
 
 @dataclass(frozen=True, slots=True)

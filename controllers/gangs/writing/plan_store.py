@@ -95,7 +95,8 @@ class PlanStore:
         self, plan: ActivePlan, phase: Phase, message: str, *, owners: list[str] | None = None
     ) -> None:
         """The plan enters a phase. `owners`: of its victims (UIDs). Raises PlanNotStoredError."""
-        await self._touch((plan.namespace, plan.name), phase, phase, message, owners)
+        skipped = plan.skipped_dry_runs if phase == "Evicting" else None
+        await self._touch((plan.namespace, plan.name), phase, phase, message, owners, skipped=skipped)
 
     async def end(
         self,
@@ -195,9 +196,13 @@ class PlanStore:
         message: str,
         owners: list[str] | None = None,
         *,
+        skipped: int | None = None,
         at: float | None = None,
     ) -> None:
-        """The plan is in this phase since `at` (seconds since the epoch; now if it is not given)."""
+        """The plan is in this phase since `at` (seconds since the epoch; now if it is not given).
+
+        `skipped`: of its dry runs; None: as it is stored.
+        """
         stored = self._stored.get(key)
         before = stored.status if stored is not None else PreemptionPlanStatus()
         if before.phase == phase and phase not in ACTIVE:
@@ -207,7 +212,9 @@ class PlanStore:
         conditions.append(
             Condition(type=phase, status="True", reason=reason, message=message, last_transition_time=now)
         )
-        status = PreemptionPlanStatus(phase=phase, conditions=conditions, victim_owners=owners)
+        status = PreemptionPlanStatus(
+            phase=phase, conditions=conditions, victim_owners=owners, skipped_dry_runs=skipped
+        )
         if phase in DECIDED:
             status.last_decision_time = now
         if phase == "Planned" and before.begun:

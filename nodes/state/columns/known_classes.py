@@ -89,7 +89,7 @@ def _remember(known: dict[K, V], key: K, value: V) -> None:
 
 
 def seen_by_filters(pod: Pod) -> Pod:
-    """The pod without what is known to matter to no filter: names, its node's name, times, priority, gates.
+    """The pod without what is known to matter to no filter: names, its node's name, times, priority, gates, account.
 
     A new field of the spec is seen. Of the metadata, terms about other pods look at namespace and labels.
     """
@@ -119,6 +119,7 @@ def _seen_spec(spec: PodSpec) -> PodSpec:
         preemption_policy=None,
         scheduling_gates=None,
         termination_grace_period_seconds=None,
+        service_account_name="",
     )
     if seen.volumes:
         # Every pod has a volume with a name of its own: the token of its service account.
