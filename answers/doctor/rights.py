@@ -47,6 +47,10 @@ ACTING_TABLE: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("", "pods"): ("delete", "patch"),
     ("", "pods/eviction"): ("create",),
     ("", "pods/status"): ("patch",),
+    ("admissionregistration.k8s.io", "mutatingadmissionpolicies mutatingadmissionpolicybindings"): READS,
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): READS,
+    ("admissionregistration.k8s.io", "validatingadmissionpolicies validatingadmissionpolicybindings"): READS,
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): READS,
     ("batch", "jobs"): ("get",),
     ("events.k8s.io", "events"): ("create", "patch"),
 }

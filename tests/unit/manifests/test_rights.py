@@ -75,6 +75,13 @@ def test_the_manager_reads_secrets_of_its_own_namespace_alone() -> None:
     assert verbs_on("secrets", with_secrets[0]["rules"]) == {"list", "watch"}
 
 
+ADMISSION: Final = frozenset(
+    f"{kind}{plural}"
+    for kind in ("mutating", "validating")
+    for plural in ("admissionpolicies", "admissionpolicybindings", "webhookconfigurations")
+)
+
+
 def test_who_has_rights_to_secrets_and_webhook_configurations() -> None:
     holders: dict[str, set[str]] = {}
     for each in objects(*ROLES):
@@ -82,8 +89,12 @@ def test_who_has_rights_to_secrets_and_webhook_configurations() -> None:
             for resource in rule["resources"]:
                 holders.setdefault(resource, set()).add(each["metadata"]["name"])
     for resource in ("secrets", "mutatingwebhookconfigurations", "validatingwebhookconfigurations"):
-        others = {"reprieve-multikueue"} if resource == "secrets" else set()
+        others = {"reprieve-multikueue"} if resource == "secrets" else {"reprieve-enforce"}
         assert holders[resource] == {"reprieve-webhooks-certificates", *others}
+    assert verbs_on("mutatingwebhookconfigurations", rules_of("reprieve-enforce", "rights")) == {
+        "list",
+        "watch",
+    }
     named = [
         rule["resourceNames"]
         for rule in rules_of("reprieve-webhooks-certificates")
@@ -119,7 +130,7 @@ def test_the_base_writes_what_it_has_decided_and_its_lease_and_nothing_else() ->
     }
 
 
-def test_to_act_adds_the_writes_of_pods_their_events_and_one_read() -> None:
+def test_to_act_adds_the_writes_of_pods_their_events_and_some_reads() -> None:
     rules = rules_of("reprieve-enforce", "rights")
     assert verbs_on("pods", rules) == {"delete", "patch"}
     assert {resource for rule in rules for resource in rule["resources"]} == {
@@ -128,7 +139,9 @@ def test_to_act_adds_the_writes_of_pods_their_events_and_one_read() -> None:
         "pods/status",
         "jobs",
         "events",
+        *ADMISSION,
     }
+    assert {verb for resource in ADMISSION for verb in verbs_on(resource, rules)} == {"list", "watch"}
     assert {(each.verb, each.resource) for each in NEEDED} <= {
         (verb, resource) for rule in rules for verb in rule["verbs"] for resource in rule["resources"]
     }
