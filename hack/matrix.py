@@ -81,6 +81,13 @@ SET_UPS: Final = (
         apis=("scheduling.k8s.io/v1alpha2",),
         files=("test_gangs.py", "test_singles.py"),
     ),
+    SetUp(
+        "1.34",
+        gates=("MutatingAdmissionPolicy",),
+        apis=("admissionregistration.k8s.io/v1beta1",),
+        files=("test_admission.py",),
+        mark="e2e",
+    ),
     # New clusters will be so.
     SetUp("1.37", gates=("GenericWorkload",), apis=(NATIVE,), mark="e2e"),
     SetUp(

@@ -79,6 +79,7 @@ OUTSIDE: Final = "outside"
 SERVICE: Final = "reprieve-service"
 """The listener of the proxy that plays the Service."""
 
+CONFIGURATION: Final = "apiserver.config.k8s.io/v1"
 FOREVER: Final = "24h"
 """Longer than any test."""
 
@@ -111,6 +112,9 @@ class Options:
     """Merged into the webhooks' Configuration, section by section."""
     webhooks_caller: Path | None = None
     """A kubeconfig with the certificate that the API server shows to webhooks."""
+    static_policies: Path | None = None
+    """A folder with ValidatingAdmissionPolicies and their bindings. The API server reads them there, and no API shows
+    them. From 1.37 on."""
     manifests: Sequence[str] = FOLDERS
     """The folders of manifests/ to apply, in this order."""
     scheduler_settings: Mapping[str, object] | None = None
@@ -174,8 +178,8 @@ class Layout:
                     server = f"https://{HOST}:{self.port[f'{replica}-network']}"
                     write_kubeconfig(self.kubeconfig_of(replica), server, authority.pair.certificate, pair)
         (self.directory / "audit-policy.yaml").write_text(yaml.safe_dump(_audit_policy()))
-        if self.options.webhooks_caller is not None:
-            self._admission.write_text(yaml.safe_dump(_admission(self.options.webhooks_caller)))
+        if plugins := _plugins(self.options):
+            self._admission.write_text(yaml.safe_dump(_admission(plugins)))
 
     @property
     def data(self) -> Path:
@@ -259,7 +263,7 @@ class Layout:
             "--delete-collection-workers=8",
             "--shutdown-watch-termination-grace-period=0s",
             f"--cert-dir={self.pki}",
-            *([f"--admission-control-config-file={self._admission}"] if self.options.webhooks_caller else []),
+            *([f"--admission-control-config-file={self._admission}"] if _plugins(self.options) else []),
             *self._gates(),
             *self._pairs("--runtime-config", self.options.runtime_config),
         ]
@@ -329,19 +333,27 @@ class Layout:
         return folder
 
 
-def _admission(caller: Path) -> dict[str, object]:
-    """The credentials of the API server for webhooks."""
-    version = "apiserver.config.k8s.io/v1"
-    configuration = {
-        "apiVersion": version,
-        "kind": "WebhookAdmissionConfiguration",
-        "kubeConfigFile": str(caller),
-    }
-    plugins = [
-        {"name": f"{kind}AdmissionWebhook", "configuration": configuration}
-        for kind in ("Mutating", "Validating")
-    ]
-    return {"apiVersion": version, "kind": "AdmissionConfiguration", "plugins": plugins}
+def _admission(plugins: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    return {"apiVersion": CONFIGURATION, "kind": "AdmissionConfiguration", "plugins": list(plugins)}
+
+
+def _plugins(options: Options) -> list[dict[str, object]]:
+    """The credentials of the API server for webhooks, and policies that it reads from files."""
+    plugins = []
+    if options.webhooks_caller is not None:
+        caller = {"kind": "WebhookAdmissionConfiguration", "kubeConfigFile": str(options.webhooks_caller)}
+        plugins += [_plugin(f"{kind}AdmissionWebhook", caller) for kind in ("Mutating", "Validating")]
+    if options.static_policies is not None:
+        read = {
+            "kind": "ValidatingAdmissionPolicyConfiguration",
+            "staticManifestsDir": str(options.static_policies),
+        }
+        plugins.append(_plugin("ValidatingAdmissionPolicy", read))
+    return plugins
+
+
+def _plugin(name: str, configuration: Mapping[str, object]) -> dict[str, object]:
+    return {"name": name, "configuration": {"apiVersion": CONFIGURATION, **configuration}}
 
 
 def _audit_policy() -> dict[str, object]:
