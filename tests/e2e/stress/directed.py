@@ -12,6 +12,7 @@ from hack.controlplane.client import Json
 from hack.controlplane.processes import wait_until
 from tests.e2e.other_kinds import NATIVE
 from tests.e2e.stress.cluster import REPRIEVE, Cluster
+from tests.e2e.stress.refusals import DELETION, LABEL
 from tests.kit.clock import PATIENCE_SECONDS
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "beside_a_unit",
     "cut_off",
     "ended_by_another",
+    "refused",
     "stale",
     "turned_down",
 ]
@@ -164,6 +166,19 @@ def _beyond_minimum(cluster: Cluster) -> None:
     cluster.delete("v1", "Pod", URGENT, NAMESPACE)
 
 
+def _refused(cluster: Cluster) -> None:
+    size = cluster.rng.randint(3, 4)
+    for number in range(size):
+        node, label = _node(cluster, "n"), {LABEL: DELETION} if number == size - 1 else None
+        body = objects.pod(f"low-{number}", NAMESPACE, priority_class="p0", node_name=node, labels=label)
+        cluster.create(body)
+    _until(lambda: _running(cluster) == size, "not all pods run")
+    _gang(cluster, HERO, size)
+    _until(lambda: bool(_plans(cluster)), "nothing is decided for the gang")
+    time.sleep(2 * QUIET_SECONDS)
+    _remove(cluster, HERO)
+
+
 def _accounted(cluster: Cluster) -> None:
     plane, (leader, other) = cluster.plane, cluster.plane.layout.replicas
     size = cluster.rng.randint(2, 3)
@@ -212,6 +227,9 @@ beyond_minimum: Final = Scenario(_beyond_minimum, bound=(f"{NAMESPACE}/{HERO}-1"
 """A native gang runs, and one more member comes. A node has room by its pods, but a more important pod is nominated
 there. The scheduler finds room only if it supposes that a pod of low priority is gone."""
 
+refused: Final = Scenario(_refused, bound=tuple(f"{NAMESPACE}/low-{number}" for number in range(3)))
+"""A gang needs the nodes of several pods, and an admission policy refuses the deletion of one of them. So nothing is
+evicted."""
 accounted: Final = Scenario(_accounted, observes=True)
 """Schedulers preempt for two gangs. One gets its last node late, and a group that is evicted whole loses a part for it.
 The other one stays in pieces, and then the leader dies."""
@@ -256,6 +274,10 @@ def _native(name: str, group: str, priority: str = "p100", **spec: Any) -> Json:
 def _running(cluster: Cluster) -> int:
     pods = cluster.client.list("v1", "Pod", NAMESPACE)
     return sum(pod.get("status", {}).get("phase") == "Running" for pod in pods)
+
+
+def _plans(cluster: Cluster) -> list[Json]:
+    return cluster.client.list(REPRIEVE, "PreemptionPlan", NAMESPACE)
 
 
 def _is_bound(cluster: Cluster, name: str) -> bool:

@@ -125,6 +125,16 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
         ),
         directed.beyond_minimum,
     ),
+    "no-rehearsal-where-a-policy-matches": Mutation(
+        (
+            Edit(
+                "controllers/gangs/mirror/eviction_requests.py",
+                "        return self._admission.may_reach(mark, end)\n",
+                "        return False\n",
+            ),
+        ),
+        directed.refused,
+    ),
     "account-begins-again": Mutation(
         (
             Edit(
