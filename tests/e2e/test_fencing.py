@@ -16,13 +16,15 @@ from hack.controlplane.components import REPRIEVE_USER
 from hack.controlplane.plane import ControlPlane, Options
 from tests.e2e.support import Sandbox, SandboxFactory, condition, wait_for
 
+ADMISSION: Final = "admissionregistration.k8s.io/v1"
 LEASE: Final = {"leaseDurationSeconds": 12, "renewDeadlineSeconds": 9, "retryPeriodSeconds": 1}
 SECONDS: Final = 2
 """Between a mark and its delete: less than the time for which one renewal lets a process write."""
 SIGNED: Final = re.compile(r" \[term (\d+) of (\S+)\]$")
 FINALIZER: Final = "example.com/stays"
 NODES: Final = 12
-"""The dry run leaves a connection for each of its requests: the late delete needs one that is open."""
+"""Dry runs leave a connection for each of their requests: the late delete needs one that is open."""
+POLICIES: Final = ("ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy")
 
 
 class Mark(NamedTuple):
@@ -57,6 +59,8 @@ def sandbox(plane: ControlPlane, sandboxes: SandboxFactory) -> Iterator[Sandbox]
     plane.networks["reprieve"].disturb("Pass")
     for process in plane.replicas:
         process.stop()
+    for kind in POLICIES:
+        made.client.delete(ADMISSION, kind, made.namespace)
     made.clear()
 
 
@@ -84,8 +88,21 @@ def deletions(plane: ControlPlane) -> Iterator[tuple[str, str, int]]:
             yield event["objectRef"]["name"], version, event["responseStatus"]["code"]
 
 
+def have_all_tried(sandbox: Sandbox) -> None:
+    """A policy allows every eviction. So all of them are tried by dry runs."""
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["DELETE"], "resources": ["pods"]}
+    specs: tuple[Json, Json] = (
+        {"policyName": sandbox.namespace, "validationActions": ["Deny"]},
+        {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "true"}]},
+    )
+    for kind, spec in zip(POLICIES, specs, strict=True):
+        meta = {"name": sandbox.namespace}
+        sandbox.client.create({"apiVersion": ADMISSION, "kind": kind, "metadata": meta, "spec": spec})
+
+
 def stopped_between_mark_and_delete(plane: ControlPlane, sandbox: Sandbox) -> tuple[str, Mark]:
     """The first process stands still, and its first delete is on its way. Returns the victim and its mark."""
+    have_all_tried(sandbox)
     plane.start_reprieve("reprieve")
     for number, node in enumerate(sandbox.nodes(NODES, cpu="1")):
         sandbox.filler(f"low-{number}", node, 1, finalizers=[FINALIZER])
