@@ -132,7 +132,7 @@ class World:
     async def begin(self) -> None:
         """Let every gang be looked at."""
 
-        async def decide(key: GroupKey, *, barred: str = "") -> NotDecided:
+        async def decide(key: GroupKey, *, barred: str = "", in_vain: bool = False) -> NotDecided:
             return NotDecided(f"{key[1]} does not fit")
 
         decider: Any = self._leading.planner._turns._decider

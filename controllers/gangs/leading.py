@@ -240,10 +240,12 @@ class Leading:
             hear(uid, None)
 
     def _gate_removed(self, uid: str) -> None:
-        """If the pod was the last one of its group with our scheduling gate, the gang hears that."""
-        group = self._known.waiters.gated.ungated_by(uid)
+        """If the pod has lost our scheduling gate, the gang hears that."""
+        gated = self._known.waiters.gated
+        group = gated.ungated_by(uid)
         if group is not None:
-            self.attempts.ungated(group)
+            if not gated.has(group):
+                self.attempts.ungated(group)
             self.gangs.report(group, GatesRemoved())
 
     def group_touched(self, group: GroupKey) -> None:

@@ -88,6 +88,7 @@ from controllers.gangs.lifecycle.settings import (
     REPLANS_AT_ONCE,
     VAIN_AT_MOST,
     Confirmation,
+    GatesMode,
     Settings,
 )
 from controllers.gangs.lifecycle.stored_plan import FORGIVEN
@@ -178,6 +179,10 @@ class Lives(RuleBasedStateMachine):
         """Until then nothing is evicted."""
         self.gated = False
         """Members have our scheduling gate."""
+        self.probed = False
+        """Those of them that are tried first have it no longer, and the others could lose it."""
+        self.looks_alike = False
+        """A member may speak for the other one."""
         self.bound = 0
         """How many members are bound, as was last seen."""
         self.has_run = False
@@ -213,7 +218,10 @@ class Lives(RuleBasedStateMachine):
         for effect in effects:
             if isinstance(effect, Advance) and effect.phase == "Confirmed":
                 assert isinstance(observation, PlanSeen)
+                assert not observation.shut, "a gate may be there for ever"
                 self._may_be_confirmed(effect.plan, observation)
+            if isinstance(effect, Advance) and effect.phase == "Ready" and not effect.plan.is_steered:
+                assert not self.gated, "the others would be bound without it"
             self._note_verdict(effect, observation)
             self._note_pause(effect)
         self._may_be_opened(before)
@@ -251,10 +259,10 @@ class Lives(RuleBasedStateMachine):
                 assert not plan.spec.victims or self.now >= self.barred, (
                     "nothing is evicted for a gang that is barred"
                 )
-                may_try = (
-                    plan.is_steered or not self.gated
-                )  # a steered plan comes first, and then the gates go
+                # A steered plan comes first, and then the gates go.
+                may_try = plan.is_steered or not self.gated or self.probed
                 assert may_try or not plan.spec.victims, "no scheduler can try the members"
+                assert not plan.alike or not (self.vain or plan.spec.not_modelled), "each speaks for itself"
             case _:
                 pass
 
@@ -327,7 +335,8 @@ class Lives(RuleBasedStateMachine):
         plan = self.plan
         shown = CONFIRMED if plan is not None and plan.phase in ("Planned", "Confirmed") else {}
         waits = self._waits()
-        given = {"trusted": True, "proofs": shown, "presented": self.presented, "unbound": waits, **fields}
+        given = {"trusted": True, "proofs": shown, "presented": self.presented, "unbound": waits}
+        given |= {"gated": self.gated, "gates": waits if self.gated else frozenset(), **fields}
         if plan is not None and plan.is_steered:
             marked = {uid for uid in plan.victims if self.deletions[plan.name, uid]}
             given |= {"has_nominations": plan.name in self.nominated, "marked": frozenset(marked)}
@@ -352,8 +361,12 @@ class Lives(RuleBasedStateMachine):
         bound=st.integers(0, 2),
         confirmation=st.sampled_from(["Prefer", "Prefer", "Require", "Off"]),
         native=st.booleans(),
+        looks_alike=st.booleans(),
     )
-    def begin(self, members: int, bound: int, confirmation: Confirmation, native: bool) -> None:
+    def begin(
+        self, members: int, bound: int, confirmation: Confirmation, native: bool, looks_alike: bool
+    ) -> None:
+        self.looks_alike = looks_alike
         self.name = NATIVE if native else "gang"
         self.setting = replace(self.setting, confirmation=confirmation)
         self.observe(MembersSeen(2, max(members, bound), bound))
@@ -369,7 +382,8 @@ class Lives(RuleBasedStateMachine):
     @precondition(lambda self: self.plan is None)
     @rule(members=st.integers(0, 3), bound=st.integers(0, 3), gated=st.booleans())
     def members_change(self, members: int, bound: int, gated: bool) -> None:
-        self.gated = self.gated or (gated and members > bound)
+        if not self.gated and gated and members > bound:
+            self.gated, self.probed = True, False
         self.observe(MembersSeen(2, max(members, bound), bound, has_run=self.has_run))
         if max(members, bound) < 2 or bound >= 2:
             assert not self.life.placed
@@ -428,8 +442,19 @@ class Lives(RuleBasedStateMachine):
     @rule()
     def gates_are_removed(self) -> None:
         """A gate goes if the rule of any mode says so, or somebody else removes it."""
-        self.gated = False
+        self.gated = self.probed = False
         self.observe(GatesRemoved())
+
+    @precondition(lambda self: self.gated and self._removal("Gathering") is Removal.PROBES)
+    @rule()
+    def gates_of_probes_are_removed(self) -> None:
+        """The others keep theirs."""
+        self.probed = True
+        self.observe(GatesRemoved())
+
+    def _removal(self, mode: GatesMode) -> Removal:
+        """When the gates go, of a complete gang of which nobody is bound."""
+        return removal(mode, MembersSeen(2, 2, 0), self.life, self.now, native=self.name == NATIVE)
 
     @rule(happens=SELDOM)
     def group_goes(self, happens: bool) -> None:
@@ -573,7 +598,8 @@ class Lives(RuleBasedStateMachine):
             members,
             room=self._room(),
             untried=untried or self.gated,
-            gated=self.gated,
+            gated=self.gated and not self.probed,
+            alike=(MEMBERS,) if self.looks_alike and self.name != NATIVE else (),
             only_free=only_free,
             paused="evictions are paused: upgrade" if self.paused and victims else "",
             limited=self.limited if victims else None,
@@ -587,7 +613,10 @@ class Lives(RuleBasedStateMachine):
             seen = MembersSeen(2, 2, 0)
             waits = self.plan is not None and self.plan.is_steered  # until it is open
             expected = Removal.NOT_YET if waits else Removal.NOW
-            assert removal("UntilPlanned", seen, self.life) is expected, "nobody waits for ever"
+            if outcome == "Preempts" and self.looks_alike and self.name != NATIVE and not self.vain:
+                expected = Removal.PROBES
+            assert self._removal("UntilPlanned") is expected, "nobody waits for ever"
+            assert self._removal("Gathering") is expected, "nobody waits for ever"
 
     # ---- looking
 
@@ -628,8 +657,11 @@ class Lives(RuleBasedStateMachine):
         proofs=st.lists(st.sampled_from([*Proof, Proof.UNKNOWN]), min_size=2, max_size=2),
         attempted=st.sampled_from([None, 0.0, 1.0]),
         cannot_tell=st.booleans(),
+        shut=st.sampled_from([False, False, True]),
     )
-    def look_at_proofs(self, proofs: list[Proof], attempted: float | None, cannot_tell: bool) -> None:
+    def look_at_proofs(
+        self, proofs: list[Proof], attempted: float | None, cannot_tell: bool, shut: bool
+    ) -> None:
         when = None if attempted is None else self.now - attempted
         shown = {
             uid: MemberProof(
@@ -637,7 +669,7 @@ class Lives(RuleBasedStateMachine):
             )
             for uid, proof in zip(MEMBERS, proofs, strict=True)
         }
-        self.observe(self.seen(proofs=shown))
+        self.observe(self.seen(proofs=shown, shut=shut and self.gated, tried=not cannot_tell))
 
     @precondition(lambda self: self.asking is not None)
     @rule()
@@ -719,8 +751,7 @@ class Lives(RuleBasedStateMachine):
             assert plan.name in self.phases, "a plan is stored before it is offered"
             assert not plan.spec.victims or plan.name in self.rehearsed, "the API server has allowed all"
             assert plan.name in self.nominated, "every planned member is nominated"
-            goes = removal("UntilPlanned", MembersSeen(2, 2, 0), self.life) is Removal.NOW
-            assert goes or plan.given_up
+            assert self._removal("UntilPlanned") is Removal.NOW or plan.given_up
         assert plan.phase != "Confirmed"
         if plan.phase == "Evicting" and plan.spec.victims:
             assert self._gone(plan.name, plan.spec), "it is stored when the first victim is marked"

@@ -184,7 +184,9 @@ def plan(key: GroupKey, victims: list[Victim], *members: PlannedPod) -> ActivePl
         placements=[Placement(each.name, each.node, each.uid) for each in members],
         victims=victims,
     )
-    return ActivePlan(name=name, spec=spec, members={each.uid: each for each in members}, deadline=9e9)
+    alike = (tuple(each.uid for each in members),) if len(members) > 1 else ()
+    by_uid = {each.uid: each for each in members}
+    return ActivePlan(name=name, spec=spec, members=by_uid, deadline=9e9, alike=alike)
 
 
 def plans(*, swapped: bool = False) -> dict[GroupKey, ActivePlan]:

@@ -16,6 +16,7 @@ from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.looking.look import Looks
 from controllers.gangs.looking.steered_look import SteeredLook
 from controllers.gangs.mirror.preempted_pods import PreemptedPods
+from controllers.gangs.mirror.probes import Probes
 from controllers.gangs.performing import Performer
 from controllers.gangs.plan_acts import PlanActs
 from controllers.gangs.planning.arrivals import Arrivals
@@ -90,8 +91,8 @@ def decider(
     known: Known, lessons: Lessons, evidence: Evidence, singles: Singles, searching: Searching
 ) -> Decider:
     """Runs the search."""
-    reservations, gated = known.promises.reservations, known.waiters.gated
-    return Decider(known.mirror, reservations, lessons, evidence, singles, gated, searching)
+    reservations, probes = known.promises.reservations, Probes(known.waiters.gated, known.mirror.roster)
+    return Decider(known.mirror, reservations, lessons, evidence, singles, probes, searching)
 
 
 def state_before(known: Known, gangs: Gangs) -> StateBefore:
@@ -119,7 +120,9 @@ def turns(
 ) -> Turns:
     """Whose turn it is. `waits`: whether a group waits for quota."""
     queue = PlanningQueue(Slots(known.mirror.tables), known.clock, Share())
-    candidates = Candidates(known.mirror.roster, evidence, singles, known.clock, waits, known.modes)
+    roster = known.mirror.roster
+    probes = Probes(known.waiters.gated, roster)
+    candidates = Candidates(roster, evidence, singles, known.clock, waits, known.modes, probes)
     return Turns(queue, candidates, decider, verdicts, singles, gangs, known.clock)
 
 

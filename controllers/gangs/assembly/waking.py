@@ -65,6 +65,7 @@ def gates(known: Known, mode: GatesMode, pods: PodWriter, gangs: Gangs) -> Gates
     def life_of(group: GroupKey) -> Life:
         return Life(placed=True) if gangs.awaits_caller(group) else gangs.life_of(group)
 
-    made = Gates(mode, known.waiters.gated, mirror.roster, life_of, pods, mirror.is_trusted, known.clock)
+    gated, trusted = known.waiters.gated, mirror.is_trusted
+    made = Gates(mode, gated, mirror.roster, life_of, pods, trusted, known.clock, gangs.stir)
     gangs.on_change(made.gang_changed)
     return made

@@ -25,7 +25,10 @@ def members_seen(life: Life, seen: MembersSeen, now: float) -> tuple[Life, tuple
     satisfied = seen.bound >= seen.minimum
     gathering = seen.members < seen.minimum
     until = now + REGATHER_SECONDS if not seen.bound and seen.members < seen.left else 0.0
-    life = replace(life, complete=not gathering and not satisfied, looked=False, gathering_until=until)
+    complete = not gathering and not satisfied
+    if complete and not life.complete:
+        life = replace(life, complete_since=now)
+    life = replace(life, complete=complete, looked=False, gathering_until=until)
     life = _in_pieces(life, seen, now)
     if satisfied:
         # A gang that does without members that are gone says nothing of the evictions that were for them.
@@ -68,4 +71,4 @@ def _domain_seen(life: Life, seen: MembersSeen) -> tuple[Life, tuple[Effect, ...
 def at_rest(life: Life) -> Life:
     """Nothing is wanted. What went wrong before says nothing about the next plan."""
     life = replace(life, looked=False, failures=0, replans=0, due=0.0, untried_until=None, placed=False)
-    return replace(life, reason="", message="")
+    return replace(life, reason="", message="", probing=None)

@@ -13,6 +13,7 @@ from typing import Literal
 from api.plans import PreemptionPlanSpec
 from controllers.gangs.keys import GroupKey, key_of, lone_pod
 from controllers.gangs.lifecycle.limits import REACHED, Limited
+from controllers.gangs.lifecycle.probing import Alike, Probing
 from controllers.gangs.scheduler.rejections import HOLD_MARK
 from nodes.groups.keys import is_foreign, is_native_name, short_name
 
@@ -177,6 +178,10 @@ class ActivePlan:
     """It is handed over, and ends as soon as it no longer is. It makes no more offers."""
     unplanned: frozenset[str] = frozenset()
     """Pods (UIDs) that the scheduler has evicted for the group, and that the plan does not name."""
+    alike: Alike = ()
+    """Members for which a few may speak. A plan of a former process or term has none."""
+    room_is_free: bool = False
+    """It has evicted, and the room is free. Then all its members lose our scheduling gate."""
     said_attempt: float = 0.0
     """The time of the scheduler's next attempt as it was last stored, in monotonic seconds; 0 if it was not."""
 
@@ -324,9 +329,12 @@ class Life:
     astray: str = ""
     """Which of them were seen elsewhere."""
     untried_until: float | None = None
-    """Before this time, no plan evicts while the scheduler has not tried every member. In monotonic seconds.
-
-    It is put off as long as a planned member has our scheduling gate."""
+    """Before this time, no plan evicts while the scheduler has not tried every member without our scheduling gate. In
+    monotonic seconds. It is put off when a member loses the gate."""
+    probing: Probing | None = None
+    """Its last decision or its plan evicts: which members the scheduler tries first."""
+    complete_since: float = 0.0
+    """Since when it has been complete, in monotonic seconds."""
 
     partial_since: float | None = None
     """Since when the gang has been in pieces: members are bound, and it never ran whole. In monotonic seconds. A plan

@@ -70,6 +70,7 @@ def waits_for_limit(life: Life, limited: Limited, now: float) -> tuple[Life, tup
         reason=REACHED,
         message=limited.message,
         placed=False,
+        probing=None,
         limited=limited,
         limited_since=since,
     )

@@ -9,6 +9,7 @@ from api.plans import PreemptionPlanSpec
 from controllers.gangs.lifecycle.life import ActivePhase, ActivePlan, Former, PlannedPod, RoomMade
 from controllers.gangs.lifecycle.limits import Limited
 from controllers.gangs.lifecycle.plan_seen import PlanSeen
+from controllers.gangs.lifecycle.probing import Alike
 from nodes.search.preemptors.trying import NotTried
 
 __all__ = [
@@ -88,7 +89,10 @@ class Decided:
     only_free: bool = False
     """The gang may not evict yet, and was planned on free room alone. Nothing is said if that is not enough."""
     gated: bool = False
-    """`members` has pods with our scheduling gate. No scheduler tries them before that is removed."""
+    """Members that the scheduler has to try first have our scheduling gate, or it is not known whether the gates of
+    the others can be removed later."""
+    alike: Alike = ()
+    """Those of `members` for which a few may speak."""
     paused: str = ""
     """Why its victims must not be evicted now; empty if they may be. Then it is not carried out."""
     limited: Limited | None = None
@@ -125,7 +129,7 @@ class ToKeep:
 
 @dataclass(frozen=True, slots=True)
 class GatesRemoved:
-    """No member has our scheduling gate any longer."""
+    """A member has lost our scheduling gate: from now on the scheduler tries it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,5 +51,5 @@ def paused_ending(plan: ActivePlan, seen: PlanSeen, _: float) -> Ending | None:
 def waits(life: Life, why: str) -> tuple[Life, tuple[Effect, ...]]:
     """The gang gets no plan that evicts now. That is no failure: it is decided anew when the pause is over."""
     repeated = (life.phase, life.reason, life.message) == ("Unschedulable", PAUSED, why)
-    life = replace(life, phase="Unschedulable", reason=PAUSED, message=why, placed=False)
+    life = replace(life, phase="Unschedulable", reason=PAUSED, message=why, placed=False, probing=None)
     return life, (CannotSchedule("Unschedulable", PAUSED, why, repeated),)

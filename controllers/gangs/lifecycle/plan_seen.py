@@ -93,3 +93,9 @@ class PlanSeen(SteeredSeen):
     """The room is free now, terminating pods counted as still there."""
     gated: bool = False
     """A planned member has our scheduling gate."""
+    gates: frozenset[str] = frozenset()
+    """The planned members (UIDs) that have it. This and what follows: before the first eviction only."""
+    shut: bool = False
+    """It is not known of each of them that the gate can be removed. Without it, nobody is evicted."""
+    tried: bool = False
+    """The scheduler has finished an attempt on each of the others that waits."""

@@ -73,6 +73,7 @@ from controllers.gangs.lifecycle.observations import (
 from controllers.gangs.lifecycle.observed import enforced, observed
 from controllers.gangs.lifecycle.pausing import standing, waits
 from controllers.gangs.lifecycle.plan_seen import PlanSeen
+from controllers.gangs.lifecycle.probing import Alike, first_round, may_speak, next_round
 from controllers.gangs.lifecycle.settings import (
     REMIND_SECONDS,
     Settings,
@@ -147,7 +148,8 @@ def _decided(life: Life, decided: Decided, now: float, settings: Settings) -> St
 
 
 def _decided_anew(life: Life, decided: Decided, now: float, settings: Settings) -> Step:
-    spec, life = decided.spec, replace(life, placed=False)
+    spec, former = decided.spec, life.probing
+    life = replace(life, placed=False, probing=None)
     record = record_of(spec)
     if record is not None:
         return _recorded(life, record, now, settings)
@@ -158,22 +160,22 @@ def _decided_anew(life: Life, decided: Decided, now: float, settings: Settings) 
     if decided.limited is not None:
         return _limited(life, decided.limited, now, settings)
     life = replace(life, placed=True)
-    is_steered = spec.evicted_by == "Scheduler"  # then the first attempt is to find the plan
-    if (
-        spec.victims
-        and not is_steered
-        and (decided.gated or (decided.untried and settings.confirmation != "Off"))
-    ):
+    alike: Alike = ()
+    if spec.victims and spec.evicted_by != "Scheduler":  # otherwise the first attempt is to find the plan
+        alike = decided.alike if may_speak(spec, in_vain=life.vain > 0) else ()
+        probing = first_round(alike, decided.members, now)
+        life = replace(life, probing=probing.decided_again(former))
         until = life.untried_until
         if until is None or decided.gated:
             until = now + settings.untried_seconds
-        if decided.gated or now < until:
+        if decided.gated or (decided.untried and settings.confirmation != "Off" and now < until):
             return replace(life, looked=False, untried_until=until), ()
     seconds = settings.plan_seconds + decided.grace_seconds
     plan = ActivePlan(
         name=decided.name,
         spec=spec,
         members=decided.members,
+        alike=alike,
         deadline=now + seconds,
         made=now,
         seconds=seconds,
@@ -274,8 +276,10 @@ def _plan_seen(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, setting
         return _after_confirmed(life, plan, seen, now)
     if plan.phase == "Ready":
         return _ready(life, plan, seen, now, settings)
-    if (plan.phase == "Planned" or plan.evicted) and seen.is_free and not seen.gated:
-        return advanced(life, plan, "Ready", now)
+    if (plan.phase == "Planned" or plan.evicted) and seen.is_free:
+        if not seen.gated:
+            return advanced(life, plan, "Ready", now)
+        return replace(life, plan=replace(plan, room_is_free=True)), ()
     if plan.phase == "Evicting" and not (plan.evicted or plan.evicting or seen.paused) and seen.trusted:
         if not plan.begun and unsettled(plan, seen, now):
             return life, ()
@@ -292,8 +296,12 @@ def _confirmed(life: Life, plan: ActivePlan, seen: PlanSeen, now: float, setting
         life, effects = replace(life, plan=plan), (Rehearse(plan),)
     if plan.releases:  # nobody is placed, so there is nothing that the scheduler could say
         return advanced(life, plan, "Evicting", now) if seen.trusted and plan.rehearsed else (life, effects)
-    match confirm(plan, seen, now, settings, after_vain=life.vain > 0):
-        case Confirmed() as confirmed if seen.trusted and plan.rehearsed:
+    confirmed = confirm(plan, seen, now, settings, after_vain=life.vain > 0)
+    if not isinstance(confirmed, Confirmed) and life.probing is not None and seen.gates:
+        probing = next_round(life.probing, seen.gates, seen.unbound, now, tried=seen.tried)
+        life = replace(life, probing=probing)
+    match confirmed:
+        case Confirmed() if seen.trusted and plan.rehearsed and not seen.shut:
             life, effects = advanced(life, plan, "Confirmed", now, str(confirmed))
             return life, (*effects, *(Count(confirmed.by_scheduler, confirmed.by_model) for _ in effects))
         case Unknown(members, asked):

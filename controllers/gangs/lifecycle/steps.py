@@ -113,7 +113,8 @@ def cannot(
     again: bool = False,
 ) -> Step:
     repeated = (life.phase, life.reason, life.message) == (phase, reason, message)
-    life = failed(replace(life, phase=phase, reason=reason, message=message), now, settings, again=again)
+    life = replace(life, phase=phase, reason=reason, message=message, probing=None)
+    life = failed(life, now, settings, again=again)
     return life, (CannotSchedule(phase, reason, message, repeated),)
 
 

@@ -5,7 +5,7 @@ It lives as long as a term: a process that begins to lead has seen nothing, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from math import inf
 from typing import NamedTuple
 
@@ -141,14 +141,20 @@ class Evidence:
         """Whether a scheduler works on a member of the group that is not bound."""
         return not self._roster.gang_members(group).unbound.isdisjoint(self._offers.all_presented)
 
-    def is_untried(self, group: GroupKey) -> bool:
-        """Whether the group has members that wait and that no scheduler was seen to try."""
+    def is_untried(self, group: GroupKey, gated: Container[str]) -> bool:
+        """Whether the group has members that wait and that no scheduler was seen to try. `gated`: pods (UIDs) that have
+        our scheduling gate: nobody tries them."""
         return any(
             member.node is None
+            and member.uid not in gated
             and self._offers.presented(member.uid) is None
             and not self._roster.unscheduled_message(member.uid)
             for member in self._roster.members(group)
         )
+
+    def has_tried(self, members: Iterable[str]) -> bool:
+        """Whether the scheduler has finished an attempt on each of these members (UIDs)."""
+        return all(self._offers.attempted(uid) is not None for uid in members)
 
     def proofs(self, plan: ActivePlan) -> dict[str, MemberProof]:
         """What is proven of each planned member that is not bound: by UID, in the plan's order."""

@@ -65,6 +65,7 @@ class Looks:
         proofs = evidence.proofs(plan) if asks else {}
         presented = before_evicting and evidence.is_presented(plan.group)
         messages = kept.messages(plan.offered)
+        gates = self._gated.among(plan.members.keys()) if gated and asks else frozenset[str]()
         if plan.releases:
             return PlanSeen(
                 trusted=trusted,
@@ -90,6 +91,9 @@ class Looks:
             room_taken=nodes.room_taken,
             is_free=nodes.is_free,
             gated=gated,
+            gates=gates,
+            shut=bool(gates) and self._gated.any_shut(gates),
+            tried=bool(gates) and evidence.has_tried(members.unbound - gates),
             **steered.by_name(),
         )
 

@@ -8,5 +8,6 @@ tests/property/test_looks.py; lone_pods in tests/unit/controllers/gangs/planning
 tests/unit/controllers/gangs/test_terms.py; mirror and misread in tests/unit/controllers/gangs/test_owner_gangs.py;
 owners in tests/unit/controllers/gangs/lifecycle/test_cycles.py; pausing in
 tests/unit/controllers/gangs/evicting/test_pauses.py; pending in tests/unit/controllers/gangs/waking/test_waker.py;
-preempted_pods in tests/unit/controllers/gangs/test_preempted_pods.py.
+preempted_pods in tests/unit/controllers/gangs/test_preempted_pods.py; probes in
+tests/unit/controllers/gangs/looking/test_alike_members.py.
 """

@@ -33,6 +33,8 @@ class GatedPods:
         self._clock = clock
         self._pods: dict[str, GatedPod] = {}
         self._groups: dict[GroupKey, dict[str, GatedPod]] = {}
+        self._can_open: set[str] = set()
+        """The API server would let us remove the gate of these pods (UIDs)."""
         self._ungated: tuple[str, GroupKey] | None = None
 
     def __contains__(self, uid: object) -> bool:
@@ -55,6 +57,25 @@ class GatedPods:
         """Whether one of these pods has our gate."""
         return not self._pods.keys().isdisjoint(uids)
 
+    def among(self, uids: Set[str]) -> frozenset[str]:
+        """Those of these pods that have our gate."""
+        return frozenset(self._pods.keys() & uids)
+
+    def any_shut(self, uids: Set[str]) -> bool:
+        """Whether one of these pods has our gate, and it is not known that the gate can be removed."""
+        return not (self._pods.keys() - self._can_open).isdisjoint(uids)
+
+    def can_open(self, uid: str) -> bool:
+        """Whether the API server would let us remove the pod's gate, as far as is known."""
+        return uid in self._can_open
+
+    def note(self, uid: str, *, can_open: bool) -> None:
+        """The API server would let us remove the pod's gate, or has refused that."""
+        if can_open and uid in self._pods:
+            self._can_open.add(uid)
+        else:
+            self._can_open.discard(uid)
+
     def of(self, group: GroupKey) -> list[GatedPod]:
         """The group's gated pods."""
         return list(self._groups.get(group, {}).values())
@@ -69,12 +90,15 @@ class GatedPods:
             since = before.since if before is not None else self._clock.monotonic()
             self._pods[uid] = GatedPod(uid, pod.metadata.name, group, since)
             self._groups.setdefault(group, {})[uid] = self._pods[uid]
+        else:
+            self._can_open.discard(uid)
         if before is not None and not self._groups[before.group]:
             del self._groups[before.group]
+        if before is not None and (uid not in self._pods or self._pods[uid].group != before.group):
             self._ungated = uid, before.group
 
     def ungated_by(self, uid: str) -> GroupKey | None:
-        """The group whose last gated pod lost its gate with the last event, if that was about this pod (UID)."""
+        """The group that has one gated pod less since the last event, if that was about this pod (UID)."""
         return self._ungated[1] if self._ungated is not None and self._ungated[0] == uid else None
 
 

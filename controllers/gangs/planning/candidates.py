@@ -9,6 +9,7 @@ from controllers.gangs.gangs import Gang
 from controllers.gangs.keys import GroupKey, lone_pod
 from controllers.gangs.lifecycle.modes import Modes
 from controllers.gangs.looking.evidence import Evidence
+from controllers.gangs.mirror.probes import Probes
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.planning.planning_queue import Candidate
 from controllers.gangs.planning.singles import Singles
@@ -28,10 +29,11 @@ class Candidates:
         clock: Clock,
         waits: Callable[[GroupKey], bool],
         modes: Modes,
+        probes: Probes,
     ) -> None:
         """`waits`: whether a group waits for quota. Nothing is planned for it then."""
         self._roster, self._evidence, self._waits = roster, evidence, waits
-        self._singles, self._clock, self._modes = singles, clock, modes
+        self._singles, self._clock, self._modes, self._probes = singles, clock, modes, probes
 
     def of(self, gang: Gang) -> Candidate | None:
         """The gang as a candidate; None if it wants no plan."""
@@ -70,4 +72,7 @@ class Candidates:
             return max(life.due, life.gathering_until)
         if life.untried_until is None or self._clock.monotonic() >= life.untried_until:
             return life.due
-        return max(life.due, life.untried_until) if self._evidence.is_untried(gang.key) else life.due
+        is_untried = self._evidence.is_untried(gang.key, self._probes.gated)
+        if is_untried or not self._probes.may_be_tried(gang.key, life.probing):
+            return max(life.due, life.untried_until)
+        return life.due

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,10 +15,12 @@ from controllers.gangs.keys import lone_pod, spoken
 from controllers.gangs.lifecycle.life import GroupKey, victim_uids
 from controllers.gangs.lifecycle.modes import Modes
 from controllers.gangs.lifecycle.observations import Decided, NotDecided
+from controllers.gangs.lifecycle.probing import Alike, first_round, may_speak
 from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.metrics import PLANNING_SECONDS
 from controllers.gangs.mirror.mirror import Mirror
 from controllers.gangs.mirror.pausing import why_paused
+from controllers.gangs.mirror.probes import Probes
 from controllers.gangs.planning.assigning import assign
 from controllers.gangs.planning.lessons import Lessons
 from controllers.gangs.planning.observed_pods import ObservedPods, with_pods_in_the_way
@@ -27,6 +28,7 @@ from controllers.gangs.planning.singles import Singles
 from controllers.gangs.planning.state_before import StateBefore
 from controllers.gangs.promised.account import asks_with, subtract
 from controllers.gangs.promised.reservations import Reservations
+from nodes.groups.keys import is_native_name
 from nodes.search.decision import Decision, DecisionError, Limits, group_decision, pod_decision
 from nodes.state.potential import NOBODY
 from nodes.state.snapshot import Snapshot
@@ -61,21 +63,21 @@ class Decider:
         lessons: Lessons,
         evidence: Evidence,
         singles: Singles,
-        gated: Container[str],
+        probes: Probes,
         searching: Searching,
     ) -> None:
-        """`gated`: the pods (UIDs) that have our scheduling gate."""
         self._tables, self._roster, self._reservations = mirror.tables, mirror.roster, reservations
         self._lessons, self._evidence, self._singles = lessons, evidence, singles
         self._pauses = mirror.pauses
-        self._gated, self._searching = gated, searching
+        self._probes, self._searching = probes, searching
         self._observed = ObservedPods(searching.modes)
 
-    async def decide(self, key: GroupKey, *, barred: str = "") -> Decided | NotDecided:
+    async def decide(self, key: GroupKey, *, barred: str = "", in_vain: bool = False) -> Decided | NotDecided:
         """The decision for one gang, or for a pod that preempts alone.
 
         Room that is promised to others of its priority or above is not planned with.
         `barred`: why nothing may be evicted for it now; empty if something may. Then no promised room is planned with.
+        `in_vain`: pods were evicted for it in vain.
         """
         await failpoint("planner.delay")
         among = self._singles.nodes(key)
@@ -101,13 +103,15 @@ class Decider:
         if observes:
             spec = replace(spec, mode="Observe")
         members = self._roster.planned(spec)
+        alike = self._alike(key, decided, in_vain=in_vain)
         return Decided(
             plan_name(spec),
             spec,
             members,
             self._roster.grace_seconds(victim_uids(spec)),
-            untried=bool(spec.victims) and self._evidence.is_untried(key),
-            gated=any(uid in self._gated for uid in members),
+            untried=bool(spec.victims) and self._evidence.is_untried(key, self._probes.gated),
+            gated=not self._probes.may_be_tried(key, first_round(alike, members, 0.0)),
+            alike=alike,
             paused=why_paused(self._pauses, spec),
             changed=changed,
         )
@@ -129,6 +133,12 @@ class Decider:
             and not self._tables.classes.keeping_apart
             and not self._tables.claims_of(self._tables.members(key))
         )
+
+    def _alike(self, key: GroupKey, decision: Decision, *, in_vain: bool) -> Alike:
+        """Planned members (UIDs) for which a few may speak. kube-scheduler tries its own groups as a whole."""
+        if is_native_name(key[1]) or not may_speak(decision.spec, in_vain=in_vain):
+            return ()
+        return self._probes.by_kind(decision.alike)
 
     def _assigned(self, decision: Decision) -> PreemptionPlanSpec:
         """The plan with its members where the scheduler has offered them nodes, as far as members are alike."""

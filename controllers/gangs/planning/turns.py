@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from functools import partial
 from math import inf
 from typing import Final
 
@@ -121,9 +122,10 @@ class Turns:
     async def _decide(self, gang: Gang, turn: Turn) -> Decided | NotDecided:
         former = gang.life.former
         barred = self._verdicts.why_barred(gang.key, gang.life) or ("" if turn.may_evict else BACKS_OFF)
-        decided = await self._decider.decide(gang.key, barred=barred)
+        decide = partial(self._decider.decide, gang.key, barred=barred, in_vain=gang.life.vain > 0)
+        decided = await decide()
         while not self._is_of_mode(gang.key, decided):
-            decided = await self._decider.decide(gang.key, barred=barred)
+            decided = await decide()
         if isinstance(decided, NotDecided):
             return decided
         room = self._verdicts.room(gang.key, former) if former is not None else None

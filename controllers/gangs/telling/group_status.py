@@ -22,6 +22,7 @@ from controllers.gangs.gangs import Gangs
 from controllers.gangs.lifecycle.life import ActivePlan, GroupKey
 from controllers.gangs.lifecycle.plan_seen import PlanSeen
 from controllers.gangs.mirror.gated_pods import GatedPods
+from controllers.gangs.mirror.probes import Probes
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.scheduler.proofs import Proof
 from controllers.gangs.telling.scheduled_condition import (
@@ -89,6 +90,7 @@ class GroupStatusWriter:
         """`writes`: of these writes alone, so that no plan waits for them. `tell_pods`: have the pods of a gang say
         that it waits for members."""
         self._gangs, self._roster, self._gated, self._tell_pods = gangs, roster, gated, tell_pods
+        self._probes = Probes(gated, roster)
         self._writer, self._writes, self._clock = writer, writes, clock
         self._queue: KeyedQueue[GroupKey] = KeyedQueue(backoff=BACKOFF, clock=clock)
         self._known: dict[GroupKey, _Known] = {}
@@ -144,9 +146,9 @@ class GroupStatusWriter:
         if plan is None:
             self._looks.pop(key, None)
         numbers = self._plan_numbers(plan) if plan is not None else None
-        seen = Numbers(
-            count.members, count.minimum, count.bound, count.gated, self._gated.has(key), plan=numbers
-        )
+        probing = gang.life.probing
+        waits = self._gated.has(key) and (probing is None or not self._probes.may_be_tried(key, probing))
+        seen = Numbers(count.members, count.minimum, count.bound, count.gated, waits, plan=numbers)
         said = say(gang.life, seen, now, self._clock.wall())
         if why := self._gangs.modes.why_observed(key[0]):
             said = as_observed(said, why)

@@ -239,13 +239,14 @@ class PodWriter:
         pod = _Pod(namespace, name, uid)
         return await self._patch_pod_status(Write.UNMARK, pod, status) is not None
 
-    async def remove_gate(self, namespace: str, name: str, uid: str) -> bool:
+    async def remove_gate(self, namespace: str, name: str, uid: str, *, dry_run: bool = False) -> bool:
         """Remove our scheduling gate, if the pod has it; false if the pod is not there. Gates of others stay.
 
         The API server finds the gate by its name, so it does not matter who else changes the list at the same time.
+        `dry_run`: the API server checks the write, and changes nothing.
         """
         body, pod = msgspec.json.encode(gate_removal(uid, SCHEDULING_GATE)), _Pod(namespace, name, uid)
-        return await self._patch_pod(Write.UNGATE, pod, pod.path, body) is not None
+        return await self._patch_pod(Write.UNGATE, pod, pod.path, body, dry_run=dry_run) is not None
 
     async def delete_pod(
         self,

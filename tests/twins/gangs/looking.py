@@ -11,6 +11,7 @@ from api.plans import PreemptionPlanSpec
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.lifecycle.life import ActivePlan, PlannedPod
 from controllers.gangs.lifecycle.plan_seen import MemberProof, PlanSeen
+from controllers.gangs.looking.alike_members import WITNESSES, heard
 from controllers.gangs.looking.comparison import BEFORE_EVICTING, Walk, steered_difference
 from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.looking.plan_proofs import CUT_AT_MOST
@@ -18,7 +19,7 @@ from controllers.gangs.mirror.gated_pods import GatedPods
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.promised.account import Account, asks_with
 from controllers.gangs.promised.reservations import Reservations
-from controllers.gangs.scheduler.proofs import PlannedMember, Proof, prove
+from controllers.gangs.scheduler.proofs import PlannedMember, Proof, Verdict, prove
 from controllers.gangs.scheduler.rejections import is_ours
 from nodes.groups.keys import is_native_name
 from nodes.state.columns.flags import NEVER, TERMINATING
@@ -38,9 +39,16 @@ def seen(
         return replace(found, trusted=True)
     before_evicting = plan.phase in BEFORE_EVICTING
     asks = before_evicting and plan.spec.victims and not plan.is_steered
+    gates = (
+        frozenset(uid for uid in plan.members if uid in gated) if asks and not plan.releases else frozenset()
+    )
     return replace(
         found,
         trusted=True,
+        gates=gates,
+        shut=not all(gated.can_open(uid) for uid in gates),
+        tried=bool(gates)
+        and all(evidence._offers.attempted(uid) is not None for uid in found.unbound if uid not in gates),
         gated=gated.has(plan.group) and any(uid in gated for uid in plan.members),
         proofs=proofs(plan, roster, evidence) if asks else {},
         presented=before_evicting and _is_presented(plan.group, roster, evidence),
@@ -147,7 +155,7 @@ def proofs(plan: ActivePlan, roster: Roster, evidence: Evidence) -> dict[str, Me
         return {uid: _of_class(uid, plan, roster, evidence) for uid in waiting}
     gone = _gone(plan.spec, {member.node for member in waiting.values()}, roster)
     return {
-        uid: _proof(member, gone.get(member.node, {}), plan.victims, roster, evidence)
+        uid: _proof(member, gone.get(member.node, {}), plan, roster, evidence)
         for uid, member in waiting.items()
     }
 
@@ -180,7 +188,7 @@ def _is_presented(group: GroupKey, roster: Roster, evidence: Evidence) -> bool:
 
 
 def _proof(
-    member: PlannedPod, gone: Mapping[str, int], victims: frozenset[str], roster: Roster, evidence: Evidence
+    member: PlannedPod, gone: Mapping[str, int], plan: ActivePlan, roster: Roster, evidence: Evidence
 ) -> MemberProof:
     """What is proven of a member. `gone`: the pods on its node that the plan counts as gone."""
     offers, scheduler = evidence._offers, evidence._scheduler
@@ -190,20 +198,52 @@ def _proof(
         node=member.node,
         priority=view.priority if view is not None else 0,
         gone=gone,
-        victims=victims,
+        victims=plan.victims,
         never=view is not None and bool(view.flags & NEVER),
         asks_about_others=view is not None and view.pod_class.asks_about_others,
         kept_away=view is not None and scheduler.keeps_away(view.pod_class.requests.keys()),
         nomination_changes=roster.nomination_changes(member.node),
     )
-    shown = offers.shown(member.uid, member.node)
-    verdict = prove(shown, planned)
+    verdict = _verdict(planned, member.uid, plan, roster, evidence)
     # All running pods are looked at only if it makes a difference.
     if verdict.is_refusal and roster.may_be_repelled(member.uid, member.node):
-        verdict = prove(shown, replace(planned, asks_about_others=True))
+        asking = replace(planned, asks_about_others=True)
+        verdict = _verdict(asking, member.uid, plan, roster, evidence)
     cannot_tell = planned.kept_away or offers.cut(member.uid) >= CUT_AT_MOST
     is_current = offers.is_current(member.uid, member.node)
     return MemberProof(verdict.proof, verdict.seen, attempted, verdict.doubt, cannot_tell, is_current)
+
+
+def _verdict(
+    planned: PlannedMember, uid: str, plan: ActivePlan, roster: Roster, evidence: Evidence
+) -> Verdict:
+    """What attempts on the member prove, and otherwise attempts on members that are like it."""
+    offers = evidence._offers
+    verdict = prove(offers.shown(uid, planned.node), planned)
+    if verdict.proof is not Proof.UNKNOWN or verdict.is_refusal:
+        return verdict
+    others = [each for each in _like(uid, plan, roster) if each != uid]
+    is_offered = any(
+        prove(offers.shown(each, planned.node), planned).proof is Proof.CONFIRMED for each in others
+    )
+    ended = sorted((at, each) for each in others if (at := offers.attempted(each)) is not None)
+    tried = [each for _, each in ended[-WITNESSES:]] if offers.attempted(uid) is None else []
+    return heard(
+        verdict, planned, [offers.shown(each, planned.node) for each in tried], is_offered=is_offered
+    )
+
+
+def _like(uid: str, plan: ActivePlan, roster: Roster) -> list[str]:
+    """The planned members that wait and are like this one, itself included."""
+
+    def kind(each: str) -> tuple[object, ...] | None:
+        view = roster.candidate(each)
+        if view is None or each not in roster.waiting(plan):
+            return None
+        return view.pod_class.key, view.label_set, view.priority, view.scheduler, view.flags
+
+    shape = next((members for members in plan.alike if uid in members), ())
+    return [each for each in shape if kind(each) is not None and kind(each) == kind(uid)]
 
 
 def _gone(spec: PreemptionPlanSpec, nodes: set[str], roster: Roster) -> dict[str, dict[str, int]]:

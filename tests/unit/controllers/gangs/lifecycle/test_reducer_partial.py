@@ -200,7 +200,7 @@ def test_a_release_that_began_and_ended_is_not_in_vain() -> None:
 
 def test_the_gates_of_members_stay_while_others_are_released() -> None:
     gang = releasing()
-    assert removal("Gathering", MembersSeen(3, 2, 1), gang.life) is Removal.NOT_YET
+    assert removal("Gathering", MembersSeen(3, 2, 1), gang.life, gang.now) is Removal.NOT_YET
 
 
 # ---- a gang that has lost its quota

@@ -283,7 +283,7 @@ def test_a_member_that_is_gated_or_was_is_untried_until_a_scheduler_says_somethi
         "message": "Scheduling is blocked",
     }
     witness = Witness(pod("m", group="gang", conditions=[gated]))
-    assert witness.evidence.is_untried(("default", "gang"))
+    assert witness.evidence.is_untried(("default", "gang"), ())
     refused = {**gated, "reason": "Unschedulable", "message": REFUSED}
     witness.tables.upsert_pod(pod("m", group="gang", conditions=[refused]))
-    assert not witness.evidence.is_untried(("default", "gang"))
+    assert not witness.evidence.is_untried(("default", "gang"), ())

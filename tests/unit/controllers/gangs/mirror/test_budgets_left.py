@@ -238,9 +238,9 @@ def watch_searches(stage: Stage) -> list[str]:
     decider = stage.leading.planner._turns._decider
     decide = decider.decide
 
-    async def noting(key: GroupKey, *, barred: str = "") -> Decided | NotDecided:
+    async def noting(key: GroupKey, *, barred: str = "", in_vain: bool = False) -> Decided | NotDecided:
         found.append(key[1])
-        return await decide(key, barred=barred)
+        return await decide(key, barred=barred, in_vain=in_vain)
 
     decider.decide = noting  # type: ignore[method-assign]
     return found

@@ -30,9 +30,9 @@ class Searches:
         self._stage, self._decide = stage, stage.leading.planner._turns._decider.decide
         stage.leading.planner._turns._decider.decide = self.decide  # type: ignore[method-assign]
 
-    async def decide(self, key: GroupKey, *, barred: str = "") -> Decided | NotDecided:
+    async def decide(self, key: GroupKey, *, barred: str = "", in_vain: bool = False) -> Decided | NotDecided:
         """The real search, after the time that it takes on a large cluster."""
-        decided = await self._decide(key, barred=barred)
+        decided = await self._decide(key, barred=barred, in_vain=in_vain)
         self._stage.clock += SEARCH_SECONDS
         self.looks[key[1]] += 1
         self.at.setdefault(key[1], self._stage.clock)

@@ -16,12 +16,13 @@ from hypothesis import given
 
 from api.core import Pod
 from api.groups import SCHEDULING_GATE
-from controllers.gangs.lifecycle.life import ActivePlan, Life
+from controllers.gangs.lifecycle.life import ActivePlan, GroupKey, Life
 from controllers.gangs.lifecycle.observations import MembersSeen
+from controllers.gangs.lifecycle.probing import ROUND_SECONDS, Probing
 from controllers.gangs.lifecycle.settings import GatesMode
 from controllers.gangs.mirror.gated_pods import GatedPods
 from controllers.gangs.mirror.roster import Roster
-from controllers.gangs.waking.gates import AT_ONCE, GRACE_SECONDS, Gates, Removal, removal
+from controllers.gangs.waking.gates import AT_ONCE, GRACE_SECONDS, SEARCH_SECONDS, Gates, Removal, removal
 from controllers.gangs.writing.pod_writer import PodWriter
 from kube.errors import ApiError
 from tests.kit.clock import ManualClock
@@ -52,26 +53,54 @@ def ungated(made: Pod) -> Pod:
 # ---- when
 
 
+LATE = SEARCH_SECONDS
+PROBED = Probing((("m0", "m1"),), frozenset(), 0.0)
+EACH = Probing((), frozenset({"m0", "m1"}), 0.0)
+COMPLETE = Life(complete=True)
+ALIKE = replace(PLAN, alike=PROBED.alike)
+
+
 @pytest.mark.parametrize(
-    ("seen", "life", "gathering", "until_planned"),
+    ("seen", "life", "now", "gathering", "until_planned"),
     [
-        (None, Life(), Removal.AFTER_GRACE, Removal.AFTER_GRACE),
-        (MembersSeen(2, 1, 0), Life(), Removal.NOT_YET, Removal.NOT_YET),
-        (MembersSeen(2, 2, 0), Life(), Removal.NOW, Removal.NOT_YET),
-        (MembersSeen(2, 2, 0), Life(phase="Unschedulable"), Removal.NOW, Removal.NOT_YET),
-        (MembersSeen(2, 2, 0), Life(placed=True), Removal.NOW, Removal.NOW),
-        (MembersSeen(2, 2, 1), Life(), Removal.NOW, Removal.NOT_YET),
-        (MembersSeen(2, 3, 2), Life(), Removal.NOW, Removal.NOW),
-        (MembersSeen(2, 1, 1), Life(phase="Bound"), Removal.NOT_YET, Removal.NOT_YET),
-        (MembersSeen(2, 1, 0), Life(plan=PLAN), Removal.NOW, Removal.NOW),
+        (None, Life(), 0.0, Removal.AFTER_GRACE, Removal.AFTER_GRACE),
+        (MembersSeen(2, 1, 0), Life(), LATE, Removal.NOT_YET, Removal.NOT_YET),
+        (MembersSeen(2, 2, 0), COMPLETE, 0.0, Removal.NOT_YET, Removal.NOT_YET),
+        (MembersSeen(2, 2, 0), COMPLETE, LATE, Removal.NOW, Removal.NOT_YET),
+        (MembersSeen(2, 2, 0), Life(), LATE, Removal.NOT_YET, Removal.NOT_YET),
+        (MembersSeen(2, 2, 0), Life(phase="Unschedulable"), 0.0, Removal.NOW, Removal.NOT_YET),
+        (MembersSeen(2, 2, 0), Life(placed=True, probing=PROBED), 0.0, Removal.PROBES, Removal.PROBES),
+        (MembersSeen(2, 2, 0), Life(placed=True, probing=PROBED), LATE, Removal.PROBES, Removal.PROBES),
+        (MembersSeen(2, 2, 0), Life(placed=True, probing=EACH), 0.0, Removal.NOW, Removal.NOW),
+        (MembersSeen(2, 2, 1), COMPLETE, LATE, Removal.NOW, Removal.NOT_YET),
+        (MembersSeen(2, 3, 2), Life(), 0.0, Removal.NOW, Removal.NOW),
+        (MembersSeen(2, 1, 1), Life(phase="Bound"), LATE, Removal.NOT_YET, Removal.NOT_YET),
+        (MembersSeen(2, 1, 0), Life(plan=PLAN), 0.0, Removal.NOW, Removal.NOW),
+        (MembersSeen(2, 2, 0), Life(plan=ALIKE, probing=PROBED), LATE, Removal.PROBES, Removal.PROBES),
+        (
+            MembersSeen(2, 2, 0),
+            Life(plan=replace(ALIKE, room_is_free=True), probing=PROBED),
+            0.0,
+            Removal.NOW,
+            Removal.NOW,
+        ),
     ],
 )
 def test_when_gates_are_removed(
-    seen: MembersSeen | None, life: Life, gathering: Removal, until_planned: Removal
+    seen: MembersSeen | None, life: Life, now: float, gathering: Removal, until_planned: Removal
 ) -> None:
-    assert removal("Off", seen, life) is Removal.NOW
-    assert removal("Gathering", seen, life) is gathering
-    assert removal("UntilPlanned", seen, life) is until_planned
+    assert removal("Off", seen, life, now) is Removal.NOW
+    assert removal("Gathering", seen, life, now) is gathering
+    assert removal("UntilPlanned", seen, life, now) is until_planned
+
+
+def test_a_group_of_the_schedulers_own_loses_all_gates_at_once() -> None:
+    """A gate on one member keeps all of them from being tried."""
+    seen = MembersSeen(2, 2, 0)
+    for life in (COMPLETE, Life(placed=True, probing=PROBED)):
+        assert removal("Gathering", seen, life, 0.0, native=True) is Removal.NOW
+    assert removal("UntilPlanned", seen, COMPLETE, 0.0, native=True) is Removal.NOT_YET
+    assert removal("UntilPlanned", seen, Life(placed=True, probing=PROBED), 0.0, native=True) is Removal.NOW
 
 
 # ---- who
@@ -107,13 +136,13 @@ def test_the_gated_pods_are_those_of_the_newest_states(states: list[tuple[str, P
         return Counter(("default", each.get("reprieve.dev/pod-group", "")) for each in labels)
 
     for uid, state in states:
-        before = set(expected())
+        before = expected()
         newest.pop(uid, None)
         gates = (state.spec.scheduling_gates or []) if state is not None else []
         if state is not None and not state.metadata.deletion_timestamp and gates[0].name == SCHEDULING_GATE:
             newest[uid] = state
         pods.pod_changed(uid, state)
-        assert {pods.ungated_by(uid)} - {None} == before - set(expected())
+        assert {pods.ungated_by(uid)} - {None} == set(before - expected())
         assert {group: len(pods.of(group)) for group in pods.groups} == dict(expected())
         assert [uid in pods for uid in ("p0", "p1", "p2")] == [uid in newest for uid in ("p0", "p1", "p2")]
 
@@ -173,6 +202,119 @@ async def test_a_plan_that_evicts_is_made_after_the_scheduler_has_tried_every_me
         assert sorted(stage.api.deleted) == ["v0", "v1"]
 
 
+def crowd(count: int) -> list[Any]:
+    """As many members that are alike as there are full nodes."""
+    nodes = [node(f"n{number}") for number in range(count)]
+    full = [pod(f"v{number}", node=f"n{number}", requests=BIG, priority=1) for number in range(count)]
+    return [*nodes, *full, gang(minimum=count), *(member(f"m{number}") for number in range(count))]
+
+
+def tries(stage: Stage, name: str, *nodes: int) -> None:
+    """A whole attempt on a member that has no gate any longer. Evictions would help on these nodes."""
+    stage.filter(ungated(member(name)))
+    stage.preempt(ungated(member(name)), **{f"n{each}": [f"uid-default-v{each}"] for each in nodes})
+
+
+@pytest.mark.parametrize("mode", ["Gathering", "UntilPlanned"])
+async def test_a_few_members_lose_the_gate_and_the_others_when_the_room_is_free(mode: GatesMode) -> None:
+    async with staged(*crowd(5), gates=mode) as stage:
+        stage.agrees = False
+        stage.wait_for_attempts(5.0)
+        stage.clock += 2.0
+        await stage.settle()
+        assert stage.api.ungated == ["m0", "m1"]
+        assert stage.api.plans == {}
+        for name in ("m0", "m1"):
+            tries(stage, name, *range(5))
+        await stage.settle()
+        assert sorted(stage.api.deleted) == [f"v{number}" for number in range(5)]
+        assert stage.api.ungated == ["m0", "m1"]
+        assert stage.phases() == ["Evicting"]
+        stage.delete(*(each for each in crowd(5) if each.metadata.name.startswith("v")))
+        await stage.settle()
+        assert sorted(stage.api.ungated) == [f"m{number}" for number in range(5)], "each once"
+        assert stage.phases() == ["Ready"]
+        assert stage.api.nominated.keys() == {f"m{number}" for number in range(5)}
+
+
+async def test_more_members_are_tried_while_a_node_is_not_confirmed() -> None:
+    """The scheduler names a part of the nodes in each attempt, and it has named the last one for nobody."""
+    async with staged(*crowd(9)) as stage:
+        stage.agrees = False
+        stage.wait_for_attempts(5.0)
+        await stage.settle()
+        assert stage.api.ungated == ["m0", "m1"]
+        for name, nodes in (("m0", [0, 1, 2, 3]), ("m1", [4, 5, 6, 7])):
+            tries(stage, name, *nodes)
+        await stage.settle()
+        assert stage.api.ungated == ["m0", "m1", "m2", "m3"], "all have been tried"
+        await stage.settle()
+        assert stage.api.ungated == ["m0", "m1", "m2", "m3"], "nobody has tried the new ones"
+        stage.clock += ROUND_SECONDS
+        await stage.settle()
+        assert stage.api.ungated == [f"m{number}" for number in range(8)]
+        assert stage.api.deleted == []
+        tries(stage, "m5", *range(9))
+        await stage.settle()
+        assert len(stage.api.deleted) == 9
+        assert "m8" not in stage.api.ungated
+
+
+async def test_nobody_is_evicted_while_a_gate_could_not_be_removed_later() -> None:
+    """Of a member that need not be tried. The API server is asked before anybody is evicted."""
+    async with staged(*crowd(4)) as stage:
+        stage.agrees = False
+        stage.wait_for_attempts(5.0)
+        stage.api.refuse = refused("m3")
+        await stage.settle()
+        for _ in range(4):
+            for name in ("m0", "m1"):
+                tries(stage, name, *range(4))
+            stage.clock += 6.0
+            await stage.settle()
+        assert stage.api.plans == {}
+        assert stage.api.waits["gang"][-1][0] == "Ungating"
+        stage.api.refuse = lambda _method, _path: None
+        stage.clock += 60.0
+        for name in ("m0", "m1"):
+            tries(stage, name, *range(4))
+        await stage.settle()
+        assert len(stage.api.deleted) == 4
+        assert stage.api.ungated == ["m0", "m1"]
+
+
+async def test_a_gang_that_waits_for_its_search_for_long_loses_all_gates() -> None:
+    """An autoscaler does not see gated pods."""
+    async with staged(*crowd(4)) as stage:
+        stage.leading.turns.next = lambda: None  # type: ignore[method-assign]
+        await stage.settle()
+        assert stage.api.ungated == []
+        stage.clock += SEARCH_SECONDS
+        await stage.settle()
+        assert len(stage.api.ungated) == 4
+
+
+async def test_a_process_that_resumes_a_plan_has_every_member_tried() -> None:
+    """It has seen no attempt, and does not know which members are alike."""
+    async with staged(*crowd(4)) as stage:
+        stage.agrees = False
+        stage.wait_for_attempts(5.0)
+        await stage.settle()
+        stage.clock += 6.0
+        await stage.settle()
+        assert stage.phases() == ["Planned"]
+        before = list(stage.api.ungated)
+        await stage.close()
+        after = stage.restart()
+        after.agrees = False
+        after.add(*(each for each in crowd(4) if each.metadata.name not in before))
+        after.add(*(ungated(member(name)) for name in before))
+        await after.settle()
+        assert sorted(after.api.ungated) == [f"m{number}" for number in range(4)]
+        assert after.api.deleted == []
+        await after.close()
+
+
 async def test_the_time_to_try_members_begins_when_the_last_gate_is_gone() -> None:
     objects = [node("n0"), node("n1"), gang(), member("m0"), member("m1"), *victims()]
     async with staged(*objects) as stage:
@@ -200,7 +342,9 @@ async def test_the_time_to_try_members_begins_when_the_last_gate_is_gone() -> No
 def refused(name: str) -> Any:
     """The API server does not let anybody change this pod's spec."""
     return lambda method, path: (
-        ApiError(403, "Forbidden", "x") if method == "PATCH" and path.endswith(f"/pods/{name}") else None
+        ApiError(403, "Forbidden", "x")
+        if method.startswith("PATCH") and path.endswith(f"/pods/{name}")
+        else None
     )
 
 
@@ -295,9 +439,10 @@ class SlowWriter:
     def may_write(self, _namespace: str) -> bool:
         return True
 
-    async def remove_gate(self, namespace: str, name: str, uid: str) -> bool:
+    async def remove_gate(self, namespace: str, name: str, _uid: str, *, dry_run: bool) -> bool:
         if name in self.failing:
             raise ApiError(500, "Away", "x")
+        assert not dry_run
         self.waiting[namespace] += 1
         if namespace in self.slow:
             await self.released.wait()
@@ -311,7 +456,8 @@ class World:
 
     def __init__(self, *objects: Any, mode: GatesMode = "Gathering") -> None:
         self.clock, self.tables, self.writer = ManualClock(), tables(*objects), SlowWriter()
-        self.gated, self.life = GatedPods(self.clock), Life()
+        self.gated, self.life = GatedPods(self.clock), Life(phase="Unschedulable")
+        self.opened: list[GroupKey] = []
         self.gates = Gates(
             mode,
             self.gated,
@@ -320,6 +466,7 @@ class World:
             cast(PodWriter, self.writer),
             lambda: True,
             self.clock,
+            self.opened.append,
         )
         self.tables.groups.on_touch(self.gates.group_touched)
 
