@@ -111,6 +111,7 @@ LONGEST: Final = (
     "quota_leaders",
     "confirmation",
     "gates",
+    "probes",
     "native_facts",
     "webhook_certificates",
     "api_plane",
