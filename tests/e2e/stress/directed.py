@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from api.groups import SCHEDULING_GATE
 from hack.controlplane import objects
 from hack.controlplane.client import Json
 from hack.controlplane.processes import wait_until
@@ -21,6 +22,7 @@ __all__ = [
     "beyond_minimum",
     "beside_a_unit",
     "cut_off",
+    "different",
     "ended_by_another",
     "refused",
     "stale",
@@ -55,6 +57,8 @@ class Scenario:
     """With groups of kube-scheduler's own kind: `planning.nativeGroups`."""
     observes: bool = False
     """Both processes observe, and the account is judged."""
+    scheduler: Mapping[str, Any] = field(default_factory=dict)
+    """What the scheduler's configuration says besides. reprieve is not told."""
 
     def run(self, cluster: Cluster) -> None:
         """Prepare both processes and the nodes, and act."""
@@ -210,6 +214,29 @@ def _accounted(cluster: Cluster) -> None:
     time.sleep(QUIET_SECONDS)
 
 
+def _different(cluster: Cluster) -> None:
+    for number in range(3):
+        node = _node(cluster, "n", labels={"rack": "a"})
+        body = objects.pod(f"low-{number}", NAMESPACE, priority_class="p0", node_name=node)
+        cluster.create(body)
+    other, web = _node(cluster, "n", labels={"rack": "b"}), {"app": "web"}
+    cluster.create(objects.pod("high", NAMESPACE, priority_class="p500", node_name=other))
+    holder = objects.pod("web", NAMESPACE, cpu=None, priority_class="p500", node_name=node, labels=web)
+    cluster.create(holder)
+    meta = {"name": "web", "namespace": NAMESPACE}
+    ports = [{"port": 80}]
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": meta}
+    cluster.create({**service, "spec": {"selector": web, "ports": ports}})
+    _until(lambda: _running(cluster) == 5, "the nodes are not full")
+    cluster.create(objects.pod_group(HERO, NAMESPACE, min_count=3, priority_class="p100"))
+    gate: dict[str, Any] = {"schedulingGates": [{"name": SCHEDULING_GATE}]}
+    for number, labels in enumerate(({}, {}, web)):
+        name = f"{HERO}-{number}"
+        pod = objects.pod(name, NAMESPACE, group=HERO, priority_class="p100", labels=labels, **gate)
+        cluster.create(pod)
+    time.sleep(STALE_SECONDS)
+
+
 cut_off: Final = Scenario(_cut_off, leader={"evict.between": "1s"}, standby={"evict.before_first": "3s"})
 """The leader is cut off while it evicts. It comes back when another one leads, and gangs go on coming."""
 stale: Final = Scenario(
@@ -230,6 +257,32 @@ there. The scheduler finds room only if it supposes that a pod of low priority i
 refused: Final = Scenario(_refused, bound=tuple(f"{NAMESPACE}/low-{number}" for number in range(3)))
 """A gang needs the nodes of several pods, and an admission policy refuses the deletion of one of them. So nothing is
 evicted."""
+
+different: Final = Scenario(
+    _different,
+    bound=tuple(f"{NAMESPACE}/low-{number}" for number in range(3)),
+    scheduler={
+        "profiles": [
+            {
+                "schedulerName": "default-scheduler",
+                "pluginConfig": [
+                    {
+                        "name": "PodTopologySpread",
+                        "args": {
+                            "defaultingType": "List",
+                            "defaultConstraints": [
+                                {"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "DoNotSchedule"}
+                            ],
+                        },
+                    }
+                ],
+            }
+        ]
+    },
+)
+"""The third member of a gang has a label that a Service selects. For such pods alone the scheduler spreads, and refuses
+all nodes. Our model sees no difference to the other members."""
+
 accounted: Final = Scenario(_accounted, observes=True)
 """Schedulers preempt for two gangs. One gets its last node late, and a group that is evicted whole loses a part for it.
 The other one stays in pieces, and then the leader dies."""
@@ -247,9 +300,9 @@ def _crowd(cluster: Cluster, number: int, size: int) -> None:
     _gang(cluster, f"{HERO}-{number}", size)
 
 
-def _node(cluster: Cluster, prefix: str, *, cpu: int = 1) -> str:
+def _node(cluster: Cluster, prefix: str, *, cpu: int = 1, labels: Mapping[str, str] | None = None) -> str:
     name = cluster.name(prefix)
-    cluster.create(objects.node(name, cpu=str(cpu), pods=20))
+    cluster.create(objects.node(name, cpu=str(cpu), pods=20, labels=labels))
     cluster.nodes.append(name)
     return name
 

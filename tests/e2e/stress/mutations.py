@@ -135,6 +135,16 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
         ),
         directed.refused,
     ),
+    "probes-are-believed-for-members-that-differ": Mutation(
+        (
+            Edit(
+                "controllers/gangs/mirror/probes.py",
+                "Kind(view.pod_class.key, view.label_set, ",
+                "Kind(view.pod_class.key, 0, ",
+            ),
+        ),
+        directed.different,
+    ),
     "account-begins-again": Mutation(
         (
             Edit(
@@ -256,6 +266,7 @@ def _run(seed: int, scenario: Scenario, options: Mapping[str, Any]) -> Result | 
     folder = Path(tempfile.mkdtemp(prefix="reprieve-stress-"))
     common = OBSERVER if scenario.observes else REPLICATED
     common = with_natives(common, scenario.native) if scenario.native else common
+    common = {**common, "scheduler_settings": scenario.scheduler} if scenario.scheduler else common
     plane = ControlPlane(folder, replace(Options(), **{**common, **options}))
     try:
         with plane:
