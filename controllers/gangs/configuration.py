@@ -128,8 +128,9 @@ class PlanningConfiguration(Section):
     exclusionSeconds: how long a node on which the scheduler did not take a pod is left out for pods of its class,
     unless the node changes before. If a filter of the pod asks about pods on other nodes: a minute at most.
     gates: when the scheduling gate reprieve.dev/gang is removed from a gang's members. Gathering: when minCount members
-    exist. UntilPlanned: when our model has found a place for the gang. Off: at once, and the webhook adds no gate. The
-    webhooks read this setting from their own Configuration file.
+    exist. UntilPlanned: when our model has found a place for the gang. With both, if pods are to be evicted for it, a
+    few members lose the gate first, and the others when the room is free. Off: at once, and the webhook adds no gate.
+    The webhooks read this setting from their own Configuration file.
     nativeGroups: what is done for gangs whose PodGroup is of Kubernetes' own kind (scheduling.k8s.io). Steer: each
     member is offered its planned node only, and kube-scheduler itself evicts there. If it would evict others than the
     plan's victims, the plan is carried out as with Drive. Drive: pods are evicted and room is reserved for them as for

@@ -211,7 +211,7 @@ class Gates:
         errors, refused = await asyncio.gather(
             self._remove(pod for pod in pods if pod.uid in opening), rehearsed
         )
-        if later:
+        if any(self._gated.can_open(pod.uid) for pod in later):
             self._opened(group)
         return errors + refused
 
