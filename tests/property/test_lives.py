@@ -610,7 +610,6 @@ class Lives(RuleBasedStateMachine):
         if self.life.is_paused or self.life.is_limited:
             return
         if self.gated and self.now >= self.barred and outcome in ("Fits", "Preempts") and not modelled:
-            seen = MembersSeen(2, 2, 0)
             waits = self.plan is not None and self.plan.is_steered  # until it is open
             expected = Removal.NOT_YET if waits else Removal.NOW
             if outcome == "Preempts" and self.looks_alike and self.name != NATIVE and not self.vain:

@@ -115,7 +115,7 @@ class Round:
 
     async def _settle(self) -> None:
         self._stage.clock += 1.0
-        await self._stage.settle(steps=EACH * 2)
+        await self._stage.settle(steps=EACH * 3)
         watch_plans(self._stage)
 
 
