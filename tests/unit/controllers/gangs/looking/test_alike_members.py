@@ -86,7 +86,9 @@ class World:
 
     def proofs(self) -> dict[str, tuple[Proof, Doubt | None]]:
         found = self.evidence.proofs(self.plan)
-        return {name: (found[uid(name)].proof, found[uid(name)].doubt) for name in NAMES if uid(name) in found}
+        return {
+            name: (found[uid(name)].proof, found[uid(name)].doubt) for name in NAMES if uid(name) in found
+        }
 
 
 def test_what_is_shown_of_one_member_confirms_those_that_are_like_it() -> None:
