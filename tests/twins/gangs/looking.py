@@ -39,9 +39,8 @@ def seen(
         return replace(found, trusted=True)
     before_evicting = plan.phase in BEFORE_EVICTING
     asks = before_evicting and plan.spec.victims and not plan.is_steered
-    gates = (
-        frozenset(uid for uid in plan.members if uid in gated) if asks and not plan.releases else frozenset()
-    )
+    looks_at_gates = asks and not plan.releases and gated.has(plan.group)
+    gates = frozenset(uid for uid in plan.members if looks_at_gates and uid in gated)
     return replace(
         found,
         trusted=True,
@@ -240,7 +239,7 @@ def _like(uid: str, plan: ActivePlan, roster: Roster) -> list[str]:
         view = roster.candidate(each)
         if view is None or each not in roster.waiting(plan):
             return None
-        return view.pod_class.key, view.label_set, view.priority, view.scheduler, view.flags
+        return view.pod_class.key, view.label_set, view.priority, view.scheduler, view.flags & NEVER
 
     shape = next((members for members in plan.alike if uid in members), ())
     return [each for each in shape if kind(each) is not None and kind(each) == kind(uid)]
