@@ -4,5 +4,5 @@ Tests: confirming, effects, endings, noting, observations, plan_seen and setting
 test_reducer.py; judging in test_vain.py; limiting in tests/unit/controllers/gangs/evicting/test_limits.py; limits in
 tests/property/test_eviction_limits.py; life and steps in tests/property/test_lives.py;
 observed in tests/property/test_observed_lives.py; pausing in
-tests/unit/controllers/gangs/evicting/test_pauses.py; probing in test_probing.py; stored_plan in test_cycles.py.
+tests/unit/controllers/gangs/evicting/test_pauses.py; stored_plan in test_cycles.py.
 """
