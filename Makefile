@@ -200,8 +200,8 @@ page-pictures: build web ## Draw the pictures of docs/page.md again whose views 
 	$(BIN)/python -m hack.page_pictures $(PICTURES)
 
 lock: $(VENV)/.installed ## Lock the newest versions that the ranges allow
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml requirements/dev.in -o requirements/dev.txt
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra uvloop pyproject.toml -o requirements/runtime.txt
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra uvloop pyproject.toml requirements/dev.in -o requirements/dev.txt
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/web.in -o requirements/web.txt
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --constraints requirements/dev.txt requirements/browser.in -o requirements/browser.txt
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --constraints requirements/dev.txt requirements/release.in -o requirements/release.txt

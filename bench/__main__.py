@@ -34,6 +34,7 @@ from bench import (
     waiting,
     webhooks,
 )
+from cli.serve.loops import loop_name
 
 PARTS = {
     "decisions": decisions.run,
@@ -74,7 +75,8 @@ def main(names: list[str]) -> int:
     if unknown:
         console.print(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}")
         return 2
-    console.print(f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.machine()}\n")
+    computer = f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.machine()}"
+    console.print(f"{computer}. Where a row names no other one, the loop is {loop_name()}.\n")
     done = [PARTS[name](console) for name in names or PARTS]
     return 0 if all(done) else 1
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-__all__ = ["loop_factory"]
+__all__ = ["loop_factory", "loop_name"]
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
@@ -18,6 +18,14 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
         return asyncio.new_event_loop
     factory: Callable[[], asyncio.AbstractEventLoop] = _closing_once(base)
     return factory
+
+
+def loop_name() -> str:
+    """What `loop_factory` makes loops of: `uvloop` with its version, or `asyncio`."""
+    try:
+        return f"uvloop {import_module('uvloop').__version__}"
+    except ImportError:
+        return "asyncio"
 
 
 def _closing_once(base: Any) -> Any:

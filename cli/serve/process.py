@@ -17,6 +17,7 @@ from cli.common.configuration import Configuration
 from cli.serve.definitions import look
 from cli.serve.election import Election
 from cli.serve.leaving import Leaving
+from cli.serve.loops import loop_name
 from cli.serve.notes import Notes, may_evict, notes, said_of
 from cli.serve.page import run_page
 from controllers.account.controller import AccountController
@@ -68,7 +69,7 @@ async def run(configuration: Configuration) -> bool:
 
     Returns whether a signal stopped it: no part failed.
     """
-    log.info("starting", **said_of(configuration))
+    log.info("starting", loop=loop_name(), **said_of(configuration))
     collect_seldom()
     sys.setswitchinterval(SWITCH_SECONDS)
     if configuration.page is not None:

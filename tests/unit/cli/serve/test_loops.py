@@ -7,10 +7,11 @@ import os
 import socket
 import ssl
 import struct
+import sys
 
 import pytest
 
-from cli.serve.loops import loop_factory
+from cli.serve.loops import loop_factory, loop_name
 
 ATTEMPTS = 20
 AT_ONCE = struct.pack("ii", 1, 0)
@@ -51,3 +52,12 @@ def test_a_connection_that_is_reset_while_it_is_made_closes_no_other_one() -> No
         asyncio.Runner(loop_factory=loop_factory()) as runner,
     ):
         runner.run(attempts(server))
+
+
+def test_the_name_says_which_loop_it_is() -> None:
+    assert loop_name().startswith("uvloop ")
+
+
+def test_the_name_says_that_uvloop_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    assert (loop_factory(), loop_name()) == (asyncio.new_event_loop, "asyncio")
