@@ -49,6 +49,8 @@ class QuotaConfiguration(Section):
     planRetentionSeconds: how long PreemptionPlans that have ended stay.
     waitingMessageSeconds: the least time between two texts of why a Workload waits. A new reason is written at
     once.
+    waitingReasonSeconds: how long a Workload waits for quota before its status says so. Other reasons are written at
+    once. `reprieve queue`, `reprieve why` and metrics tell it at once, too.
     writesInFlight: writes of Workloads at a time. It is less while the API server refuses them (429).
     requirePlacement: a Job or PodGroup preempts others only if its pods would then find nodes. The nodes plane says so,
     where it runs in the same process. It knows the nodes that exist: false where a cluster autoscaler adds nodes.
@@ -62,6 +64,7 @@ class QuotaConfiguration(Section):
     plan_deadline_seconds: Seconds = 600
     plan_retention_seconds: Seconds = 86400
     waiting_message_seconds: Seconds = 10
+    waiting_reason_seconds: Seconds = 30
     writes_in_flight: Count = 32
     require_placement: bool = True
     fair_sharing: FairSharingConfiguration | None = None

@@ -94,6 +94,7 @@ class Leading:
         self._recorder = EventRecorder(sender, clock=clock)
         self._stirred = asyncio.Event()
         """Another cycle may have another answer."""
+        self._limits = _limits(settings)
         self._look = look = KeyedQueue[str](backoff=BACKOFF, clock=clock)
         self._following = Following(state, look, self.now, self._stirred.set)
         slots = RankedSlots(settings.writes_in_flight)
@@ -116,7 +117,7 @@ class Leading:
             self._facts,
             self._following,
             self._recorder,
-            _limits(settings),
+            self._limits,
             look,
             self.now,
             self._plans.not_evicted,
@@ -149,7 +150,7 @@ class Leading:
     def _scheduler(self, search: SearchThread[Options]) -> Scheduling:
         """The cycles, over all that was made before."""
         quota, following, writer = self._known.quota, self._following, self._writer
-        texts = Texts(self._facts, writer, self._look.add)
+        texts = Texts(self._facts, writer, self._look.add, self.now, self._limits.reason)
         preemptions = Preemptions(
             quota.state, self._plans, self._proposals, self._passers, self._agreement, self.now
         )
@@ -261,4 +262,5 @@ def _limits(settings: QuotaConfiguration) -> Limits:
         overdue=round(settings.overdue_seconds * SECOND),
         frees_overdue=settings.free_overdue,
         message=round(settings.waiting_message_seconds * SECOND),
+        reason=round(settings.waiting_reason_seconds * SECOND),
     )

@@ -20,7 +20,9 @@ __all__ = ["KUEUE", "QUOTA", "QuotaSandbox"]
 KUEUE = "kueue.x-k8s.io/v1beta2"
 QUOTA: Mapping[str, Any] = {
     "reprieve": True,
-    "reprieve_settings": {"quota": {"mode": "Enforce", "waitingMessageSeconds": 1}},
+    "reprieve_settings": {
+        "quota": {"mode": "Enforce", "waitingMessageSeconds": 1, "waitingReasonSeconds": 0.01}
+    },
     "manifests": QUOTA_FOLDERS,
 }
 """Options of a plane whose reprieve admits Workloads."""

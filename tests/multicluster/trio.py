@@ -25,7 +25,7 @@ GATES: Final = "reprieve.dev/PreemptionGates"
 """Condition of a MultiKueueCluster: whether it honours preemption gates."""
 WORKERS: Final = ("alpha", "beta")
 CLUSTERS: Final = (MANAGER, *WORKERS)
-QUOTA: Final[Json] = {"quota": {"mode": "Enforce", "waitingMessageSeconds": 1}}
+QUOTA: Final[Json] = {"quota": {"mode": "Enforce", "waitingMessageSeconds": 1, "waitingReasonSeconds": 0.01}}
 SETTINGS: Final[Json] = {
     "allowedNetworks": list(ALLOWED),
     "gcIntervalSeconds": 2,

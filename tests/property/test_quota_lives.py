@@ -29,7 +29,7 @@ from tests.kit.examples import examples
 from tests.kit.quota.objects import at, cluster_queue, cpu, local_queue, set_condition, snapshot, us, workload
 from webhooks.rules.workload_status import transition_causes
 
-LIMITS = Limits(overdue=us(300) - us(0), frees_overdue=False, message=us(10) - us(0))
+LIMITS = Limits(overdue=us(300) - us(0), frees_overdue=False, message=us(10) - us(0), reason=0)
 QUEUE, LOCAL = cluster_queue("q", cpu(10)), local_queue("q", "q")
 CHECKS = ("a", "b")
 KINDS = ("QuotaReserved", "Admitted", "Evicted", "Requeued", "Finished")

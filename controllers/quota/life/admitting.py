@@ -45,7 +45,8 @@ def admission_of(decision: Decision) -> Admission:
 
 
 def reserve(draft: Draft, decision: Decision, required: Collection[str]) -> None:
-    """The Workload gets its quota. `required`: its admission checks. Without any it is admitted at once."""
+    """The Workload gets its quota. `required`: its admission checks. Without any it is admitted at once, and one event
+    says both."""
     waited = max(0, draft.now - queue_timestamp(draft.workload)) // SECOND
     draft.status.admission = admission_of(decision)
     draft.status.requeue_state = draft.status.resource_requests = None
@@ -55,26 +56,28 @@ def reserve(draft: Draft, decision: Decision, required: Collection[str]) -> None
         before = draft.condition(kind)
         if before is not None and before.status == "True":
             draft.set(kind, False, QUOTA_RESERVED, f"Previously: {before.message}")
-    draft.event("Normal", QUOTA_RESERVED, f"{message}, wait time since queued was {waited}s")
     draft.count(Counted("QuotaReserved", decision.queue))
-    sync_admitted(draft, required)
+    sync_admitted(draft, required, f", wait time since queued was {waited}s")
+    if not draft.is_true(ADMITTED):
+        draft.event("Normal", QUOTA_RESERVED, f"{message}, wait time since queued was {waited}s")
 
 
-def sync_admitted(draft: Draft, required: Collection[str]) -> None:
-    """A Workload with quota is admitted while all its checks are Ready."""
+def sync_admitted(draft: Draft, required: Collection[str], waited: str = "") -> None:
+    """A Workload with quota is admitted while all its checks are Ready. `waited`: what the event says of its wait; by
+    default for how long it has waited with quota."""
     sync_checks(draft, required)
     if not all_ready(draft, required):
         draft.set(ADMITTED, False, "UnsatisfiedAdmissionChecks", "The workload has not all checks ready")
         return
     if draft.is_true(ADMITTED):
         return
-    waited = max(0, draft.now - draft.since(QUOTA_RESERVED)) // SECOND
+    if not waited:
+        seconds = max(0, draft.now - draft.since(QUOTA_RESERVED)) // SECOND
+        waited = f", wait time since reservation was {seconds}s"
     draft.set(ADMITTED, True, ADMITTED, "The workload is admitted")
     forget_retries(draft)
     queue = draft.status.admission.cluster_queue if draft.status.admission is not None else ""
-    draft.event(
-        "Normal", ADMITTED, f"Admitted by ClusterQueue {queue}, wait time since reservation was {waited}s"
-    )
+    draft.event("Normal", ADMITTED, f"Admitted by ClusterQueue {queue}{waited}")
     draft.count(Counted("Admitted", queue))
 
 

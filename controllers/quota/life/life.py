@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from api.kueue import ClusterQueue, LocalQueue
 from api.words import listed
@@ -25,7 +25,7 @@ from api.workloads import (
     ReclaimablePod,
     Workload,
 )
-from controllers.quota.life.admitting import sync_admitted, wait
+from controllers.quota.life.admitting import sync_admitted
 from controllers.quota.life.dispatching import (
     NO_REPORT,
     ClusterReport,
@@ -53,12 +53,13 @@ from controllers.quota.life.retries import (
     show_wait,
     why_retry,
 )
+from controllers.quota.life.saying import Waiting, say
 from quota.cycle.queues import ADMISSION_GATED_BY
 from quota.cycle.unsupported import why_unsupported
 from quota.state.workloads import has_closed_preemption_gate
 from runtime.exchange.workload_reports import NOTHING, Reported
 
-__all__ = ["EVICTION_OVERDUE", "SUSPENDED", "Around", "Limits", "Waiting", "next_step", "settle"]
+__all__ = ["EVICTION_OVERDUE", "SUSPENDED", "Around", "Limits", "next_step", "settle"]
 
 EVICTION_OVERDUE: Final = "reprieve.dev/EvictionOverdue"
 LEFT: Final = "; pods that are left: "
@@ -76,16 +77,6 @@ FIRST_DECISION: Final = 2 * SECOND
 """From the creation of a Workload, which the API server writes in whole seconds."""
 
 
-class Waiting(NamedTuple):
-    """Why a Workload waits, as the last cycle said it."""
-
-    reason: str
-    message: str
-    gated: bool = False
-    of_equal: bool = False
-    """An equal Workload got this answer. A text that it has for the same reason tells more."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Times, in microseconds."""
@@ -96,6 +87,8 @@ class Limits:
     """Whether the quota of an overdue one is free."""
     message: int
     """The least time between two texts of why a Workload waits."""
+    reason: int
+    """How long a Workload waits for quota before it says so (`controllers.quota.life.saying`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -357,7 +350,14 @@ def _follow_pending(draft: Draft, around: Around, limits: Limits) -> None:
     _queue_again(draft, around)
     waiting = _why_waiting(draft, around)
     if waiting is not None and not draft.deactivates:
-        _say(draft, waiting, around, limits)
+        say(
+            draft,
+            waiting,
+            around.preempting,
+            written=around.written,
+            patience=limits.reason,
+            pause=limits.message,
+        )
 
 
 def _queue_again(draft: Draft, around: Around) -> None:
@@ -417,24 +417,3 @@ def _with_plan(draft: Draft, around: Around) -> Waiting | None:
     # A new process resumes the plan before a cycle says anything.
     says = plan.problem or plan.is_due
     return Waiting(WAITS, plan.message("")) if says else waiting
-
-
-def _say(draft: Draft, waiting: Waiting, around: Around, limits: Limits) -> None:
-    """A new reason is written at once, a new text not too often."""
-    before = draft.condition(QUOTA_RESERVED)
-    if before is not None and before.status == "False" and before.reason == waiting.reason:
-        if before.message == waiting.message or waiting.of_equal:
-            return
-        due = around.written + limits.message
-        if draft.now < due and not _announces(around, before.message):
-            draft.look_again(due)
-            return
-    if not waiting.of_equal and (before is None or before.reason != waiting.reason):
-        draft.event("Warning", waiting.reason, waiting.message)
-    wait(draft, waiting.reason, waiting.message, gated=waiting.gated)
-
-
-def _announces(around: Around, said: str) -> bool:
-    """Whether victims wait for the text to be written."""
-    plan = around.preempting
-    return plan is not None and plan.is_due and not said.endswith(plan.announcement)

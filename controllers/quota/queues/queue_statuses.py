@@ -1,14 +1,15 @@
 """Writes the status of ClusterQueues, LocalQueues and Cohorts: counts, usage, and whether the queue is active.
 
 A status is written by server-side apply, at most once a second for each object, and only if it has changed. While many
-objects change all the time, each waits longer, so that the API server has time for the Workloads. One field manager
-owns these fields. What another manager wrote before and an apply does not remove, such as flavors that Kueue listed, is
-removed by a merge patch.
+objects change all the time, each waits for five seconds or longer, so that the API server has time for the Workloads.
+One field manager owns these fields. What another manager wrote before and an apply does not remove, such as flavors
+that Kueue listed, is removed by a merge patch.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from typing import Any, Final
 
 import msgspec
@@ -53,6 +54,10 @@ PAUSE_SECONDS: Final = 1.0
 """The minimum time between two writes of one object."""
 RATE: Final = 25.0
 """Writes a second of all objects, while more of them change all the time. Each is written less often then."""
+BUSY_SECONDS: Final = 5.0
+"""The minimum time between two writes of one object while the rate is full."""
+FULL: Final = 25
+"""The rate is full while there were so many writes in that time."""
 TICK_SECONDS: Final = 0.2
 """How often that is looked at which concerns many queues at once, or has no event."""
 BACKOFF: Final = Backoff(0.2, 60.0)
@@ -116,6 +121,8 @@ class QueueStatuses:
         self._queue: KeyedQueue[Item] = KeyedQueue(backoff=BACKOFF, clock=clock)
         self._not_before: dict[Item, float] = {}
         """An object is not written again before this time, in monotonic seconds."""
+        self._writes: deque[float] = deque()
+        """When the writes of the last seconds were, in monotonic seconds."""
         self._turn = 0.0
         """When the next write would come, had all come one by one at the rate, in monotonic seconds."""
         self._seen: dict[str, tuple[Activity, ClusterQueueSpec]] = {}
@@ -315,9 +322,18 @@ class QueueStatuses:
 
     def _put_off(self, item: Item) -> None:
         """The object was written, or refused."""
-        self._turn = max(self._clock.monotonic(), self._turn)
-        self._not_before[item] = self._turn + PAUSE_SECONDS
+        now = self._clock.monotonic()
+        self._turn = max(now, self._turn)
+        pause = BUSY_SECONDS if self._is_full(now) else PAUSE_SECONDS
+        self._not_before[item] = max(self._turn + PAUSE_SECONDS, now + pause)
         self._turn += 1 / RATE
+
+    def _is_full(self, now: float) -> bool:
+        """Note a write. Returns whether there are many."""
+        self._writes.append(now)
+        while self._writes[0] <= now - BUSY_SECONDS:
+            self._writes.popleft()
+        return len(self._writes) > FULL
 
     def _is_written(self, item: Item, desired: Desired) -> bool:
         if self._is_unread(item):

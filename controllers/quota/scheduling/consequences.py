@@ -9,7 +9,8 @@ import structlog
 
 from controllers.quota.life.admitting import admission_of, reserve
 from controllers.quota.life.draft import Draft
-from controllers.quota.life.life import Waiting, settle
+from controllers.quota.life.life import settle
+from controllers.quota.life.saying import Waiting
 from controllers.quota.scheduling.cycles import Decided
 from controllers.quota.scheduling.preemptions import Preemptions
 from controllers.quota.scheduling.texts import Texts

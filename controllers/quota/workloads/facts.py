@@ -7,8 +7,9 @@ from collections.abc import Callable, Collection
 from api.workloads import QUOTA_RESERVED, Workload
 from controllers.quota.life.dispatching import ClusterReport
 from controllers.quota.life.evicting import Preemption
-from controllers.quota.life.life import Around, Waiting
+from controllers.quota.life.life import Around
 from controllers.quota.life.preempting import Preempting
+from controllers.quota.life.saying import Waiting
 from quota.state.activity import required_checks
 from quota.state.state import QuotaState
 from quota.state.workloads import is_true, key_of, local_queue_key

@@ -10,7 +10,8 @@ import structlog
 from api.backoff import Backoff
 from api.workloads import EVICTED, QUOTA_RESERVED, Workload
 from controllers.quota.life.draft import Event, Step
-from controllers.quota.life.life import Limits, Waiting, next_step
+from controllers.quota.life.life import Limits, next_step
+from controllers.quota.life.saying import Waiting
 from controllers.quota.metrics import count
 from controllers.quota.workloads.facts import Facts
 from controllers.quota.workloads.following import Following

@@ -31,7 +31,7 @@ from tests.kit.quota.objects import (
 )
 from webhooks.rules.workload_status import transition_causes
 
-LIMITS: Final = Limits(overdue=us(300) - us(0), frees_overdue=False, message=us(10) - us(0))
+LIMITS: Final = Limits(overdue=us(300) - us(0), frees_overdue=False, message=us(10) - us(0), reason=0)
 QUEUE, LOCAL = cluster_queue("q", cpu(10)), local_queue("q", "q")
 CHECKS: Final = ("mk", "other")
 VICTIM: Final = Preemption("ns/p", "w", "InClusterQueue", "for x", "q")
@@ -350,7 +350,7 @@ def test_an_overdue_eviction_names_the_cluster(is_served: bool) -> None:
 
 
 def test_a_setting_frees_the_quota_of_an_overdue_one() -> None:
-    frees = Limits(overdue=LIMITS.overdue, frees_overdue=True, message=LIMITS.message)
+    frees = Limits(overdue=LIMITS.overdue, frees_overdue=True, message=LIMITS.message, reason=0)
     item = settled(running(), 20, ClusterReport(), preemption=VICTIM)
     step = look(item, 400, ClusterReport(), frees)
     assert not holds_quota(step.workload)

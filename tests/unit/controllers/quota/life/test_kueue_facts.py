@@ -15,7 +15,7 @@ from controllers.quota.life.life import Around, Limits, next_step
 from runtime.exchange.workload_reports import Reported
 from tests.kit.quota.objects import at, cluster_queue, cpu, held, local_queue, set_condition, us, workload
 
-LIMITS = Limits(overdue=us(300) - us(0), frees_overdue=False, message=0)
+LIMITS = Limits(overdue=us(300) - us(0), frees_overdue=False, message=0, reason=0)
 QUEUE, LOCAL = cluster_queue("q", cpu(10)), local_queue("q", "q")
 RESERVED = held(workload("w", "q", 1), 1)
 ADMITTED = set_condition(RESERVED, "Admitted", "True", "Admitted", 10)

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from api.kueue import ClusterQueue, LocalQueue
+from api.multikueue import ORIGIN_LABEL
 from api.workloads import (
     AdmissionCheckState,
     PreemptionGate,
@@ -20,8 +21,9 @@ from api.workloads import (
 from controllers.quota.life.admitting import reserve
 from controllers.quota.life.draft import Draft, Step
 from controllers.quota.life.evicting import Preemption
-from controllers.quota.life.life import EVICTION_OVERDUE, Around, Limits, Waiting, next_step, settle
+from controllers.quota.life.life import EVICTION_OVERDUE, Around, Limits, next_step, settle
 from controllers.quota.life.preempting import WAITS, Preempting
+from controllers.quota.life.saying import Waiting
 from quota.search.decision import decide
 from quota.state.workloads import holds_quota
 from runtime.exchange.workload_reports import Reported
@@ -39,7 +41,8 @@ from tests.kit.quota.objects import (
     workload,
 )
 
-LIMITS = Limits(overdue=us(300) - us(0), frees_overdue=False, message=us(10) - us(0))
+LIMITS = Limits(overdue=us(300) - us(0), frees_overdue=False, message=us(10) - us(0), reason=0)
+WAITING = Waiting(WAITS, "It waits")
 QUEUE = cluster_queue("q", cpu(10))
 LOCAL = local_queue("q", "q")
 
@@ -106,7 +109,9 @@ def test_without_checks_a_workload_is_admitted_in_the_same_write() -> None:
     assert admission["podSetAssignments"] == [
         {"flavors": {"cpu": "default"}, "resourceUsage": {"cpu": "1"}, "count": 1}
     ]
-    assert [event.reason for event in step.events] == ["QuotaReserved", "Admitted"]
+    assert [(event.reason, event.note) for event in step.events] == [
+        ("Admitted", "Admitted by ClusterQueue q, wait time since queued was 5s")
+    ]
     assert not look(step.workload, 6).status
 
 
@@ -117,10 +122,14 @@ def test_with_checks_it_is_admitted_once_all_are_ready() -> None:
         ("b", "Pending"),
     ]
     assert said(step.workload)["Admitted"] == ("False", "UnsatisfiedAdmissionChecks")
+    assert [event.reason for event in step.events] == ["QuotaReserved"]
     one = with_status(step.workload, admission_checks=[check("a", "Ready"), check("b", "Pending")])
     assert not look(one, 6, required=["a", "b"]).status
     both = with_status(one, admission_checks=[check("a", "Ready"), check("b", "Ready")])
-    assert said(look(both, 7, required=["a", "b"]).workload)["Admitted"] == ("True", "Admitted")
+    last = look(both, 7, required=["a", "b"])
+    assert said(last.workload)["Admitted"] == ("True", "Admitted")
+    note = "Admitted by ClusterQueue q, wait time since reservation was 2s"
+    assert [event.note for event in last.events] == [note]
 
 
 def test_an_admission_ends_what_was_said_before() -> None:
@@ -204,7 +213,7 @@ def test_an_eviction_that_does_not_end_is_overdue() -> None:
 
 
 def test_a_setting_frees_the_quota_of_an_overdue_workload() -> None:
-    limits = Limits(overdue=LIMITS.overdue, frees_overdue=True, message=LIMITS.message)
+    limits = Limits(overdue=LIMITS.overdue, frees_overdue=True, message=LIMITS.message, reason=0)
     step = look(evicted(admitted(JOB, 1), 5), 305, limits)
     assert said(step.workload)[EVICTION_OVERDUE] == ("True", "QuotaFreed")
     assert said(step.workload)["QuotaReserved"] == ("False", "PendingEvaluation")
@@ -525,6 +534,47 @@ def test_a_new_text_is_written_not_too_often() -> None:
     assert look(first, 8, written=us(5), waiting=Waiting("ExceedsMaxQuota", "never")).status
 
 
+PATIENT = Limits(overdue=LIMITS.overdue, frees_overdue=False, message=LIMITS.message, reason=us(30) - us(0))
+NO_ROOM = Waiting("WaitingForQuota", "1 more needed")
+
+
+def test_that_it_waits_for_quota_is_said_after_a_while() -> None:
+    soon = look(JOB, 29, PATIENT, waiting=NO_ROOM)
+    assert (soon.status, soon.events, soon.again) == ({}, (), us(30))
+    late = look(JOB, 30, PATIENT, waiting=NO_ROOM)
+    assert said(late.workload)["QuotaReserved"] == ("False", "WaitingForQuota")
+
+
+def test_the_end_of_an_eviction_begins_the_wait_anew() -> None:
+    ended = set_condition(JOB, "QuotaReserved", "False", "Pending", 100)
+    assert look(ended, 129, PATIENT, waiting=NO_ROOM).again == us(130)
+    assert look(ended, 130, PATIENT, waiting=NO_ROOM).status
+
+
+@pytest.mark.parametrize(
+    "waiting",
+    [
+        Waiting("ExceedsMaxQuota", "never"),
+        Waiting("NoMatchingFlavor", "never"),
+        Waiting("PendingEvaluation", "the API server refused the admission"),
+        Waiting("AdmissionGated", "it would preempt", gated=True),
+        WAITING,
+    ],
+)
+def test_what_does_not_pass_by_itself_is_said_at_once(waiting: Waiting) -> None:
+    assert look(JOB, 1, PATIENT, waiting=waiting).status
+
+
+def test_a_text_that_is_no_longer_true_is_replaced_at_once() -> None:
+    suspended = set_condition(JOB, "QuotaReserved", "False", "Suspended", 0)
+    assert look(suspended, 1, PATIENT, waiting=NO_ROOM).status
+
+
+def test_a_copy_says_at_once_that_it_waits_for_quota() -> None:
+    meta = msgspec.structs.replace(JOB.metadata, labels={ORIGIN_LABEL: "multikueue"})
+    assert look(msgspec.structs.replace(JOB, metadata=meta), 1, PATIENT, waiting=NO_ROOM).status
+
+
 def test_an_equal_says_the_reason_and_keeps_a_text_that_tells_more() -> None:
     equal = Waiting("WaitingForQuota", "an equal one got this answer", of_equal=True)
     step = look(JOB, 5, waiting=equal)
@@ -545,9 +595,6 @@ def test_a_new_reason_is_an_event() -> None:
     second = look(first.workload, 20, waiting=Waiting("WaitingForQuota", "2 more needed"))
     assert second.status
     assert not second.events
-
-
-WAITING = Waiting(WAITS, "It waits")
 
 
 def text(step: Step) -> str:

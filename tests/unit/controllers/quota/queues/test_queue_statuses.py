@@ -15,7 +15,7 @@ from api.kueue import API_VERSION, ClusterQueue, Cohort, LocalQueue, ResourceFla
 from api.meta import ObjectMeta
 from api.workloads import Workload
 from controllers.quota.queues.queue_metrics import QueueMetrics
-from controllers.quota.queues.queue_statuses import RATE, QueueStatuses, QueueViews
+from controllers.quota.queues.queue_statuses import BUSY_SECONDS, RATE, QueueStatuses, QueueViews
 from kube.client import ApiClient
 from kube.errors import ApiError
 from kube.sender import Sender
@@ -197,6 +197,24 @@ async def test_many_objects_share_a_rate_while_they_change_all_the_time() -> Non
     assert (
         sum(counts) <= len(names) + RATE * 12
     )  # one a second each would be twelve times as many as there are
+
+
+async def test_an_object_is_written_every_five_seconds_while_many_change() -> None:
+    """They are not enough for each to wait for its turn at the rate."""
+    world, names = world_of(), [f"l{number}" for number in range(30)]
+    for name in names:
+        world.put(local_queue(name, "q"))
+    async with world.running():
+        for step in range(48):
+            world.waiting.active = step
+            for name in names:
+                world.views.changes.changed("LocalQueue", f"ns/{name}")
+            await world.pass_time(0.25)
+        counts = [len(world.writes("LocalQueue", name)) for name in names]
+    assert min(counts) >= 2
+    assert (
+        max(counts) <= 2 + 12 / BUSY_SECONDS
+    )  # the first one, and one more while there were not so many yet
 
 
 async def test_a_newer_object_is_looked_at_again() -> None:

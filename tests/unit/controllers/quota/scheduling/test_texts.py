@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import cast
 
-from controllers.quota.life.life import Waiting
 from controllers.quota.life.preempting import WAITS
+from controllers.quota.life.saying import Waiting
 from controllers.quota.scheduling.texts import AT_ONCE, SPARING, Texts
 from controllers.quota.workloads.facts import Facts
 from controllers.quota.workloads.writer import WorkloadWriter
 from quota.state.state import QuotaState
 from runtime.exchange.reports import Reports
-from tests.kit.quota.objects import workload
+from tests.kit.quota.objects import us, workload
 from tests.kit.waiting import beside, until
 
 
@@ -24,14 +24,18 @@ class Writer:
 
 class Stage:
     def __init__(self) -> None:
-        self.facts = Facts(QuotaState(), lambda _: None, lambda _: None, Reports())
+        self.state, self.now = QuotaState(), us(0)
+        self.facts = Facts(self.state, lambda _: None, lambda _: None, Reports())
         self.writer, self.looked = Writer(), list[str]()
-        self.texts = Texts(self.facts, cast(WorkloadWriter, self.writer), self.looked.append)
+        self.texts = Texts(
+            self.facts, cast(WorkloadWriter, self.writer), self.looked.append, lambda: self.now, PATIENCE
+        )
 
     def waiting(self, name: str) -> Waiting | None:
         return self.facts.around(workload(name, "q", 1)).waiting
 
 
+PATIENCE = us(30) - us(0)
 KEYS = [f"ns/w{number:02}" for number in range(3 * AT_ONCE)]
 
 
@@ -91,6 +95,30 @@ def test_who_was_suspended_says_that_it_has_not_been_tried_yet_unless_more_is_kn
     assert tried.reason == "WaitingForQuota"
     assert behind is not None
     assert behind.reason == "PendingEvaluation"
+
+
+def test_who_waits_for_quota_gets_its_turn_after_a_while() -> None:
+    stage = Stage()
+    for created, name in ((10, "late"), (0, "early"), (0, "admitted")):
+        stage.state.apply(workload(name, "q", 1, created=created))
+    waits = Waiting("WaitingForQuota", "1 more needed")
+    for key in ("ns/late", "ns/early", "ns/admitted"):
+        stage.texts.add(key, waits)
+        stage.texts.add(key, waits._replace(message="2 more needed"))
+    for second, looked in ((29, []), (30, ["ns/early"]), (39, ["ns/early"]), (40, ["ns/early", "ns/late"])):
+        stage.now = us(second)
+        stage.facts.says("ns/admitted", None)
+        stage.texts.turn()
+        assert stage.looked == looked
+
+
+def test_what_does_not_pass_by_itself_gets_its_turn_now() -> None:
+    stage = Stage()
+    stage.state.apply(workload("a", "q", 1))
+    stage.texts.add("ns/a", Waiting("WaitingForQuota", "1 more needed"))
+    stage.texts.add("ns/a", Waiting("ExceedsMaxQuota", "never"))
+    stage.texts.turn()
+    assert stage.looked == ["ns/a"]
 
 
 async def test_it_goes_on_until_all_have_been_looked_at() -> None:
