@@ -13,6 +13,7 @@ from api.workloads import Workload
 from controllers.quota.configuration import QuotaConfiguration
 from controllers.quota.life.draft import Step
 from controllers.quota.life.life import Limits
+from controllers.quota.plans.need import Need
 from controllers.quota.plans.passers import Passers
 from controllers.quota.plans.plans import QuotaPlans
 from controllers.quota.plans.proposals import Proposals
@@ -98,11 +99,13 @@ class Leading:
         self._look = look = KeyedQueue[str](backoff=BACKOFF, clock=clock)
         self._following = Following(state, look, self.now, self._stirred.set)
         slots = RankedSlots(settings.writes_in_flight)
-        self._writer = WorkloadWriter(client, quota, once, slots, clock, self._written)
+        self._writer = WorkloadWriter(client, quota, once, slots, clock, self._written, self._is_called_off)
         self._cluster = Shown(quota)
         store = _plan_store(known, settings, PlanWriter(client, sender), clock)
         deadline = round(settings.plan_deadline_seconds * SECOND)
-        self._plans = QuotaPlans(store, self._cluster, options, deadline, clock, look.add, self._plan_changed)
+        self._plans = QuotaPlans(
+            store, self._cluster, options, deadline, clock, look.add, self._plan_changed, Need(state)
+        )
         self._proposals = Proposals(store, state, clock, self._following.freed)
         fence = Fence(ConditionWriter(sender, clock=clock), quota.workloads.apply, term, clock)
         self._resuming = Resuming(known.plans, self._plans, self._cluster, fence.write_all)
@@ -239,6 +242,10 @@ class Leading:
         """See `runtime.mirror.watched_quota.ObjectHook`."""
         self._following.object_changed(kind, key)
         self._proposals.queues_changed()
+
+    def _is_called_off(self, key: str) -> bool:
+        """Whether no plan needs the eviction of the Workload any longer."""
+        return self._plans.preemption_of(key) is None
 
     def _written(self, key: str, step: Step, outcome: Outcome) -> None:
         self._looking.done(key, step, outcome)

@@ -226,6 +226,10 @@ class FormerVictims:
         """All of them (keys), those of the plan included."""
         return frozenset(self._by_preemptor.get(plan.preemptor, ()))
 
+    def has(self, preemptor: str, key: str) -> bool:
+        """Whether the Workload (key) is one of those of the preemptor (key)."""
+        return key in self._by_preemptor.get(preemptor, ())
+
     def forget(self, preemptor: str) -> None:
         """The preemptor (key) has quota, or is gone."""
         self._by_preemptor.pop(preemptor, None)

@@ -46,6 +46,7 @@ from controllers.quota.life.plan_life import (
 )
 from controllers.quota.life.planned import FormerVictims, Planned, covers, promise_of, read, spec_of
 from controllers.quota.life.preempting import Preempting, Troubles, announcement
+from controllers.quota.plans.need import Need
 from controllers.quota.plans.plan_look import Cluster, holds_still, look, returned, why_paused
 from controllers.quota.plans.stored_plans import SWEEP_SECONDS, PlanStore
 from quota.cycle.entries import Entry
@@ -80,18 +81,21 @@ class QuotaPlans:
         clock: Clock,
         look: Callable[[str], None],
         changed: Callable[[str], None],
+        need: Need,
     ) -> None:
         """`deadline`: a plan ends after this time. `look`: have a Workload (key) looked at. `changed` gets the
         ClusterQueue of each promise that is over."""
         self._store, self._stored, self._cluster = store, store.stored, cluster
         self._options, self._deadline, self._clock = options, deadline, clock
-        self._look_at, self._changed = look, changed
+        self._look_at, self._changed, self._need = look, changed, need
         self._lives: dict[PlanKey, Life] = {}
         self._by_workload: dict[str, set[PlanKey]] = {}
         """The plans that a Workload (key) is preemptor or victim of."""
         self._current: dict[str, PlanKey] = {}
         """The plan that counts of each preemptor (key)."""
         self._former = FormerVictims()
+        self._spared: dict[PlanKey, dict[str, Workload]] = {}
+        """By plan: the victims (keys) that it did not need when they were looked at."""
         self._wanted_again: set[PlanKey] = set()
         """Plans that are to be decided again once they are forgotten."""
         self._postponed: dict[str, int] = {}
@@ -154,14 +158,18 @@ class QuotaPlans:
         return life is not None
 
     def preemption_of(self, key: str) -> Preemption | None:
-        """What an active plan wants of the Workload; None if it may keep its quota."""
+        """What an active plan wants of the Workload; None if it may keep its quota, also because there is room by now.
+        If that room goes, `waits` has it looked at again."""
         for each in self._by_workload.get(key, ()):
             life = self._lives[each]
             for uid in life.called if life.stage == "Evicting" and not self._is_paused(life) else ():
                 victim = life.plan.victims[uid]
                 workload = self._cluster.find(key, uid) if victim.key == key else None
-                if workload is not None and holds_still(victim, workload, life.plan.decided, self._now()):
+                if workload is None or not holds_still(victim, workload, life.plan.decided, self._now()):
+                    continue
+                if self._need.is_needed(life.plan, workload, self._respected(life.plan)):
                     return self._preemption(life.plan, uid)
+                self._spared.setdefault(each, {})[key] = workload
         return None
 
     def _is_paused(self, life: Life) -> bool:
@@ -196,18 +204,44 @@ class QuotaPlans:
                 self._look_at(life.plan.preemptor)
 
     def waits(self, key: str) -> bool:
-        """Whether the Workload waits for its own plan: the plan is being stored, or victims still hold their quota."""
+        """Whether the Workload waits for its own plan: the plan is being stored, or victims still hold their quota, and
+        there is no room without it. Victims that are needed now are looked at."""
         current = self._current.get(key)
         life = self._lives[current] if current is not None else None
         if life is None or life.stage == "Over":
             return False
         if life.stage == "Evicting":
-            return any(self._holds(life.plan, uid) for uid in life.plan.victims)
+            return self._waits_for_victims(life)
         # What could not be stored is tried again, and not at once.
         return life.stage == "Storing" or life.ending is NOT_STORED or current in self._wanted_again
 
+    def _waits_for_victims(self, life: Life) -> bool:
+        plan = life.plan
+        if not any(self._holds(plan, uid) for uid in plan.victims):
+            return False
+        others = self._respected(plan)
+        if self._need.fits_now(plan, others):
+            return False
+        spared = self._spared.get(plan.key, {})
+        if any(self._need.is_needed(plan, each, others) for each in spared.values()):
+            del self._spared[plan.key]
+            for key in spared:
+                self._look_at(key)
+        return True
+
+    def _respected(self, plan: Planned) -> list[Planned]:
+        """The plans whose promises the preemptor leaves alone: see `quota.cycle.promises.Promises.respects`."""
+        key = plan.preemptor
+        active = [self._lives[self._current[each]].plan for each in self.promised() if each != key]
+        is_victim = any(self._lives[each].plan.preemptor != key for each in self._by_workload.get(key, ()))
+        if is_victim or any(self._former.has(each.preemptor, key) for each in active):
+            return active
+        return [each for each in active if each.priority >= plan.priority]
+
     def workload_changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
-        """The Workload came, changed or went. What is only assumed of it is not looked at."""
+        """The Workload came, changed or went. What is only assumed of it counts for what others need, and is not looked
+        at."""
+        self._need.workload_changed(before, after)
         if after is None or holds_quota(after):
             self._troubles.stored(key)
             self._former.forget(key)
@@ -342,6 +376,7 @@ class QuotaPlans:
 
     def _forget(self, plan: Planned) -> None:
         ending = self._lives.pop(plan.key).ending
+        self._spared.pop(plan.key, None)
         self._troubles.evicted(plan.victims)
         if self._current.get(plan.preemptor) == plan.key:
             del self._current[plan.preemptor]

@@ -65,10 +65,13 @@ class WorkloadWriter:
         slots: RankedSlots,
         clock: Clock,
         done: Done,
+        is_called_off: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        """`done` is called once a Workload may be written again."""
+        """`done` is called once a Workload may be written again. `is_called_off`: whether no plan needs the eviction of
+        a Workload (key) any longer. That is asked right before the write."""
         self._client, self._quota, self._sender = client, quota, sender
         self._slots, self._clock, self._done = slots, clock, done
+        self._is_called_off = is_called_off
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._starting = ""
         """Key of the Workload that is about to be written."""
@@ -125,7 +128,7 @@ class WorkloadWriter:
     async def _write(self, key: str, before: Workload, step: Step) -> Outcome:
         try:
             await failpoint("quota.before_write")
-            if self._is_paused(before, step):
+            if self._must_not_evict(before, step):
                 return Outcome(False)
             if step.writes_status:
                 before = await self._patch(before, "/status", {"status": step.status})
@@ -139,14 +142,17 @@ class WorkloadWriter:
             return await self._failed(step, before, error)
         return Outcome(True)
 
-    def _is_paused(self, before: Workload, step: Step) -> bool:
-        """Whether the step evicts the Workload for quota, and a pause has begun since that was decided."""
-        if not self._quota.pauses.any or is_evicting(before) or not is_evicting(step.workload):
+    def _must_not_evict(self, before: Workload, step: Step) -> bool:
+        """Whether the step evicts the Workload for quota, and since that was decided a pause has begun, or room has
+        come back."""
+        if is_evicting(before) or not is_evicting(step.workload):
             return False
         conditions = step.workload.status.conditions or ()
         reason = next((each.reason for each in conditions if each.type == EVICTED), "")
-        is_for_quota = reason in (PREEMPTED, QUOTA_EXCEEDED)
-        return is_for_quota and bool(self._quota.pauses.why(before.metadata.namespace))
+        if reason == PREEMPTED and self._is_called_off(key_of(before)):
+            return True
+        is_paused = self._quota.pauses.any and bool(self._quota.pauses.why(before.metadata.namespace))
+        return is_paused and reason in (PREEMPTED, QUOTA_EXCEEDED)
 
     async def _patch(self, before: Workload, subresource: str, change: Mapping[str, Any]) -> Workload:
         """Change the Workload if it still is in this state. Returns the new state. Raises ApiError."""

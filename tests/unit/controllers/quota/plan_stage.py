@@ -10,6 +10,7 @@ import msgspec
 from api.backoff import Backoff
 from api.plans import PreemptionPlan
 from api.workloads import Workload
+from controllers.quota.plans.need import Need
 from controllers.quota.plans.plans import QuotaPlans
 from controllers.quota.plans.proposals import Proposals
 from controllers.quota.plans.resuming import Fence, Resuming
@@ -67,6 +68,7 @@ class PlanStage:
             self.clock,
             self.looked.append,
             self.freed.append,
+            Need(self.quota.state),
         )
         self.proposals = Proposals(store, self.quota.state, self.clock, self.freed.append)
         fence = Fence(

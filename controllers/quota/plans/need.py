@@ -1,0 +1,97 @@
+"""The last look before an eviction: whether the newest state still needs it.
+
+A plan is older than its writes. Others have finished meanwhile, and so have victims. What is free by now, and what the
+preempted Workloads that are on their way out will free, may be enough.
+
+All promises to others that the preemptor respects are kept, in full. So two plans never count on the same room.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+from api.workloads import EVICTED, PREEMPTED, Workload
+from controllers.quota.life.planned import Planned
+from quota.state.amounts import QuotaError
+from quota.state.overlap import Usage, fits, numbered
+from quota.state.snapshot import QuotaSnapshot
+from quota.state.state import QuotaState
+from quota.state.workloads import holds_quota, key_of, true_condition, usage
+
+__all__ = ["Need"]
+
+Pair = tuple[str, str]
+"""Flavor and resource."""
+
+
+class Need:
+    """Answers from the state as it will be once all that is being written is written. A look costs the same, however
+    many victims there are."""
+
+    def __init__(self, state: QuotaState) -> None:
+        self._state = state
+        self._going: defaultdict[str, Counter[Pair]] = defaultdict(Counter)
+        """By ClusterQueue: what preempted Workloads will give back."""
+        for workload in state.workloads.values():
+            self._count(workload, 1)
+
+    def workload_changed(self, before: Workload | None, after: Workload | None) -> None:
+        """The Workload came, changed or went, or is assumed to be so."""
+        if before is not None:
+            self._count(before, -1)
+        if after is not None:
+            self._count(after, 1)
+
+    def fits_now(self, plan: Planned, others: Iterable[Planned]) -> bool:
+        """Whether the quota of the preemptor is free at this moment. `others`: the plans whose promises it respects."""
+        return self._fits(plan, others, {})
+
+    def is_needed(self, plan: Planned, victim: Workload, others: Iterable[Planned]) -> bool:
+        """Whether the quota of the preemptor will not be free unless the victim goes. `others`: see `fits_now`."""
+        going = {queue: Counter(used) for queue, used in self._going.items()}
+        for queue, used in _gives_back(self._state.workloads.get(key_of(victim))):
+            going[queue].subtract(used)
+        return not self._fits(plan, others, going)
+
+    def _fits(self, plan: Planned, others: Iterable[Planned], going: dict[str, Counter[Pair]]) -> bool:
+        try:
+            snapshot = self._state.snapshot()
+        except QuotaError:
+            return False
+        queue = snapshot.queues.get(plan.queue)
+        if queue is None or queue.inactive or not _has(snapshot, plan.usage):
+            return False
+        for name, used in going.items():
+            if name in snapshot.queues and _has(snapshot, used):
+                snapshot.ledger.unreserve(snapshot.queues[name].node, *numbered(snapshot, used))
+        for each in others:
+            if each.queue in snapshot.queues and _has(snapshot, each.usage):
+                snapshot.ledger.reserve(snapshot.queues[each.queue].node, *numbered(snapshot, each.usage))
+        return fits(snapshot, queue, plan.usage)
+
+    def _count(self, workload: Workload, times: int) -> None:
+        for queue, used in _gives_back(workload):
+            going = self._going[queue]
+            for pair, amount in used.items():
+                going[pair] += times * amount
+            if not any(going.values()):
+                del self._going[queue]
+
+
+def _gives_back(workload: Workload | None) -> Iterable[tuple[str, Usage]]:
+    """The ClusterQueue of a preempted Workload, and what it will give back; nothing for any other one."""
+    evicted = true_condition(workload, EVICTED) if workload is not None else None
+    if workload is None or evicted is None or evicted.reason != PREEMPTED or not holds_quota(workload):
+        return
+    try:
+        used = usage(workload)
+    except QuotaError:
+        return
+    if workload.status.admission is not None:
+        yield workload.status.admission.cluster_queue, used
+
+
+def _has(snapshot: QuotaSnapshot, used: Usage) -> bool:
+    """Whether there is a number for each flavor and resource."""
+    return all(pair in snapshot.layout.frs for pair in used)
