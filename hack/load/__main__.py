@@ -17,7 +17,7 @@ from rich.console import Console
 from hack.load.api import RefusedError
 from hack.load.generator import STALL_SECONDS, StalledError
 from hack.load.measured import measure, measure_bare, print_measured, used_table
-from hack.load.shape import KUEUE, Shape
+from hack.load.shape import KUEUE, SLOW, Shape
 
 
 def _pids(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, int]:
@@ -66,6 +66,9 @@ def main() -> None:
     help="Give up after this many seconds without a change.",
 )
 @click.option(
+    "--slow-owner", "slow", is_flag=True, help="Finish and end Workloads as a busy controller does."
+)
+@click.option(
     "--json", "output", type=click.Path(path_type=Path), metavar="FILE", help="Write the numbers there."
 )
 def run(
@@ -76,11 +79,20 @@ def run(
     processes: dict[str, int],
     keep: bool,
     stall: float,
+    slow: bool,
     output: Path | None,
 ) -> None:
     """Run the load while somebody admits Workloads."""
     shape = KUEUE.of_size(size, cohorts=cohorts, queues=queues)
-    measuring = partial(measure, kubeconfig, shape, processes=processes, keep=keep, stall_seconds=stall)
+    measuring = partial(
+        measure,
+        kubeconfig,
+        shape,
+        processes=processes,
+        keep=keep,
+        stall_seconds=stall,
+        owner=SLOW if slow else None,
+    )
     measured = _run(measuring, "load")
     print_measured(Console(), measured)
     if output is not None:

@@ -19,7 +19,7 @@ import msgspec
 from hack.load import objects
 from hack.load.api import APPLY, MERGE, Api, RefusedError
 from hack.load.following import Following, Seen
-from hack.load.shape import Class, Shape
+from hack.load.shape import Class, Owner, Shape
 
 __all__ = ["Load", "Ran", "StalledError", "place"]
 
@@ -92,8 +92,18 @@ async def place(
 class Load:
     """One load in its place."""
 
-    def __init__(self, api: Api, shape: Shape, name: str, *, stall_seconds: float = STALL_SECONDS) -> None:
-        """`name`: of the place."""
+    def __init__(
+        self,
+        api: Api,
+        shape: Shape,
+        name: str,
+        *,
+        stall_seconds: float = STALL_SECONDS,
+        owner: Owner | None = None,
+    ) -> None:
+        """`name`: of the place. `owner`: None for one that writes at once."""
+        self._owner = owner
+        self._free = asyncio.Semaphore(owner.at_once if owner is not None else 1)
         self._api, self._shape, self._name, self._stall = api, shape, name, stall_seconds
         self._items: dict[str, _Item] = {}
         self._left = shape.size
@@ -155,6 +165,7 @@ class Load:
             name = f"{queue}-{of.name}-{number}"
             body = objects.workload(name, self._name, queue, of)
             item = self._items[name] = _Item(name, of, time.monotonic())
+            await self._turn()
             await self._api.send("create", "POST", _path("workloads", self._name), body)
             item.created = self._moved = time.monotonic()
 
@@ -202,7 +213,17 @@ class Load:
         self._moved = time.monotonic()
         self._act(item)
 
+    async def _turn(self) -> None:
+        """Wait until the owner comes to this work, and has done it but for the write."""
+        if self._owner is not None:
+            async with self._free:
+                await asyncio.sleep(self._owner.seconds)
+
     async def _finish(self, item: _Item) -> None:
+        await self._turn()
+        if item.seen is not None and item.seen.is_evicted:
+            item.running = None
+            return  # it was evicted meanwhile, and begins anew
         path = f"{_path('workloads', self._name)}/{item.name}/status?fieldManager=load-finish&force=true"
         await self._api.send("finish", "PATCH", path, objects.finished(item.name, self._name), APPLY)
         item.is_finished = True
@@ -213,6 +234,7 @@ class Load:
 
     async def _end(self, item: _Item, seen: Seen) -> None:
         """End an eviction. If somebody has written the Workload meanwhile, its newest state is looked at again."""
+        await self._turn()
         path = f"{_path('workloads', self._name)}/{item.name}/status?fieldManager=load-end"
         try:
             answer = await self._api.send(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +17,8 @@ from hack.load.api import Api
 from hack.load.bare import send_bare
 from hack.load.generator import STALL_SECONDS, Load, Ran, place
 from hack.load.measures import Usage, processes_used, quantile, usage_of, writes
-from hack.load.shape import Shape
+from hack.load.needed import Preemptions
+from hack.load.shape import Owner, Shape
 
 __all__ = ["Measured", "measure", "measure_bare", "print_measured", "used_table"]
 
@@ -55,15 +57,19 @@ async def measure(
     processes: Mapping[str, int],
     keep: bool = False,
     stall_seconds: float = STALL_SECONDS,
+    owner: Owner | None = None,
+    preemptions: Preemptions | None = None,
 ) -> Measured:
-    """Run the load. `processes`: pids on this machine, by name. With `keep` nothing is deleted afterwards.
+    """Run the load. `processes`: pids on this machine, by name. With `keep` nothing is deleted afterwards. `owner`: see
+    `Load`. `preemptions`: what follows the writes.
 
     Raises StalledError, RefusedError, and OSError for a pid that does not exist.
     """
     pids = {**processes, GENERATOR: os.getpid()}
     async with Api.connect(kubeconfig) as api, place(api, shape, name, keep=keep):
         before, used = await writes(api), {each: usage_of(pid) for each, pid in pids.items()}
-        ran = await Load(api, shape, name, stall_seconds=stall_seconds).run()
+        async with preemptions.followed(api, name) if preemptions is not None else nullcontext():
+            ran = await Load(api, shape, name, stall_seconds=stall_seconds, owner=owner).run()
         after = {each: usage_of(pid) for each, pid in pids.items()}
         return Measured(shape.size, ran, await writes(api) - before, processes_used(used, after))
 

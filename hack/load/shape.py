@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-__all__ = ["KUEUE", "Class", "Shape"]
+__all__ = ["KUEUE", "SLOW", "Class", "Owner", "Shape"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,20 @@ class Shape:
         classes = tuple(replace(each, count=max(1, round(each.count * share))) for each in self.classes)
         return replace(self, cohorts=cohorts, queues=queues, classes=classes)
 
+
+@dataclass(frozen=True)
+class Owner:
+    """Who makes Workloads, finishes them and ends their evictions: a queue of work, in the order in which it comes."""
+
+    at_once: int
+    """Works at a time."""
+    seconds: float
+    """What each work takes before its write."""
+
+
+SLOW: Final = Owner(at_once=6, seconds=0.04)
+"""A busy controller: what is to be finished waits behind what is to be made, and has often changed when its turn comes.
+It does at most 150 works a second."""
 
 KUEUE: Final = Shape(
     cohorts=5,
