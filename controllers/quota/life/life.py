@@ -413,7 +413,7 @@ def _with_plan(draft: Draft, around: Around) -> Waiting | None:
     if plan is None or has_closed_preemption_gate(draft.workload):
         return waiting
     if waiting is not None and waiting.reason == WAITS:
-        return Waiting(WAITS, plan.message(waiting.message))
+        return Waiting(WAITS, plan.message(waiting.message), preempts=True)
     # A new process resumes the plan before a cycle says anything.
     says = plan.problem or plan.is_due
-    return Waiting(WAITS, plan.message("")) if says else waiting
+    return Waiting(WAITS, plan.message(""), preempts=True) if says else waiting

@@ -12,14 +12,15 @@ from api.multikueue import ORIGIN_LABEL
 from api.workloads import QUOTA_RESERVED, Workload
 from controllers.quota.life.admitting import wait
 from controllers.quota.life.draft import Draft
-from controllers.quota.life.preempting import Preempting
+from controllers.quota.life.preempting import WAITS, Preempting
 from quota.state.amounts import QuotaError
 from quota.state.workloads import time_us
 
 __all__ = ["Waiting", "say", "says_from"]
 
-PASSES: Final = "WaitingForQuota"
-"""The one reason that passes by itself. All others name somebody who has to act, or say that it is for good."""
+PASSES: Final = frozenset({"WaitingForQuota", WAITS})
+"""The reasons that pass by themselves, except for a preemptor. All others name somebody who has to act, or say that it
+is for good."""
 NOTHING_SAID: Final = frozenset({"Pending", "PendingEvaluation"})
 """Reasons of QuotaReserved=False that the end of an eviction leaves. They say nothing of why the Workload waits."""
 
@@ -32,6 +33,8 @@ class Waiting(NamedTuple):
     gated: bool = False
     of_equal: bool = False
     """An equal Workload got this answer. A text that it has for the same reason tells more."""
+    preempts: bool = False
+    """It is a preemptor. Without that, it may also wait for victims of others."""
 
 
 def says_from(workload: Workload, waiting: Waiting, patience: int) -> int:
@@ -39,7 +42,8 @@ def says_from(workload: Workload, waiting: Waiting, patience: int) -> int:
 
     What it says already is replaced at once. Of a copy, its manager waits for the reason: it opens a gate then.
     """
-    if waiting.reason != PASSES or waiting.gated or ORIGIN_LABEL in (workload.metadata.labels or {}):
+    passes = waiting.reason in PASSES and not (waiting.gated or waiting.preempts)
+    if not passes or ORIGIN_LABEL in (workload.metadata.labels or {}):
         return 0
     conditions = workload.status.conditions or ()
     before = next((each for each in conditions if each.type == QUOTA_RESERVED), None)

@@ -81,7 +81,8 @@ class Consequences:
         equals = self._pending.answered(entry, now, self._preemptions.promised())
         self._preempt(entry, fresh.snapshot, placed)
         if reason := entry.quota_reserved_reason:
-            self._texts.add(key, Waiting(reason, entry.message, entry.outcome == "Gated"))
+            gated, preempts = entry.outcome == "Gated", entry.outcome == "Preempt"
+            self._texts.add(key, Waiting(reason, entry.message, gated, preempts=preempts))
             self._texts.add_equals(equals, reason)
         return entry.requeue == "parked" or entry.tried is not None
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Collection
 from itertools import islice
 from typing import Final
 
-from controllers.quota.life.preempting import WAITS
 from controllers.quota.life.saying import Waiting, says_from
 from controllers.quota.workloads.facts import Facts
 from controllers.quota.workloads.writer import WorkloadWriter
@@ -62,7 +61,7 @@ class Texts:
         now."""
         if not self._facts.says(key, waiting):
             return
-        if waiting.gated or waiting.reason == WAITS:
+        if waiting.gated or waiting.preempts:
             self._keys.pop(key, None)
             self._look(key)
         else:

@@ -42,7 +42,7 @@ from tests.kit.quota.objects import (
 )
 
 LIMITS = Limits(overdue=us(300) - us(0), frees_overdue=False, message=us(10) - us(0), reason=0)
-WAITING = Waiting(WAITS, "It waits")
+WAITING = Waiting(WAITS, "It waits", preempts=True)
 QUEUE = cluster_queue("q", cpu(10))
 LOCAL = local_queue("q", "q")
 
@@ -538,11 +538,14 @@ PATIENT = Limits(overdue=LIMITS.overdue, frees_overdue=False, message=LIMITS.mes
 NO_ROOM = Waiting("WaitingForQuota", "1 more needed")
 
 
-def test_that_it_waits_for_quota_is_said_after_a_while() -> None:
-    soon = look(JOB, 29, PATIENT, waiting=NO_ROOM)
+@pytest.mark.parametrize(
+    "waiting", [NO_ROOM, Waiting(WAITS, "others are on their way out for somebody else")]
+)
+def test_that_it_waits_for_quota_is_said_after_a_while(waiting: Waiting) -> None:
+    soon = look(JOB, 29, PATIENT, waiting=waiting)
     assert (soon.status, soon.events, soon.again) == ({}, (), us(30))
-    late = look(JOB, 30, PATIENT, waiting=NO_ROOM)
-    assert said(late.workload)["QuotaReserved"] == ("False", "WaitingForQuota")
+    late = look(JOB, 30, PATIENT, waiting=waiting)
+    assert said(late.workload)["QuotaReserved"] == ("False", waiting.reason)
 
 
 def test_the_end_of_an_eviction_begins_the_wait_anew() -> None:

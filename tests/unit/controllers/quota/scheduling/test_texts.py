@@ -62,9 +62,9 @@ def test_what_others_wait_for_is_said_at_once() -> None:
     stage = Stage()
     stage.writer.has_room = False
     stage.texts.add("ns/a", Waiting("WaitingForQuota", "x"))
-    stage.texts.add("ns/b", Waiting(WAITS, "x"))
+    stage.texts.add("ns/b", Waiting(WAITS, "x", preempts=True))
     stage.texts.add("ns/c", Waiting("WaitingForQuota", "x", gated=True))
-    stage.texts.add("ns/a", Waiting(WAITS, "x"))
+    stage.texts.add("ns/a", Waiting(WAITS, "x", preempts=True))
     assert stage.looked == ["ns/b", "ns/c", "ns/a"]
     stage.writer.has_room = True
     stage.texts.turn()
