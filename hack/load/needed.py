@@ -163,13 +163,25 @@ class _World:
         return [each for each in objects.local_queue_names(self._shape) if each.partition("-")[0] == cohort]
 
     def _promised_beside(self, preemptor: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Other preemptors that wait for what is freed for them."""
+        """Other preemptors that wait for what is freed for them. A victim of any of them leaves it to all."""
         own = preemptor["metadata"]["uid"]
-        waiting = {each["spec"]["preemptor"]["uid"] for each in self._plans.values() if not _has_ended(each)}
+        waiting = {_preemptor(each) for each in self._plans.values() if not _has_ended(each)}
+        victims = {
+            uid for each in self._plans.values() if _preemptor(each) in waiting for uid in _victims(each)
+        }
         for uid in waiting - {own}:
             other = self._workloads.get(uid)
-            if other is not None and not _holds(other) and _priority(other) >= _priority(preemptor):
+            respects = own in victims or (other is not None and _priority(other) >= _priority(preemptor))
+            if other is not None and not _holds(other) and respects:
                 yield other
+
+
+def _preemptor(plan: dict[str, Any]) -> str:
+    return str(plan["spec"]["preemptor"]["uid"])
+
+
+def _victims(plan: dict[str, Any]) -> list[str]:
+    return [each["uid"] for each in plan["spec"].get("victims", ())]
 
 
 def _has_ended(plan: dict[str, Any]) -> bool:

@@ -73,7 +73,11 @@ def eviction(reason: str = "AdmissionCheck", *, deactivates: bool = False) -> St
 
 
 async def written(
-    shown: Workload | None, *errors: ApiError, step: Step | None = None, paused: str = ""
+    shown: Workload | None,
+    *errors: ApiError,
+    step: Step | None = None,
+    paused: str = "",
+    is_called_off: bool = False,
 ) -> Outcome:
     outcomes: asyncio.Queue[Outcome] = asyncio.Queue()
 
@@ -85,7 +89,9 @@ async def written(
     quota = cast(WatchedQuota, Quota(BEFORE))
     if paused:
         quota.pauses.upsert(Namespace(ObjectMeta(name=paused, annotations={PAUSED: "upgrade"})))
-    writer = WorkloadWriter(client, quota, sender, RankedSlots(1), SYSTEM_CLOCK, done)
+    writer = WorkloadWriter(
+        client, quota, sender, RankedSlots(1), SYSTEM_CLOCK, done, lambda _: is_called_off
+    )
     writer.start(step or eviction(), (1,))
     return await outcomes.get()
 
@@ -140,3 +146,11 @@ async def test_a_pause_that_came_while_the_write_waited_withdraws_a_preemption(
     step = eviction(reason)
     outcome = await written(step.workload, LOST, step=step, paused=namespace)
     assert outcome == Outcome(is_sent)
+
+
+@pytest.mark.parametrize(("reason", "is_sent"), [("Preempted", False), ("QuotaExceeded", True)])
+async def test_room_that_came_back_while_the_write_waited_withdraws_a_preemption(
+    reason: str, is_sent: bool
+) -> None:
+    step = eviction(reason)
+    assert await written(step.workload, LOST, step=step, is_called_off=True) == Outcome(is_sent)
