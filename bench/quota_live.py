@@ -104,12 +104,10 @@ def _slow(console: Console) -> None:
 def _said(judged: Judged) -> str:
     """What is printed of the preemptions."""
     all_ = judged.needed + len(judged.needless)
-    text = (
-        f"{all_} preemptions, of which the newest state before the write did not need {len(judged.needless)}"
-    )
+    text = f"{all_} preemptions; {len(judged.needless)} were not needed by the newest state before the write"
     if judged.needless:
         times = sorted(round(each * 1000) for each in judged.needless)
-        text += f", for these times before the write (ms): {', '.join(map(str, times))}"
+        text += f", for that long (ms): {', '.join(map(str, times))}"
     return text
 
 

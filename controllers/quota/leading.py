@@ -15,7 +15,7 @@ from controllers.quota.life.draft import Step
 from controllers.quota.life.life import Limits
 from controllers.quota.plans.need import Need
 from controllers.quota.plans.passers import Passers
-from controllers.quota.plans.plans import QuotaPlans
+from controllers.quota.plans.plans import PlanRules, QuotaPlans
 from controllers.quota.plans.proposals import Proposals
 from controllers.quota.plans.resuming import Fence, Resuming
 from controllers.quota.plans.resumption import Resumption
@@ -104,7 +104,13 @@ class Leading:
         store = _plan_store(known, settings, PlanWriter(client, sender), clock)
         deadline = round(settings.plan_deadline_seconds * SECOND)
         self._plans = QuotaPlans(
-            store, self._cluster, options, deadline, clock, look.add, self._plan_changed, Need(state)
+            store,
+            self._cluster,
+            PlanRules(options, deadline),
+            clock,
+            look.add,
+            self._plan_changed,
+            Need(state),
         )
         self._proposals = Proposals(store, state, clock, self._following.freed)
         fence = Fence(ConditionWriter(sender, clock=clock), quota.workloads.apply, term, clock)

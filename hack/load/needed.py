@@ -2,6 +2,9 @@
 
 It follows Workloads and plans beside a load, and looks back when the load is over. It knows the shape of the load: one
 flavor, one resource, and cohorts of ClusterQueues that are alike. It shares no code with what decides.
+
+Quota that was given away before a preemption was decided counts as used, although its write came later. Conditions have
+the second of the decision.
 """
 
 from __future__ import annotations
@@ -90,15 +93,43 @@ def judge(seen: Sequence[Seen], shape: Shape) -> Judged:
     """Look at each preemption, in the order of the API server's writes."""
     world, needed, needless = _World(shape), 0, list[float]()
     events = sorted({each.version: each for each in seen}.values(), key=lambda each: each.version)
+    admissions = _admissions(events)
     for number, event in enumerate(events):
         if event.kind == "Workload" and world.is_preempted_now(event.body):
-            since = world.needless_since(event.body, events[:number])
+            given = _given(admissions, event)
+            since = world.needless_since(event.body, events[:number], given)
             if since is None:
                 needed += 1
             else:
                 needless.append(event.at - since)
         world.take(event)
     return Judged(needed, needless)
+
+
+def _admissions(events: Sequence[Seen]) -> list[Seen]:
+    """The events by which a Workload gets quota."""
+    found, holding = list[Seen](), set[str]()
+    for event in events:
+        if event.kind == "Workload":
+            uid = event.body["metadata"]["uid"]
+            if not _holds(event.body):
+                holding.discard(uid)
+            elif uid not in holding:
+                holding.add(uid)
+                found.append(event)
+    return found
+
+
+def _given(admissions: Sequence[Seen], preemption: Seen) -> list[dict[str, Any]]:
+    """The Workloads that got quota before the preemption was decided, and were written after it."""
+    decided, preemptor = _since(preemption.body, "Evicted"), _preemptor_of(preemption.body)
+    return [
+        each.body
+        for each in admissions
+        if each.version > preemption.version
+        and _since(each.body, "QuotaReserved") <= decided
+        and each.body["metadata"]["uid"] != preemptor
+    ]
 
 
 class _World:
@@ -128,9 +159,12 @@ class _World:
         before = self._workloads.get(body["metadata"]["uid"], {})
         return _is_preempted(body) and _holds(before) and not _is_preempted(before)
 
-    def needless_since(self, victim: dict[str, Any], events: Sequence[Seen]) -> float | None:
-        """Since when the preemption was not needed, in monotonic seconds; None if the newest state needs it."""
-        if self._needs(victim):
+    def needless_since(
+        self, victim: dict[str, Any], events: Sequence[Seen], given: Sequence[dict[str, Any]]
+    ) -> float | None:
+        """Since when the preemption was not needed, in monotonic seconds; None if the newest state needs it. `given`:
+        Workloads that have got their quota, and whose write comes later."""
+        if self._needs(victim, given):
             return None
         since = events[-1].at
         earlier = _World(self._shape)
@@ -138,22 +172,23 @@ class _World:
         for event in events:
             earlier.take(event)
             if event.at > since - LOOK_BACK_SECONDS:
-                states.append((event.at, earlier._needs(victim)))
+                states.append((event.at, earlier._needs(victim, given)))
         for at, needs in reversed(states):
             if needs:
                 break
             since = at
         return since
 
-    def _needs(self, victim: dict[str, Any]) -> bool:
+    def _needs(self, victim: dict[str, Any], given: Sequence[dict[str, Any]]) -> bool:
         preemptor = self._workloads.get(_preemptor_of(victim))
         if preemptor is None or _holds(preemptor) or _is(preemptor, "Finished"):
             return False
         queue, asked = preemptor["spec"]["queueName"], _cpu(preemptor)
         used = {each: sum(self._used[each].values()) for each in self._tree(queue)}
-        for promised in self._promised_beside(preemptor):
-            if promised["spec"]["queueName"] in used:
-                used[promised["spec"]["queueName"]] += _cpu(promised)
+        taken = {each["metadata"]["uid"]: each for each in (*self._promised_beside(preemptor), *given)}
+        for each in taken.values():
+            if each["spec"]["queueName"] in used:
+                used[each["spec"]["queueName"]] += _cpu(each)
         free = len(used) * self._shape.cpu - sum(used.values())
         most = self._shape.cpu + self._shape.borrowing_limit - used[queue]
         return min(free, most) < asked
@@ -203,6 +238,13 @@ def _is_preempted(body: dict[str, Any]) -> bool:
     return any(
         (each["type"], each["status"], each["reason"]) == ("Evicted", "True", "Preempted")
         for each in body.get("status", {}).get("conditions", ())
+    )
+
+
+def _since(body: dict[str, Any], kind: str) -> str:
+    """When the condition became so, as the object has it."""
+    return next(
+        str(each["lastTransitionTime"]) for each in body["status"]["conditions"] if each["type"] == kind
     )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Final, NamedTuple
 
 import structlog
 
@@ -61,12 +61,20 @@ from runtime.failpoints import failpoint
 from runtime.plans.plan_objects import PlanNotStoredError
 from runtime.work.background import Background
 
-__all__ = ["QuotaPlans"]
+__all__ = ["PlanRules", "QuotaPlans"]
 
 log = structlog.get_logger(__name__)
 
 SECOND: Final = 1_000_000
 """In microseconds."""
+
+
+class PlanRules(NamedTuple):
+    """What holds for all plans."""
+
+    options: Options
+    deadline: int
+    """A plan ends after this time, in microseconds."""
 
 
 class QuotaPlans:
@@ -76,17 +84,16 @@ class QuotaPlans:
         self,
         store: PlanStore,
         cluster: Cluster,
-        options: Options,
-        deadline: int,
+        rules: PlanRules,
         clock: Clock,
         look: Callable[[str], None],
         changed: Callable[[str], None],
         need: Need,
     ) -> None:
-        """`deadline`: a plan ends after this time. `look`: have a Workload (key) looked at. `changed` gets the
+        """`look`: have a Workload (key) looked at. `changed` gets the
         ClusterQueue of each promise that is over."""
         self._store, self._stored, self._cluster = store, store.stored, cluster
-        self._options, self._deadline, self._clock = options, deadline, clock
+        self._options, self._deadline, self._clock = rules.options, rules.deadline, clock
         self._look_at, self._changed, self._need = look, changed, need
         self._lives: dict[PlanKey, Life] = {}
         self._by_workload: dict[str, set[PlanKey]] = {}

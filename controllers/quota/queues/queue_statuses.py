@@ -57,7 +57,7 @@ RATE: Final = 25.0
 BUSY_SECONDS: Final = 5.0
 """The minimum time between two writes of one object while the rate is full."""
 FULL: Final = 25
-"""The rate is full while there were so many writes in that time."""
+"""The rate is full after more writes than these in that time."""
 TICK_SECONDS: Final = 0.2
 """How often that is looked at which concerns many queues at once, or has no event."""
 BACKOFF: Final = Backoff(0.2, 60.0)

@@ -19,12 +19,22 @@ class Writes:
     def __init__(self) -> None:
         self.seen: list[Seen] = []
 
-    def workload(self, name: str, cpu: int, *conditions: tuple[str, str, str], priority: int = 0) -> None:
+    def workload(
+        self, name: str, cpu: int, *conditions: tuple[str, str, str], priority: int = 0, at: int = 0
+    ) -> None:
+        """`at`: the second of its conditions; by default that of the event."""
+        second = at or len(self.seen) + 1
         of = Class(name, 1, cpu, 1.0, priority, 1.0)
         body = objects.workload(name, "ns", "c0-q0" if name < "m" else "c0-q1", of)
         body["status"] = {
             "conditions": [
-                {"type": kind, "status": "True", "reason": reason, "message": message}
+                {
+                    "type": kind,
+                    "status": "True",
+                    "reason": reason,
+                    "message": message,
+                    "lastTransitionTime": f"2026-01-01T00:00:{second:02}Z",
+                }
                 for kind, reason, message in conditions
             ]
         }
@@ -92,4 +102,13 @@ def test_room_that_is_promised_to_another_one_does_not_count(phase: str, needed:
     writes.plan("other", phase)
     writes.workload("z", 4, HOLDS, DONE)
     writes.workload("a", 4, HOLDS, evicted("hero"))
+    assert judge(writes.seen, SHAPE).needed == needed
+
+
+@pytest.mark.parametrize(("at", "needed"), [(5, 1), (6, 0)])
+def test_room_that_was_given_away_before_does_not_count(at: int, needed: int) -> None:
+    writes = full()
+    writes.workload("z", 4, HOLDS, DONE)
+    writes.workload("a", 4, HOLDS, evicted("hero"))
+    writes.workload("zz", 4, HOLDS, at=at)
     assert judge(writes.seen, SHAPE).needed == needed

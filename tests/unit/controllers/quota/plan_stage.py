@@ -11,7 +11,7 @@ from api.backoff import Backoff
 from api.plans import PreemptionPlan
 from api.workloads import Workload
 from controllers.quota.plans.need import Need
-from controllers.quota.plans.plans import QuotaPlans
+from controllers.quota.plans.plans import PlanRules, QuotaPlans
 from controllers.quota.plans.proposals import Proposals
 from controllers.quota.plans.resuming import Fence, Resuming
 from controllers.quota.plans.stored_plans import PlanStore, StoredPlans
@@ -63,8 +63,7 @@ class PlanStage:
         self.plans = QuotaPlans(
             store,
             cluster,
-            Options(),
-            DEADLINE * 1_000_000,
+            PlanRules(Options(), DEADLINE * 1_000_000),
             self.clock,
             self.looked.append,
             self.freed.append,

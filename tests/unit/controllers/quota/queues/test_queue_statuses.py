@@ -212,9 +212,7 @@ async def test_an_object_is_written_every_five_seconds_while_many_change() -> No
             await world.pass_time(0.25)
         counts = [len(world.writes("LocalQueue", name)) for name in names]
     assert min(counts) >= 2
-    assert (
-        max(counts) <= 2 + 12 / BUSY_SECONDS
-    )  # the first one, and one more while there were not so many yet
+    assert max(counts) <= 2 + 12 / BUSY_SECONDS  # the first one, and one more before there were many
 
 
 async def test_a_newer_object_is_looked_at_again() -> None:
