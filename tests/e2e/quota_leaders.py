@@ -35,7 +35,9 @@ SOME: Final = 5
 OPTIONS: Final[Mapping[str, Any]] = {
     **QUOTA,
     "replicas": 2,
-    "reprieve_settings": {"quota": {"mode": "Enforce", "writesInFlight": IN_FLIGHT}},
+    "reprieve_settings": {
+        "quota": {"mode": "Enforce", "writesInFlight": IN_FLIGHT, "waitingReasonSeconds": 0.01}
+    },
 }
 """Two processes of reprieve. Another one leads after three seconds (`hack.controlplane.manifests.SOON`)."""
 
