@@ -83,7 +83,7 @@ class Lives(RuleBasedStateMachine):
                     assert not self.paused, "nothing is evicted while it is paused"
                     self.called.append(uid)
                 case WriteEnd(ending):
-                    if ending.phase == "Expired":
+                    if ending.phase == "Expired" and was_active:  # it may be written once more later
                         assert not self.paused
                         assert self.now >= DEADLINE + self.stood, "its deadline stands still"
                     assert not self.ends, "one write at a time"
