@@ -114,7 +114,7 @@ def _said(judged: Judged) -> str:
 class _Row:
     """A control plane with reprieve, and a loop for the load."""
 
-    def __init__(self, command: Sequence[str] | None = None) -> None:
+    def __init__(self, command: Sequence[str] = ()) -> None:
         """`command`: of reprieve, by default that of this environment."""
         self._command = command
         self._stack = ExitStack()
@@ -126,7 +126,7 @@ class _Row:
                 api_only=True,
                 manifests=QUOTA_FOLDERS,
                 reprieve_settings=SETTINGS,
-                reprieve_command=list(self._command) if self._command is not None else None,
+                reprieve_command=self._command,
             )
             self.plane = stack.enter_context(ControlPlane(folder, options))
             self.plane.start_reprieve()
