@@ -1,7 +1,7 @@
 """The last look before an eviction: whether the newest state still needs it.
 
 A plan is older than its writes. Others have finished meanwhile, and so have victims. What is free by now, and what the
-preempted Workloads that are on their way out will free, may be enough.
+victims of active plans that are on their way out will free, may be enough.
 
 All promises to others that the preemptor respects are kept, in full. So two plans never count on the same room.
 """
@@ -32,15 +32,29 @@ class Need:
     def __init__(self, state: QuotaState) -> None:
         self._state = state
         self._going: defaultdict[str, Counter[Pair]] = defaultdict(Counter)
-        """By ClusterQueue: what preempted Workloads will give back."""
-        for workload in state.workloads.values():
-            self._count(workload, 1)
+        """By ClusterQueue: what victims that are preempted will give back."""
+        self._plans: Counter[str] = Counter()
+        """By victim (key): how many plans name it."""
 
-    def workload_changed(self, before: Workload | None, after: Workload | None) -> None:
+    def begins(self, plan: Planned) -> None:
+        """The plan is carried out from now on."""
+        for victim in plan.victims.values():
+            self._plans[victim.key] += 1
+            if self._plans[victim.key] == 1:
+                self._count(self._state.workloads.get(victim.key), 1)
+
+    def ends(self, plan: Planned) -> None:
+        """The plan is forgotten."""
+        for victim in plan.victims.values():
+            self._plans[victim.key] -= 1
+            if not self._plans[victim.key]:
+                del self._plans[victim.key]
+                self._count(self._state.workloads.get(victim.key), -1)
+
+    def workload_changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
         """The Workload came, changed or went, or is assumed to be so."""
-        if before is not None:
+        if key in self._plans:
             self._count(before, -1)
-        if after is not None:
             self._count(after, 1)
 
     def fits_now(self, plan: Planned, others: Iterable[Planned]) -> bool:
@@ -70,7 +84,7 @@ class Need:
                 snapshot.ledger.reserve(snapshot.queues[each.queue].node, *numbered(snapshot, each.usage))
         return fits(snapshot, queue, plan.usage)
 
-    def _count(self, workload: Workload, times: int) -> None:
+    def _count(self, workload: Workload | None, times: int) -> None:
         for queue, used in _gives_back(workload):
             going = self._going[queue]
             for pair, amount in used.items():

@@ -248,7 +248,7 @@ class QuotaPlans:
     def workload_changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
         """The Workload came, changed or went. What is only assumed of it counts for what others need, and is not looked
         at."""
-        self._need.workload_changed(before, after)
+        self._need.workload_changed(key, before, after)
         if after is None or holds_quota(after):
             self._troubles.stored(key)
             self._former.forget(key)
@@ -346,6 +346,7 @@ class QuotaPlans:
     def _add(self, life: Life) -> None:
         plan = life.plan
         self._lives[plan.key] = life
+        self._need.begins(plan)
         if self._active(plan.preemptor) is None:
             self._current[plan.preemptor] = plan.key
         for each in _concerned(plan):
@@ -384,6 +385,7 @@ class QuotaPlans:
     def _forget(self, plan: Planned) -> None:
         ending = self._lives.pop(plan.key).ending
         self._spared.pop(plan.key, None)
+        self._need.ends(plan)
         self._troubles.evicted(plan.victims)
         if self._current.get(plan.preemptor) == plan.key:
             del self._current[plan.preemptor]
