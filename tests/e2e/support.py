@@ -177,7 +177,7 @@ def _is_preempted(pod: Json) -> bool:
 
 
 class Sandbox:
-    """A namespace, with nodes and priority classes that belong to it; all of it goes with `remove`."""
+    """A namespace, with nodes and priority classes that belong to it. What is in it goes with `remove`."""
 
     def __init__(self, client: Client, namespace: str, plane: ControlPlane | None = None) -> None:
         self.client = client
@@ -455,9 +455,11 @@ class Sandbox:
         return "\n".join(lines)
 
     def remove(self) -> None:
-        """Delete pods, groups, nodes and classes, and wait for the pods; the namespace takes its time to follow."""
+        """Delete pods, groups, nodes and classes, and wait for the pods. On a cluster that is not ours, the namespace
+        goes, too, and takes its time: its controller asks for objects of each kind there is."""
         self._empty()
-        self.client.delete("v1", "Namespace", self.namespace)
+        if self.plane is None:
+            self.client.delete("v1", "Namespace", self.namespace)
 
     def clear(self) -> None:
         """The same, and the plans, where no reprieve runs that would take their finalizers off. The namespace stays.

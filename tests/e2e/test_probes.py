@@ -82,7 +82,7 @@ def opened_at_first_eviction(sandbox: Sandbox, members: Collection[str]) -> set[
 
 
 def wait_probes(sandbox: Sandbox, members: Collection[str], count: int = 2) -> list[str]:
-    """The members that have lost our gate, once there are so many."""
+    """The members that have lost our gate, once that many have lost it."""
 
     def probes() -> list[str]:
         found = opened(sandbox, members)

@@ -335,7 +335,12 @@ class Lives(RuleBasedStateMachine):
         plan = self.plan
         shown = CONFIRMED if plan is not None and plan.phase in ("Planned", "Confirmed") else {}
         waits = self._waits()
-        given = {"trusted": True, "proofs": shown, "presented": self.presented, "unbound": waits}
+        given: dict[str, Any] = {
+            "trusted": True,
+            "proofs": shown,
+            "presented": self.presented,
+            "unbound": waits,
+        }
         given |= {"gated": self.gated, "gates": waits if self.gated else frozenset(), **fields}
         if plan is not None and plan.is_steered:
             marked = {uid for uid in plan.victims if self.deletions[plan.name, uid]}
@@ -453,7 +458,7 @@ class Lives(RuleBasedStateMachine):
         self.observe(GatesRemoved())
 
     def _removal(self, mode: GatesMode) -> Removal:
-        """When the gates go, of a complete gang of which nobody is bound."""
+        """When the gates of a complete gang go that has no bound member."""
         return removal(mode, MembersSeen(2, 2, 0), self.life, self.now, native=self.name == NATIVE)
 
     @rule(happens=SELDOM)

@@ -66,6 +66,7 @@ def gates(known: Known, mode: GatesMode, pods: PodWriter, gangs: Gangs) -> Gates
         return Life(placed=True) if gangs.awaits_caller(group) else gangs.life_of(group)
 
     gated, trusted = known.waiters.gated, mirror.is_trusted
-    made = Gates(mode, gated, mirror.roster, life_of, pods, trusted, known.clock, gangs.stir)
+    made = Gates(mode, gated, mirror.roster, life_of, pods, trusted, known.clock)
+    made.on_opened(gangs.stir)
     gangs.on_change(made.gang_changed)
     return made

@@ -66,7 +66,7 @@ class AlikeMembers:
         return {uid for kind in kinds for uid in self._members.get(kind, ())}
 
     def _sort(self, uid: str) -> None:
-        """Find out of which kind the member is now. What was shown of it is read anew."""
+        """Find out the kind that the member has now. What was shown of it is read anew."""
         former = self._kinds.pop(uid, None)
         if former is not None:
             self._members[former].discard(uid)
@@ -110,7 +110,7 @@ class AlikeMembers:
 
 
 def heard(own: Verdict, planned: PlannedMember, shown: Iterable[Shown], *, is_offered: bool) -> Verdict:
-    """What others prove of a member of which nothing is proven.
+    """What others prove of a member. Nothing is proven of the member itself.
 
     `shown`: what attempts on members like it showed of its node, if the scheduler has not tried the member itself.
     `is_offered`: the scheduler offered the node to one of them. That is no answer to a complete attempt that did not

@@ -106,12 +106,11 @@ class Gates:
         pods: PodWriter,
         trusted: Callable[[], bool],
         clock: Clock,
-        opened: Callable[[GroupKey], None],
     ) -> None:
-        """`trusted`: whether the mirror may be trusted. Without it gates stay, unless the mode is Off. `opened` is
-        called when it is newly known that gates of a group can be removed."""
+        """`trusted`: whether the mirror may be trusted. Without it gates stay, unless the mode is Off."""
         self._mode, self._gated, self._roster, self._life_of = mode, gated, roster, life_of
-        self._probes, self._opened = Probes(gated, roster), opened
+        self._probes = Probes(gated, roster)
+        self._opened: list[Callable[[GroupKey], None]] = []
         self._pods, self._trusted, self._clock = pods, trusted, clock
         self._queue: KeyedQueue[GroupKey] = KeyedQueue(backoff=BACKOFF, clock=clock)
         self._removed: set[str] = set()
@@ -120,6 +119,10 @@ class Gates:
         """By pod (UID): how often in a row the API server refused to remove its gate, and when it is asked again."""
         self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         """By namespace, as long as somebody writes there."""
+
+    def on_opened(self, listener: Callable[[GroupKey], None]) -> None:
+        """Call this when it is newly known that gates of a group can be removed."""
+        self._opened.append(listener)
 
     # ---- what happens
 
@@ -212,7 +215,8 @@ class Gates:
             self._remove(pod for pod in pods if pod.uid in opening), rehearsed
         )
         if any(self._gated.can_open(pod.uid) for pod in later):
-            self._opened(group)
+            for listener in self._opened:
+                listener(group)
         return errors + refused
 
     async def _remove(self, pods: Iterable[GatedPod], *, dry_run: bool = False) -> list[str]:

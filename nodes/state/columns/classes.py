@@ -123,7 +123,7 @@ def pod_class(pod: Pod, profiles: Profiles = NO_PROFILES) -> PodClass:
 
 
 def class_of(requests: Mapping[str, int], seen: FilterNeeds) -> PodClass:
-    """The class of pods that request these amounts, and of which filters see this."""
+    """The class of pods that request these amounts, and that look so to filters."""
     key = b"[" + ENCODER.encode(requests) + b"," + seen.key
     return PodClass(key, requests, seen.needs, seen.unmodelled)
 

@@ -47,6 +47,9 @@ class SharedSets(Generic[K, V]):
         self._own: set[K] = set()
         """Keys whose sets nobody else has."""
 
+    def __len__(self) -> int:
+        return len(self._sets)
+
     def get(self, key: K) -> Set[V]:
         """Its set, good until the next change; an empty one if it has none."""
         return self._sets.get(key, frozenset())

@@ -1,4 +1,4 @@
-"""What nodes and groups are told of a change of a pod: their counters grow, and their counts of pods change."""
+"""What a change of a pod changes for nodes and groups: their counters grow, and their counts of pods change."""
 
 from __future__ import annotations
 

@@ -215,13 +215,12 @@ def _accounted(cluster: Cluster) -> None:
 
 
 def _different(cluster: Cluster) -> None:
-    for number in range(3):
-        node = _node(cluster, "n", labels={"rack": "a"})
-        body = objects.pod(f"low-{number}", NAMESPACE, priority_class="p0", node_name=node)
-        cluster.create(body)
+    nodes = [_node(cluster, "n", labels={"rack": "a"}) for _ in range(3)]
+    for number, node in enumerate(nodes):
+        cluster.create(objects.pod(f"low-{number}", NAMESPACE, priority_class="p0", node_name=node))
     other, web = _node(cluster, "n", labels={"rack": "b"}), {"app": "web"}
     cluster.create(objects.pod("high", NAMESPACE, priority_class="p500", node_name=other))
-    holder = objects.pod("web", NAMESPACE, cpu=None, priority_class="p500", node_name=node, labels=web)
+    holder = objects.pod("web", NAMESPACE, cpu=None, priority_class="p500", node_name=nodes[-1], labels=web)
     cluster.create(holder)
     meta = {"name": "web", "namespace": NAMESPACE}
     ports = [{"port": 80}]

@@ -117,6 +117,7 @@ def planned(**fields: Any) -> Gang:
     gang(evicting())
     life = gang.life
     assert life.plan is not None
+    assert life.probing is not None
     plan = replace(life.plan, stored=True, writing=None, rehearsed=True, **fields)
     gang.life = replace(life, plan=plan, probing=replace(life.probing, count=1))
     return gang
@@ -124,7 +125,7 @@ def planned(**fields: Any) -> Gang:
 
 def test_more_members_are_tried_while_a_node_is_not_confirmed() -> None:
     gang = planned()
-    waits = {"gated": True, "gates": frozenset({"m1"}), "unbound": frozenset(MEMBERS)}
+    waits: dict[str, Any] = {"gated": True, "gates": frozenset({"m1"}), "unbound": frozenset(MEMBERS)}
     assert kinds(gang.looks(proofs=UNKNOWN, **waits)) == [Ask]
     assert gang.life.probing == Probing((tuple(MEMBERS),), frozenset(), 0.0, 1)
     gang.looks(proofs=UNKNOWN, tried=True, **waits)
@@ -135,7 +136,7 @@ def test_more_members_are_tried_while_a_node_is_not_confirmed() -> None:
 
 def test_nobody_is_evicted_while_a_gate_may_stay_for_ever() -> None:
     gang = planned()
-    waits = {"gated": True, "gates": frozenset({"m1"}), "unbound": frozenset(MEMBERS)}
+    waits: dict[str, Any] = {"gated": True, "gates": frozenset({"m1"}), "unbound": frozenset(MEMBERS)}
     assert gang.looks(proofs=CONFIRMED, shut=True, **waits) == []
     assert gang.life.probing == Probing((tuple(MEMBERS),), frozenset(), 0.0, 1), "nothing is left to confirm"
     gang.looks(proofs=CONFIRMED, **waits)
@@ -144,11 +145,11 @@ def test_nobody_is_evicted_while_a_gate_may_stay_for_ever() -> None:
 
 def test_the_others_lose_their_gates_when_the_room_is_free() -> None:
     gang = planned(phase="Evicting", begun=True, evicted=True)
-    waits = {"gates": frozenset({"m1"}), "unbound": frozenset(MEMBERS)}
+    waits: dict[str, Any] = {"gates": frozenset({"m1"}), "unbound": frozenset(MEMBERS)}
     gang.looks(gated=True, **waits)
-    assert not gang.plan.room_is_free
+    before = gang.plan
     assert gang.looks(gated=True, is_free=True, **waits) == []
-    assert gang.plan.room_is_free
+    assert (before.room_is_free, gang.plan.room_is_free) == (False, True)
     assert gang.plan.writing is None, "members with a gate would be left behind"
     gang.looks(is_free=True, unbound=frozenset(MEMBERS))
     assert gang.plan.writing == "Ready"

@@ -466,8 +466,8 @@ class World:
             cast(PodWriter, self.writer),
             lambda: True,
             self.clock,
-            self.opened.append,
         )
+        self.gates.on_opened(self.opened.append)
         self.tables.groups.on_touch(self.gates.group_touched)
 
     def add(self, *pods: Pod) -> None:
