@@ -1,41 +1,42 @@
-"""Many plans at once: how fast pods are evicted, beside the same deletions sent bare.
+"""Many plans at once: how fast pods are evicted, beside the same deletions sent bare, and beside kube-scheduler alone.
 
 There are gangs of five members, each as large as a node, and every node is full of small pods of low priority. All
-gangs come at once, so as many plans evict at once, each all pods of five nodes. Then the same number of pods is created
-again, and deleted by the same client, with as many requests in flight as one plan has. A plan also marks each pod,
-rehearses, and stores what it does: that is what the ratio shows.
+gangs come at once, so as many plans evict at once, each all pods of five nodes. Then the same pods are created again
+for each bare client of `bench.floor`, which has as many requests in flight as all plans together. A plan also marks
+each pod, rehearses, and stores what it does: that is what the ratios show. The last row is of another plane without
+reprieve, where the gangs are groups of kube-scheduler's own kind. Its CPU seconds are of all gangs, from the first one
+that comes to the last one that is bound.
 
 REPRIEVE_BENCH_EVICTIONS has the number of plans and of victims of each, such as 50,500.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, Self
 
-import msgspec
 from rich.console import Console
-from rich.table import Table
 
-from bench.place import Place
+from bench.floor import GO, OURS, Bare, Cost, Load, Spent, costs_table, measure, nothing_spent
+from bench.metrics import cpu_seconds_of, spent_since
+from bench.place import NATIVE, REPRIEVE, Place
 from bench.watching import Deletions
-from hack.controlplane.client import Json, path_of
+from controllers.gangs.evicting.evictor import ALL_AT_ONCE
+from hack.controlplane.client import Json
 from hack.controlplane.plane import ControlPlane, Options
-from kube.client import ApiClient
 
-__all__ = ["Evictions", "Size", "measure", "run"]
+__all__ = ["Evictions", "Size", "beside_bare", "run"]
 
 SIZE: Final = os.environ.get("REPRIEVE_BENCH_EVICTIONS", "20,100")
 MEMBERS: Final = 5
 LOW, HIGH = 10, 100
 NODE_CPU: Final = 100
-IN_FLIGHT: Final = 16
 LIMIT_SECONDS: Final = 900.0
 VICTIMS: Final = "load=victim"
 
@@ -67,37 +68,52 @@ def run(console: Console) -> bool:
     """Print the table. Returns whether every victim was evicted and every gang is bound."""
     size = Size.of(SIZE)
     console.print(f"[bold]Evictions[/]: {size.plans} plans of {size.victims} victims at once")
-    with (
-        console.status("evicting"),
-        tempfile.TemporaryDirectory(prefix="reprieve-bench-") as folder,
-        ControlPlane(Path(folder), Options(reprieve=True)) as plane,
-    ):
-        table = measure(Place(plane.client, "evictions"), size, plane.kubeconfig)
-    console.print(table)
+    with console.status("evicting"):
+        costs = _with_reprieve(size)
+    with console.status("kube-scheduler alone evicts"):
+        costs.append(_alone(size))
+    console.print(costs_table(costs))
     return True
 
 
-def measure(place: Place, size: Size, kubeconfig: Path) -> Table:
-    """Evictions and bare deletions a second, and their ratio. Raises TimeoutError if a victim or a gang still waits."""
+def _with_reprieve(size: Size) -> list[Cost]:
+    with (
+        tempfile.TemporaryDirectory(prefix="reprieve-bench-") as folder,
+        ControlPlane(Path(folder), Options(reprieve=True)) as plane,
+    ):
+        spent = partial(cpu_seconds_of, plane)
+        return beside_bare(Place(plane.client, "evictions"), size, plane.kubeconfig, (OURS, GO), spent)
+
+
+def _alone(size: Size) -> Cost:
+    options = Options(feature_gates={"GenericWorkload": True}, runtime_config={NATIVE: True})
+    with (
+        tempfile.TemporaryDirectory(prefix="reprieve-bench-") as folder,
+        ControlPlane(Path(folder), options) as plane,
+    ):
+        case = Evictions(Place(plane.client, "evictions"), size, NATIVE)
+        case.fill()
+        return case.preempt("kube-scheduler alone", partial(cpu_seconds_of, plane))
+
+
+def beside_bare(
+    place: Place, size: Size, kubeconfig: Path, clients: Sequence[Bare], spent: Spent = nothing_spent
+) -> list[Cost]:
+    """What the plans take, and then the bare clients. Raises TimeoutError if a victim or a gang still waits."""
     case = Evictions(place, size)
     case.fill()
-    planned = case.preempt()
+    planned = case.preempt(f"{size.plans} plans at once", spent)
     place.remove_pods()
-    case.fill_again()
-    bare = asyncio.run(case.delete_bare(kubeconfig))
-    table = Table("", "pods", "deletions/s")
-    pods = str(size.plans * size.victims)
-    table.add_row(f"{size.plans} plans at once", pods, f"{planned:.0f}")
-    table.add_row("bare", pods, f"{bare:.0f}")
-    table.add_row("plans / bare", "", f"{planned / bare:.2f}")
-    return table
+    load = Load(place, kubeconfig, VICTIMS, ALL_AT_ONCE)
+    return [planned, *measure(load, case.fill_again, spent, clients)]
 
 
 class Evictions:
     """Nodes that are full of small pods, and the gangs that want them."""
 
-    def __init__(self, place: Place, size: Size) -> None:
-        self.place, self._size = place, size
+    def __init__(self, place: Place, size: Size, group_api: str = REPRIEVE) -> None:
+        """`group_api`: the API version of the groups."""
+        self.place, self._size, self._api = place, size, group_api
         self._nodes = place.node_names(size.nodes)
 
     def fill(self) -> None:
@@ -110,42 +126,29 @@ class Evictions:
         self.place.client.create_all(self._victims())
         self.place.wait_running(VICTIMS)
 
-    def preempt(self) -> float:
-        """All gangs come. Returns the evictions a second, from the first to the last. Raises TimeoutError."""
+    def preempt(self, name: str, spent: Spent) -> Cost:
+        """All gangs come. Returns what it takes until all are bound. Raises TimeoutError."""
         place, victims = self.place, {pod["metadata"]["name"] for pod in self._victims()}
         gangs = [f"gang-{number:03}" for number in range(self._size.plans)]
+        before = spent()
         with Deletions(place.client, place.namespace) as deletions:
-            place.client.create_all(place.pod_group(name, priority=HIGH, min_count=MEMBERS) for name in gangs)
-            place.client.create_all(
-                place.pod(f"{name}-{member}", priority=HIGH, cpu=str(NODE_CPU), group=name)
-                for name in gangs
-                for member in range(MEMBERS)
-            )
+            place.client.create_all(self._groups(gangs))
+            place.client.create_all(self._members(gangs))
             deletions.wait(victims, LIMIT_SECONDS)
             seconds = deletions.seconds
         _wait_bound(place, len(gangs) * MEMBERS)
-        return len(victims) / seconds
+        return Cost(name, len(victims), seconds, spent_since(before, spent()))
 
-    async def delete_bare(self, kubeconfig: Path) -> float:
-        """Delete all victims by the client that reprieve uses. Returns the deletions a second."""
-        slots = asyncio.Semaphore(IN_FLIGHT)
-        pods = self.place.pods(VICTIMS)
+    def _groups(self, gangs: Iterable[str]) -> Iterable[Json]:
+        for name in gangs:
+            yield self.place.pod_group(name, priority=HIGH, min_count=MEMBERS, api_version=self._api)
 
-        async def delete(client: ApiClient, pod: Json) -> None:
-            meta = pod["metadata"]
-            options = {
-                "apiVersion": "v1",
-                "kind": "DeleteOptions",
-                "preconditions": {"uid": meta["uid"]},
-            }
-            path = path_of("v1", "Pod", meta["namespace"], meta["name"])
-            async with slots:
-                await client.request("DELETE", path, body=msgspec.json.encode(options))
-
-        async with ApiClient.connect(kubeconfig) as client:
-            start = time.monotonic()
-            await asyncio.gather(*(delete(client, pod) for pod in pods))
-            return len(pods) / (time.monotonic() - start)
+    def _members(self, gangs: Iterable[str]) -> Iterable[Json]:
+        for gang in gangs:
+            for number in range(MEMBERS):
+                yield self.place.member(
+                    gang, f"{gang}-{number}", api_version=self._api, priority=HIGH, cpu=str(NODE_CPU)
+                )
 
     def _victims(self) -> Iterable[Json]:
         cpu = NODE_CPU * 1000 // self._size.on_node

@@ -6,9 +6,12 @@ are nodes; group g is on the nodes 10g to 10g+9 modulo their number. Then comes 
 picks nodes one by one breaks other groups on every node. But ten groups share each block of ten nodes, so nine groups
 are enough for ten members.
 
-The last table is of a gang that has waited.
+The row with webhooks is the one that counts: every cluster that enforces has them, so its members have gates. On its
+plane, the victims are created again for each bare client of `bench.floor`, which has as many requests in flight as one
+plan. The last table is of a gang that has waited.
 
-REPRIEVE_BENCH_GANG has the number of nodes and of members, such as 500,100 or 2000,400.
+REPRIEVE_BENCH_GANG has the number of nodes and of members, such as 500,100 or 2000,400. REPRIEVE_BENCH_GANG_WAYS has
+the ways to measure, such as alone,webhooks: then no gang is measured that has waited.
 """
 
 from __future__ import annotations
@@ -16,17 +19,22 @@ from __future__ import annotations
 import os
 import random
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from rich.console import Console
 from rich.table import Table
 
-from bench import waited
-from bench.place import REPRIEVE, Place
+from api.groups import POD_GROUP_LABEL
+from bench import floor, waited
+from bench.floor import Cost, Load, costs_table, measure
+from bench.metrics import cpu_seconds_of, spent_since
+from bench.place import NATIVE, REPRIEVE, Place
 from bench.timeline import Timeline
+from controllers.gangs.evicting.runs import AT_ONCE
 from hack.controlplane.client import Json
 from hack.controlplane.plane import ControlPlane, Options
 
@@ -35,6 +43,7 @@ __all__ = [
     "DRIVEN",
     "MOST",
     "OURS",
+    "OURS_GATED",
     "OURS_WITH_GATE",
     "STEERED",
     "WAYS",
@@ -48,12 +57,13 @@ __all__ = [
 ]
 
 SIZE: Final = os.environ.get("REPRIEVE_BENCH_GANG", "500,100")
+CHOSEN: Final = os.environ.get("REPRIEVE_BENCH_GANG_WAYS", "")
 GROUP_SIZE: Final = 10
 ENOUGH: Final = 9
 """Groups to evict for ten members."""
 LOW, HIGH = 10, 100
 GANG: Final = "gang"
-NATIVE_API: Final = "scheduling.k8s.io/v1beta1"
+VICTIMS: Final = "load=victim"
 NATIVE_NAME: Final = "podgroups.scheduling.k8s.io:"
 """What the name of a native group begins with in plans."""
 
@@ -71,26 +81,39 @@ class Way:
     """`planning.nativeGroups`. The default if it is empty."""
     reprieve: bool = True
     """Whether reprieve is there."""
+    webhooks: bool = False
+    """Whether the webhooks are there. They give members our gate."""
 
     def options(self) -> Options:
         """Of the plane."""
         planning = {"nativeGroups": self.native_groups} if self.native_groups else {}
         return Options(
             reprieve=self.reprieve,
+            webhooks=self.webhooks,
             reprieve_settings={"planning": planning} if planning else None,
             feature_gates={"GenericWorkload": True} if self.gate else None,
-            runtime_config={NATIVE_API: True} if self.gate else None,
+            runtime_config={NATIVE: True} if self.gate else None,
             scheduler_settings={"percentageOfNodesToScore": 100},
         )
 
 
-ALONE: Final = Way("native, kube-scheduler alone", NATIVE_API, gate=True, reprieve=False)
-STEERED: Final = Way("native, steered", NATIVE_API, gate=True, native_groups="Steer")
-DRIVEN: Final = Way("native, driven", NATIVE_API, gate=True, native_groups="Drive")
+ALONE: Final = Way("native, kube-scheduler alone", NATIVE, gate=True, reprieve=False)
+STEERED: Final = Way("native, steered", NATIVE, gate=True, native_groups="Steer")
+DRIVEN: Final = Way("native, driven", NATIVE, gate=True, native_groups="Drive")
 OURS: Final = Way("ours", REPRIEVE, gate=False)
 OURS_WITH_GATE: Final = Way("ours, GenericWorkload on", REPRIEVE, gate=True)
-WAYS: Final = (ALONE, STEERED, DRIVEN, OURS, OURS_WITH_GATE)
-MOST: Final = {STEERED: 0.4, DRIVEN: 0.6}
+OURS_GATED: Final = Way("ours, webhooks and gates", REPRIEVE, gate=False, webhooks=True)
+CHOICES: Final = {
+    "alone": ALONE,
+    "steered": STEERED,
+    "driven": DRIVEN,
+    "ours": OURS,
+    "ours-generic": OURS_WITH_GATE,
+    "webhooks": OURS_GATED,
+}
+"""By the names of REPRIEVE_BENCH_GANG_WAYS."""
+WAYS: Final = tuple(CHOICES.values())
+MOST: Final = {STEERED: 0.4, DRIVEN: 0.6, OURS_GATED: 0.4}
 """Of the time that kube-scheduler takes alone: the aim."""
 LIMIT_SECONDS: Final = 600.0
 
@@ -123,33 +146,45 @@ class Result:
     seconds: float
     steps: dict[str, float] = field(default_factory=dict)
     """Where the seconds go. Empty without plans."""
+    evicting: float = 0.0
+    """Seconds from the first deletion to the last."""
 
 
 def run(console: Console) -> bool:
-    """Print victims and seconds of each way, and then what a gang takes that has waited (`bench.waited`).
+    """Print victims and seconds of each way, what each takes, and then what a gang takes that has waited
+    (`bench.waited`).
 
     Returns whether ours evicted at most half and bound every member, and those that had waited were bound.
     """
     size = Size.of(SIZE)
     console.print(f"[bold]The interleaved case[/]: a gang of {size.members} on {size.nodes:,} full nodes")
-    results = {}
-    for way in WAYS:
+    results, costs = dict[Way, Result](), dict[Way, list[Cost]]()
+    for way in [CHOICES[name] for name in CHOSEN.split(",") if name] or WAYS:
         with console.status(way.name):
-            results[way] = _measure(way, size)
+            results[way], costs[way] = _measure(way, size)
     console.print(results_table(results, size))
     for way, result in results.items():
         if result.steps:
             console.print(steps_table(result, way.name))
+    console.print(costs_table(in_order(costs), title="Evictions, and CPU seconds until all are bound"))
+    if CHOSEN:
+        return all(result.bound == size.members for result in results.values())
     all_bound = waited.run(console)
-    ours, theirs = results[OURS], results[ALONE]
+    ours, theirs = results[OURS_GATED], results[ALONE]
     return all_bound and ours.bound == size.members and ours.pods * 2 <= theirs.pods
+
+
+def in_order(costs: Mapping[Way, Sequence[Cost]]) -> list[Cost]:
+    """The row that counts comes first, if it was measured."""
+    ways = sorted(costs, key=lambda way: way is not OURS_GATED)
+    return [cost for way in ways for cost in costs[way]]
 
 
 def results_table(results: Mapping[Way, Result], size: Size) -> Table:
     """Victims and seconds of each way, and what would be enough."""
     columns = ("groups evicted", "pods evicted", "members bound", "seconds to bind")
     table = Table("", *columns, "of the time alone", "the aim")
-    alone = results[ALONE].seconds
+    alone = results[ALONE].seconds if ALONE in results else 0.0
     for way, result in results.items():
         most = MOST.get(way)
         table.add_row(
@@ -173,14 +208,22 @@ def steps_table(result: Result, name: str = "with reprieve") -> Table:
     return table
 
 
-def _measure(way: Way, size: Size) -> Result:
+def _measure(way: Way, size: Size) -> tuple[Result, list[Cost]]:
+    """What the way took; and where webhooks are, also what the bare clients take on the same plane."""
     with (
         tempfile.TemporaryDirectory(prefix="reprieve-bench-") as folder,
         ControlPlane(Path(folder), way.options()) as plane,
     ):
         case = Interleaved(Place(plane.client, "interleaved"), size, way.api, plans=way.reprieve)
         case.fill()
-        return case.preempt()
+        spent = partial(cpu_seconds_of, plane)
+        before = spent()
+        result = case.preempt()
+        costs = [Cost(way.name, result.pods, result.evicting, spent_since(before, spent()))]
+        if way.webhooks:
+            case.remove_gang()
+            costs += measure(case.victims(plane.kubeconfig), case.restore, spent, (floor.OURS, floor.GO))
+        return result, costs
 
 
 class Interleaved:
@@ -189,11 +232,12 @@ class Interleaved:
     def __init__(self, place: Place, size: Size, group_api: str = REPRIEVE, *, plans: bool = True) -> None:
         """`plans`: whether reprieve is there, and makes plans."""
         self._place, self._size, self._api, self._plans = place, size, group_api, plans
-        self._pod: Callable[..., Json] = self._our_pod if group_api == REPRIEVE else self._native_pod
+        self._nodes = place.node_names(size.nodes)
+        self._evicted = frozenset[str]()
 
     def fill(self) -> None:
         """Create nodes and groups. Returns when all pods run."""
-        place, nodes = self._place, self._place.node_names(self._size.nodes)
+        place, nodes = self._place, self._nodes
         # Nodes join in a shuffled order, because the scheduler takes nodes of equal score as they came.
         joining = random.Random(len(nodes)).sample(nodes, len(nodes))  # not for secrets
         place.add_nodes(joining, parallel=1)
@@ -201,18 +245,23 @@ class Interleaved:
             place.pod_group(_group(number), priority=LOW, min_count=1, mode="all", api_version=self._api)
             for number in range(len(nodes))
         )
-        place.client.create_all(
-            self._pod(
-                _group(number),
-                f"{_group(number)}-{i}",
-                priority=LOW,
-                cpu="400m",
-                node_name=nodes[(GROUP_SIZE * number + i) % len(nodes)],
-            )
-            for number in range(len(nodes))
-            for i in range(GROUP_SIZE)
-        )
+        place.client.create_all(self._running())
         place.wait_running()
+
+    def restore(self) -> None:
+        """Create the pods again that were evicted for the gang. Returns when they run."""
+        pods = (pod for pod in self._running({"load": "victim"}) if pod["metadata"]["name"] in self._evicted)
+        self._place.client.create_all(pods)
+        self._place.wait_running(VICTIMS)
+
+    def victims(self, kubeconfig: Path) -> Load:
+        """What `restore` creates, for bare clients."""
+        return Load(self._place, kubeconfig, VICTIMS, AT_ONCE)
+
+    def remove_gang(self) -> None:
+        """Delete the gang and its pods. Returns when they are gone."""
+        self._place.client.delete(self._api, "PodGroup", GANG, self._place.namespace)
+        self._place.remove_pods(f"{POD_GROUP_LABEL}={GANG}")
 
     def preempt(self) -> Result:
         """The gang comes. Returns what it took until all members are bound, or until the limit."""
@@ -221,13 +270,14 @@ class Interleaved:
             self.create(self.members)
             timeline.complete()
             timeline.wait_bound(LIMIT_SECONDS)
-        gone = timeline.evicted
+        gone = self._evicted = frozenset(timeline.evicted)
         return Result(
             groups=len({name.rpartition("-")[0] for name in gone}),
             pods=len(gone),
             bound=len(timeline.bound),
             seconds=timeline.seconds,
             steps=timeline.steps(),
+            evicting=timeline.evicting,
         )
 
     @property
@@ -247,14 +297,24 @@ class Interleaved:
 
     def create(self, members: Sequence[str]) -> None:
         """Create pods of the gang."""
-        bodies = (self._pod(GANG, name, priority=HIGH, cpu="3600m") for name in members)
-        self._place.client.create_all(bodies)
+        self._place.client.create_all(
+            self._place.member(GANG, name, api_version=self._api, priority=HIGH, cpu="3600m")
+            for name in members
+        )
 
-    def _our_pod(self, group: str, name: str, **pod: Any) -> Json:
-        return self._place.pod(name, group=group, **pod)
-
-    def _native_pod(self, group: str, name: str, **pod: Any) -> Json:
-        return self._place.pod(name, schedulingGroup={"podGroupName": group}, **pod)
+    def _running(self, labels: Mapping[str, str] | None = None) -> Iterable[Json]:
+        """The pods of all groups that are there before the gang."""
+        for number in range(len(self._nodes)):
+            for i in range(GROUP_SIZE):
+                yield self._place.member(
+                    _group(number),
+                    f"{_group(number)}-{i}",
+                    api_version=self._api,
+                    priority=LOW,
+                    cpu="400m",
+                    node_name=self._nodes[(GROUP_SIZE * number + i) % len(self._nodes)],
+                    labels=labels,
+                )
 
 
 def _group(number: int) -> str:

@@ -23,6 +23,7 @@ __all__ = [
     "reprieve_metrics",
     "samples_of",
     "scheduler_metrics",
+    "spent_since",
 ]
 
 Samples = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
@@ -51,6 +52,11 @@ def cpu_seconds_of(plane: ControlPlane) -> dict[str, float]:
             fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
             spent[name] = (int(fields[11]) + int(fields[12])) / ticks
     return spent
+
+
+def spent_since(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
+    """The CPU seconds of each process between two readings."""
+    return {name: after[name] - seconds for name, seconds in before.items() if name in after}
 
 
 def quantile(values: Sequence[float], at: float) -> float:

@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.metrics import Samples, cpu_seconds_of, grown, quantile, reprieve_metrics, scheduler_metrics
-from bench.place import Place
+from bench.place import NATIVE, Place
 from bench.waiting import MEMBERS, PEER, PRIORITIES, Measured, Size, Waiting
 from bench.watching import Bindings
 from hack.controlplane.plane import ControlPlane, Options
@@ -37,7 +37,6 @@ __all__ = ["AIM", "ALONE", "STEERED", "Run", "run", "table"]
 
 SIZE: Final = os.environ.get("REPRIEVE_BENCH_NATIVE_WAITING", "300,10,200")
 ORDER: Final = os.environ.get("REPRIEVE_BENCH_NATIVE_WAITING_ORDER", "steered,alone,alone,steered")
-NATIVE_API: Final = "scheduling.k8s.io/v1beta1"
 ALONE, STEERED = "alone", "steered"
 AIM: Final = 1.1
 """The p99 of ordinary pods, as a multiple of that of kube-scheduler alone, at most."""
@@ -50,7 +49,7 @@ OPTIONS: Final = Options(
     scheduler_settings={"percentageOfNodesToScore": 100},
     reprieve_settings={"planning": {"nativeGroups": "Steer"}},
     feature_gates={"GenericWorkload": True},
-    runtime_config={NATIVE_API: True},
+    runtime_config={NATIVE: True},
 )
 SCHEDULERS: Final = {STEERED: ("default-scheduler", "kube-scheduler"), ALONE: (PEER, PEER)}
 """The name in the pods, and that of the process."""
@@ -153,7 +152,7 @@ def _beside_gangs(plane: ControlPlane, place: Place, size: Size, kind: str, turn
     attempts = _attempts(before, scheduler_metrics(plane, process))
     place.remove_pods("load=gang")
     place.remove_pods("load=caller")
-    place.client.delete_all(NATIVE_API, "PodGroup", gangs, place.namespace)
+    place.client.delete_all(NATIVE, "PodGroup", gangs, place.namespace)
     return Run(kind, measured, attempts, cpu)
 
 
@@ -176,7 +175,7 @@ def _bind_caller(place: Place, scheduler: str, turn: int) -> None:
 def _add_gangs(place: Place, gangs: list[str], scheduler: str) -> None:
     priority = PRIORITIES["middle"]
     place.client.create_all(
-        place.pod_group(name, min_count=MEMBERS, priority=priority, api_version=NATIVE_API) for name in gangs
+        place.pod_group(name, min_count=MEMBERS, priority=priority, api_version=NATIVE) for name in gangs
     )
     place.client.create_all(
         place.pod(

@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 
 from rich.console import Console
 
-from bench import evictions, gang, waiting
+from bench import evictions, floor, gang, waiting
 from bench.metrics import Samples, samples_of
 from bench.place import Place
 from hack.controlplane.client import Client
@@ -128,7 +128,8 @@ def _interleaved(console: Console, size: gang.Size, place: Place) -> bool:
 
 def _evictions(console: Console, size: evictions.Size, kubeconfig: Path, place: Place) -> bool:
     console.print(f"[bold]Evictions[/]: {size.plans} plans of {size.victims} victims at once")
-    console.print(evictions.measure(place, size, kubeconfig))
+    costs = evictions.beside_bare(place, size, kubeconfig, [floor.OURS])
+    console.print(floor.costs_table(costs))
     return True
 
 

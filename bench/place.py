@@ -16,9 +16,11 @@ from hack.controlplane import objects
 from hack.controlplane.client import Client, Json, path_of
 from hack.controlplane.nodes import wait_for_nodes
 
-__all__ = ["PLACE", "REPRIEVE", "Place", "gangs_in_pieces"]
+__all__ = ["NATIVE", "PLACE", "REPRIEVE", "Place", "gangs_in_pieces"]
 
 REPRIEVE: Final = "reprieve.dev/v1alpha1"
+NATIVE: Final = "scheduling.k8s.io/v1beta1"
+"""API versions of groups: ours, and kube-scheduler's own."""
 PLACE: Final = "reprieve.dev/load"
 FAKE: Final = {"kwok.x-k8s.io/node": "fake"}
 LIMIT_SECONDS: Final = 600.0
@@ -70,6 +72,12 @@ class Place:
         pod["nodeSelector"] = {PLACE: self.namespace}
         pod["tolerations"] = [{"key": PLACE, "operator": "Exists"}]
         return objects.pod(name, self.namespace, priority_class=self.priority_class(priority), **pod)
+
+    def member(self, group: str, name: str, *, api_version: str, **pod: Any) -> Json:
+        """A pod of a group of this API version (see `pod`)."""
+        if api_version == REPRIEVE:
+            return self.pod(name, group=group, **pod)
+        return self.pod(name, schedulingGroup={"podGroupName": group}, **pod)
 
     def pod_group(self, name: str, *, priority: int, **group: Any) -> Json:
         """A PodGroup of this place (see objects.pod_group)."""

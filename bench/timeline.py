@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from bench.place import REPRIEVE, Place
-from bench.watching import Watching
+from bench.watching import Watching, between
 from hack.controlplane.client import Json
 
 __all__ = ["STEPS", "Carried", "Timeline"]
@@ -115,6 +115,11 @@ class Timeline:
     def evicted(self) -> Collection[str]:
         """The other pods whose deletion was seen."""
         return self._pods.evicted
+
+    @property
+    def evicting(self) -> float:
+        """Seconds from the first of these deletions to the last."""
+        return between(self._pods.evicted.values())
 
     @property
     def seconds(self) -> float:

@@ -20,14 +20,13 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from bench.place import Place
+from bench.place import NATIVE, Place
 from bench.timeline import Carried, Timeline
 from hack.controlplane.plane import ControlPlane, Options
 
 __all__ = ["AIMS", "GATED", "UNGATED", "How", "options", "run", "table"]
 
 SIZE: Final = os.environ.get("REPRIEVE_BENCH_WAITED", "25,300")
-NATIVE_API: Final = "scheduling.k8s.io/v1beta1"
 GANG: Final = "gang"
 CALLED: Final = "waited-called"
 LOW, HIGH = 10, 100
@@ -58,7 +57,7 @@ def options(how: How) -> Options:
         reprieve_settings=settings,
         webhooks_settings=settings,
         feature_gates={"GenericWorkload": True},
-        runtime_config={NATIVE_API: True},
+        runtime_config={NATIVE: True},
     )
 
 
@@ -112,7 +111,7 @@ def _measure(how: How, size: Size) -> Carried | None:
 
 def _waited(place: Place, size: Size, closed: str) -> Carried | None:
     members = [f"{GANG}-{number}" for number in range(size.members)]
-    group = place.pod_group(GANG, priority=HIGH, min_count=size.members, api_version=NATIVE_API)
+    group = place.pod_group(GANG, priority=HIGH, min_count=size.members, api_version=NATIVE)
     membership = {"podGroupName": GANG}
     with Timeline(place, f"podgroups.scheduling.k8s.io:{GANG}", members, plans=True) as timeline:
         place.client.create(group)

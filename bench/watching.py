@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from hack.controlplane.client import ApiError, Client, Json, Watch, path_of
 
-__all__ = ["Bindings", "Deletions", "Plans", "Watching"]
+__all__ = ["Bindings", "Deletions", "Plans", "Watching", "between"]
 
 
 class Watching(ABC):
@@ -146,4 +146,9 @@ class Deletions(Watching):
     def seconds(self) -> float:
         """From the first deletion to the last."""
         with self.changed:
-            return max(self._deleted.values()) - min(self._deleted.values())
+            return between(self._deleted.values())
+
+
+def between(moments: Collection[float]) -> float:
+    """From the first moment to the last. 0 if there is none."""
+    return max(moments) - min(moments) if moments else 0.0

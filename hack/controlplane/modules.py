@@ -13,6 +13,7 @@ __all__ = [
     "BINARIES",
     "COMPILER_FLAGS",
     "ETCD",
+    "EVICT",
     "FIDELITY",
     "HELM",
     "KREW",
@@ -174,6 +175,15 @@ FIDELITY: Final = Module(
     sources=("main.go", "informers.go"),
 )
 """`hack.fidelity` compares our filters with this one. No control plane needs it."""
+EVICT: Final = Module(
+    folder="evict",
+    path="k8s.io/client-go",
+    packages={"evict": "."},
+    version_flags=(),
+    exact=True,
+    sources=("main.go",),
+)
+"""The bench compares evictions with this one (`bench.floor`). No control plane needs it."""
 PROMETHEUS: Final = Module(
     folder="prometheus",
     path="github.com/prometheus/prometheus",
@@ -206,7 +216,7 @@ KREW: Final = Module(
 )
 """`make release` installs kubectl's plugin with this one. No control plane needs it."""
 CONTROL_PLANE: Final = (ETCD, KWOK, KUBERNETES)
-OTHERS: Final = (KUSTOMIZE, HELM, PARSERS, FIDELITY, PROMETHEUS, KREW)
+OTHERS: Final = (KUSTOMIZE, HELM, PARSERS, FIDELITY, EVICT, PROMETHEUS, KREW)
 SOURCES: Final = {name: module for module in (*CONTROL_PLANE, *OTHERS) for name in module.packages}
 BINARIES: Final = tuple(name for module in CONTROL_PLANE for name in module.packages)
 PLANE: Final = tuple(name for name in BINARIES if name != "kubectl")

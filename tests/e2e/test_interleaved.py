@@ -7,8 +7,8 @@ from typing import Final
 
 import pytest
 
-from bench.gang import NATIVE_API, Size
-from bench.place import REPRIEVE
+from bench.gang import Size
+from bench.place import NATIVE, REPRIEVE
 from hack.controlplane.components import OBSERVER_FOLDERS
 from hack.controlplane.plane import ControlPlane, Options
 from tests.e2e.interleaved import observe
@@ -19,18 +19,18 @@ LEASE: Final = {"leaderElect": True, "retryPeriodSeconds": 0.2}
 
 
 @SELDOM
-@pytest.mark.parametrize("group_api", [REPRIEVE, NATIVE_API], ids=["stock", "GenericWorkload"])
+@pytest.mark.parametrize("group_api", [REPRIEVE, NATIVE], ids=["stock", "GenericWorkload"])
 def test_our_decision_stands_beside_the_schedulers(
     start_plane: Callable[[Options], ControlPlane], group_api: str
 ) -> None:
     """The scheduler breaks each group that it touches, or evicts far more of them whole."""
-    native = group_api == NATIVE_API
+    native = group_api == NATIVE
     options = Options(
         reprieve=True,
         reprieve_settings={"planning": {"mode": "Observe"}, "leaderElection": LEASE},
         manifests=OBSERVER_FOLDERS,
         feature_gates={"GenericWorkload": True} if native else None,
-        runtime_config={NATIVE_API: True} if native else None,
+        runtime_config={NATIVE: True} if native else None,
         scheduler_settings={"percentageOfNodesToScore": 100},
     )
     seen = observe(start_plane(options), SIZE, group_api)

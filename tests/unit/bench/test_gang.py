@@ -9,7 +9,21 @@ import pytest
 from rich.console import Console
 
 from bench import gang
-from bench.gang import ALONE, DRIVEN, OURS, OURS_WITH_GATE, STEERED, WAYS, Result, Size, Way, results_table
+from bench.floor import Cost
+from bench.gang import (
+    ALONE,
+    DRIVEN,
+    OURS,
+    OURS_GATED,
+    OURS_WITH_GATE,
+    STEERED,
+    WAYS,
+    Result,
+    Size,
+    Way,
+    in_order,
+    results_table,
+)
 
 SMALL: Final = Size(20, 10)
 
@@ -22,6 +36,7 @@ SMALL: Final = Size(20, 10)
         (DRIVEN, True, True, "Drive"),
         (OURS, False, True, None),
         (OURS_WITH_GATE, True, True, None),
+        (OURS_GATED, False, True, None),
     ],
 )
 def test_the_plane_of_each_way(way: Way, *, gate: bool, reprieve: bool, mode: str | None) -> None:
@@ -54,3 +69,24 @@ def test_each_way_has_a_row_with_its_part_of_the_time_alone() -> None:
 def test_a_way_in_which_nobody_was_bound() -> None:
     results = {way: Result(groups=0, pods=0, bound=0, seconds=0.0) for way in WAYS}
     assert [row[5] for row in shown(results)[:2]] == ["", ""]
+
+
+def test_ways_that_were_not_measured_have_no_row() -> None:
+    results = {OURS_GATED: Result(groups=9, pods=90, bound=10, seconds=5.0)}
+    assert shown(results)[0] == [
+        OURS_GATED.name,
+        "9",
+        "90",
+        "10/10",
+        "5.0",
+        "",
+        f"at most {gang.MOST[OURS_GATED]}",
+    ]
+
+
+def test_only_the_row_that_counts_has_webhooks_and_it_comes_first() -> None:
+    assert [way for way in WAYS if way.options().webhooks] == [OURS_GATED]
+    costs = {way: [Cost(way.name, 90, 1.0)] for way in WAYS}
+    costs[OURS_GATED].append(Cost("bare", 90, 1.0))
+    rows = [cost.name for cost in in_order(costs)]
+    assert rows == [OURS_GATED.name, "bare", *(way.name for way in WAYS if way is not OURS_GATED)]

@@ -22,6 +22,8 @@ from hack.controlplane.binaries import BinariesError, binaries
 from hack.controlplane.modules import (
     BINARIES,
     ETCD,
+    EVICT,
+    FIDELITY,
     HELM,
     KREW,
     KUBERNETES,
@@ -198,7 +200,7 @@ def test_a_build_that_fails_says_why_and_leaves_nothing(
 
 @pytest.mark.parametrize(
     "module",
-    [ETCD, HELM, KREW, KWOK, KUSTOMIZE, PARSERS, PROMETHEUS, *VERSIONS.values()],
+    [ETCD, EVICT, HELM, KREW, KWOK, KUSTOMIZE, PARSERS, PROMETHEUS, *VERSIONS.values()],
     ids=lambda module: module.folder,
 )
 def test_the_cache_key_follows_platform_and_version(module: Module) -> None:
@@ -235,6 +237,11 @@ def test_the_cache_key_follows_the_source_that_is_ours(
 def test_a_control_plane_needs_no_parsers_of_the_same_version() -> None:
     assert "parsers" not in BINARIES
     assert f"k8s.io/apimachinery {PARSERS.version}\n" in (KUBERNETES.directory / "go.mod").read_text()
+
+
+def test_a_control_plane_needs_no_bare_client_of_the_same_version() -> None:
+    assert "evict" not in BINARIES
+    assert f"k8s.io/client-go {EVICT.version}\n" in (FIDELITY.directory / "go.mod").read_text()
 
 
 def test_helm_says_of_which_kubernetes_its_modules_are() -> None:
