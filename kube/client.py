@@ -28,6 +28,7 @@ __all__ = [
     "APPLY_PATCH",
     "JSON",
     "JSON_PATCH",
+    "METADATA",
     "METADATA_LIST",
     "MERGE_PATCH",
     "REQUEST_SECONDS",
@@ -41,6 +42,9 @@ __all__ = [
 JSON: Final = "application/json"
 JSON_PATCH: Final = "application/json-patch+json"
 """RFC 6902: a list of operations. The operation `test` can fail the whole patch (422)."""
+METADATA: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+"""What to accept for a write whose answer is read for its metadata only: no spec and no status are encoded. A Status
+comes as it is."""
 METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 """What to accept for a list without specs and statuses."""
 MERGE_PATCH: Final = "application/merge-patch+json"

@@ -100,9 +100,10 @@ class Sender:
         query: Mapping[str, str] | None = None,
         body: bytes | None = None,
         content_type: str = JSON,
+        accept: str = JSON,
         wanted: Callable[[], bool] = _always,
     ) -> bytes:
-        """The body of the answer. `what` names the kind of write in metrics and logs.
+        """The body of the answer. `what` names the kind of write in metrics and logs. `accept`: see `kube.client`.
 
         `wanted` is asked right before each attempt. Raises WithdrawnError if the request is no longer wanted: then
         nothing was sent, or an earlier attempt failed.
@@ -124,6 +125,7 @@ class Sender:
                         query=query,
                         body=body,
                         content_type=content_type,
+                        accept=accept,
                         seconds=min(REQUEST_SECONDS, self._fence.seconds_left()),
                     )
                 except ApiError as error:

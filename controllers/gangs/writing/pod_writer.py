@@ -20,7 +20,7 @@ from api.meta import Condition
 from api.times import rfc3339
 from controllers.gangs.lifecycle.modes import Modes
 from controllers.gangs.metrics import POD_WRITES_REFUSED
-from kube.client import JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from kube.client import JSON, JSON_PATCH, MERGE_PATCH, METADATA, STRATEGIC_MERGE_PATCH
 from kube.envelopes import OnlyMetadata
 from kube.errors import ApiError
 from kube.sender import Sender, WithdrawnError
@@ -332,6 +332,7 @@ class PodWriter:
                 body=body,
                 query=query,
                 content_type=content_type,
+                accept=METADATA,
                 wanted=lambda: wanted() and lets(),
             )
         except WithdrawnError:

@@ -49,10 +49,12 @@ class Recording(Script):
         super().__init__()
         self.answers = list(answers)
         self.sent: list[Sent] = []
+        self.accepted: list[str] = []
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         text = await request.text()
         body = json.loads(text) if text else None
+        self.accepted.append(request.headers["Accept"])
         self.sent.append(Sent(request.method, request.path, request.content_type, body))
         return await (self.answers.pop(0) if self.answers else self.json({}))(request)
 
@@ -104,6 +106,17 @@ async def test_a_pods_status_is_patched_for_one_uid() -> None:
     assert "nominatedNodeName" not in marked.body["status"]
     assert condition["type"] == "DisruptionTarget"
     assert condition["reason"] == "PreemptionByScheduler"
+
+
+async def test_marks_and_deletions_ask_for_metadata_only() -> None:
+    marked_pod = {"metadata": {"name": "p", "uid": "uid-p", "resourceVersion": "7"}}
+    script = Recording(Script.json(marked_pod))
+    async with writing_pods(script) as pods:
+        await pods.mark_disruption_target("d", "p", "uid-p", "PreemptionByScheduler", "preempted")
+        await pods.delete_pod("d", "p", "uid-p", "7")
+        await pods.unmark_disruption_target("d", "p", "uid-p")
+    wanted = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+    assert script.accepted == [wanted] * 3
 
 
 @pytest.mark.parametrize("code", [404, 422])
