@@ -41,6 +41,11 @@ class OwnerStops:
         self._is_expected = False
         self._runner: Runner | None = None
 
+    @property
+    def is_expected(self) -> bool:
+        """Whether somebody runs owners here, or will."""
+        return self._is_expected or self._runner is not None
+
     async def stop(self, owners: Collection[PodOwner], message: str) -> None:
         """Return when none of these creates pods any longer. Those that are not managed here are passed over.
 

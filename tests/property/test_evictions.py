@@ -1,7 +1,7 @@
 """Random evictions: refusals, an API server that is away, plans that end, priorities that rise, pods that others write
-to, processes that die, and their deletes that come late.
+to, pauses, modes that change, processes that die, and their deletes that come late.
 
-A gang needs all nodes. Two groups that go whole and a single pod are in its way.
+A gang needs all nodes. Three groups that go whole and a single pod are in its way.
 """
 
 from __future__ import annotations
@@ -20,16 +20,20 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from api.core import Pod
+from api.core import Namespace, Pod
+from api.meta import ObjectMeta
+from api.pauses import PAUSED
+from api.published import NAMESPACE
 from controllers.gangs.evicting import evictions
 from kube.errors import ApiError
 from kube.sender import Sender
+from tests.kit.canary import canary, space
 from tests.kit.examples import examples
 from tests.kit.objects import gang, make, node, pod
 from tests.kit.stage import Api, Stage
 
-UNITS = {"first": ("a0", "a1", "a2"), "second": ("b0", "b1")}
-PODS = (*UNITS["first"], *UNITS["second"], "single")
+UNITS = {"first": ("a0", "a1", "a2"), "second": ("b0", "b1"), "third": ("c0", "c1")}
+PODS = (*(name for pods in UNITS.values() for name in pods), "single")
 BIG = {"cpu": "4"}
 LOW, HIGH = 1, 500
 RUNNING = "/api/v1/pods"
@@ -40,6 +44,11 @@ AT_REST = 10
 def of_unit(name: str) -> str:
     """The PodGroup of a victim; empty if it has none."""
     return next((unit for unit, pods in UNITS.items() if name in pods), "")
+
+
+def types_of(there: dict[str, Any]) -> set[str]:
+    """The types of a pod's conditions."""
+    return {each["type"] for each in there.get("status", {}).get("conditions") or ()}
 
 
 def victim(name: str) -> Any:
@@ -90,6 +99,7 @@ class Evicting(RuleBasedStateMachine):
         self.late: list[Late] = []
         self.holds = False
         """The next delete is late."""
+        self.is_paused, self.is_enforced = False, True
         self.writes: list[tuple[str, int]] = []
         """Marks written and withdrawn: pod, and number of the term."""
         self.send, self.api.request = self.api.request, self.request  # type: ignore[method-assign]
@@ -97,7 +107,7 @@ class Evicting(RuleBasedStateMachine):
     @initialize()
     @on_the_loop
     async def the_first_process_begins_to_evict(self) -> None:
-        self.stage = Stage(self.executor, self.api)
+        self.stage = Stage(self.executor, self.api, canary())
         members = (pod(f"m{i}", group="gang", requests=BIG) for i in range(len(PODS)))
         self.stage.add(*self.objects(), *(victim(name) for name in PODS), *members)
         await self.stage.settle(steps=0)
@@ -112,8 +122,14 @@ class Evicting(RuleBasedStateMachine):
             gang(name, minimum=len(UNITS[name]), mode="all", priority=priority)
             for name, priority in self.priority.items()
         ]
-        nodes = [node(f"n{i}") for i in range(len(PODS))]
+        nodes = [*self.namespaces(), *(node(f"n{i}") for i in range(len(PODS)))]
         return [*nodes, *groups, *([gang(minimum=len(PODS))] if self.has_gang else [])]
+
+    def namespaces(self) -> list[Any]:
+        """That of the pods, with its mode, and that of the pause."""
+        annotations = {PAUSED: "upgrade"} if self.is_paused else {}
+        pausing = Namespace(ObjectMeta(name=NAMESPACE, annotations=annotations))
+        return [space("default", enforced=self.is_enforced), pausing]
 
     def answer(self, method: str, path: str) -> ApiError | None:
         """What the API server says, which keeps what it lets through."""
@@ -139,10 +155,20 @@ class Evicting(RuleBasedStateMachine):
             self.late.append(Late(name, path, options["body"], self.api.terms, len(self.writes)))
             raise ApiError(0, "TimeoutError", "no answer in time")
         before = self.version(name)
+        if is_real and method == "PATCH" and name in PODS and b"$patch" not in options["body"]:
+            self.check_mark(name)
         answer = await self.send(method, path, **options)
         if is_real and method == "PATCH" and self.version(name) != before:
             self.writes.append((name, self.api.terms))
         return answer
+
+    def check_mark(self, name: str) -> None:
+        """A unit is stored as begun before its first pod is marked. A later term replaces marks that are there."""
+        there = self.api.of(RUNNING).get(name)
+        if there is None or not of_unit(name) or "DisruptionTarget" in types_of(there):
+            return
+        plans = self.api.plans.values()
+        assert any(f"uid-{of_unit(name)}" in (each["status"].get("begun") or ()) for each in plans), name
 
     def version(self, name: str) -> str | None:
         """The pod's resourceVersion."""
@@ -211,6 +237,18 @@ class Evicting(RuleBasedStateMachine):
         self.priority[unit] = priority
         self.stage.add(gang(unit, minimum=len(UNITS[unit]), mode="all", priority=priority))
 
+    @rule()
+    @on_the_loop
+    async def a_pause_begins_or_ends(self) -> None:
+        self.is_paused = not self.is_paused
+        self.stage.add(*self.namespaces())
+
+    @rule()
+    @on_the_loop
+    async def the_mode_changes(self) -> None:
+        self.is_enforced = not self.is_enforced
+        self.stage.add(*self.namespaces())
+
     @precondition(lambda self: self.has_gang)
     @rule(seconds=st.sampled_from([2, 61, 400]))
     @on_the_loop
@@ -256,6 +294,8 @@ class Evicting(RuleBasedStateMachine):
         """Everybody answers again, the preemptor goes, and whatever is left to do is done."""
         self.away.clear()
         self.holds = False
+        self.is_paused, self.is_enforced = False, True
+        self.stage.add(*self.namespaces())
         if self.has_gang:
             self.end()
         for _ in range(AT_REST):
@@ -274,10 +314,10 @@ class Evicting(RuleBasedStateMachine):
         for plan in self.api.plans.values():
             # The process may have died before it wrote a phase. A decision that evicts nothing always has one.
             phase = plan.get("status", {}).get("phase") or plan["spec"]["outcome"]
-            assert phase in ("Aborted", "Expired", "Unschedulable"), plan
+            assert phase in ("Aborted", "Expired", "Unschedulable", "Observed"), plan
             assert not plan["metadata"].get("finalizers")
         for name in PODS:
-            types = {each["type"] for each in there.get(name, {}).get("status", {}).get("conditions") or ()}
+            types = types_of(there.get(name, {}))
             assert "DisruptionTarget" not in types or ("PATCH", name) in self.denied, name
 
 

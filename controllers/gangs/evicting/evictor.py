@@ -9,7 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
-from itertools import count, islice
+from itertools import count
 from typing import Final
 
 import structlog
@@ -17,6 +17,7 @@ import structlog
 from api.plans import Victim, VictimPod
 from controllers.gangs.evicting.job_stops import Stopping
 from controllers.gangs.evicting.marking import Marking, said
+from controllers.gangs.evicting.preparing import Preparing
 from controllers.gangs.evicting.refused_evictions import (
     OverBudgetError,
     PausedError,
@@ -43,8 +44,6 @@ log = structlog.get_logger(__name__)
 ALL_AT_ONCE: Final = 48
 """Pods of all plans that are evicted or rehearsed at a time: few enough not to crowd others out. More plans at the same
 time would all become slow, and pass their deadlines together. The first marks of units count by themselves."""
-BEGIN_AT_ONCE: Final = 16
-"""Units of several pods that are stored as begun in one write. One without evicted pods needs no finishing."""
 CONFLICTS: Final = 5
 """How often a pod that others write to is marked again at once. After that, the next attempt to evict marks it."""
 
@@ -78,7 +77,8 @@ class Evictor:
         self._marking = marking
         self._asked: set[str] = set()
         """Pods (UIDs) whose deletion the API server has accepted. The mirror shows it a moment later."""
-        self._slots, self._marking_slots = RankedSlots(ALL_AT_ONCE), RankedSlots(ALL_AT_ONCE)
+        self._slots, marking_slots = RankedSlots(ALL_AT_ONCE), RankedSlots(ALL_AT_ONCE)
+        self._preparing = Preparing(marking, stopping, marking_slots, self.remains, self._refusal)
         self._runs = count()
 
     def remains(self, pod: VictimPod) -> bool:
@@ -115,32 +115,42 @@ class Evictor:
         """
         await failpoint("evict.before_first")
         self._forget_gone()
-        units = list(victims)
-        await self._marking.mark_anew(plan, units)
-        whole = deque(victim for victim in units if len(victim.pods) > 1)
-        rank = self._rank(plan, rehearsal=False)
-        run, faults = Run(plan, permission, rank, whole), list[BaseException]()
+        units = [Unit(victim) for victim in victims]
+        await self._marking.mark_anew(plan, [unit.victim for unit in units])
+        whole = deque(unit.victim for unit in units if len(unit.victim.pods) > 1)
+        run = Run(plan, permission, self._rank(plan, rehearsal=False), whole, coming=deque(units))
+        faults = await self._walk(run)
+        await self._tell_stopped(run)
+        if faults:
+            raise faults[0]
+        await self.withdraw(self._preparing.marked_in_vain(run))
+        await self._preparing.strike_untouched(run)
+        return run.complete
+
+    async def _walk(self, run: Run) -> list[BaseException]:
+        """Begin one unit after the other, and wait for all deletions. Returns what was raised."""
+        faults = list[BaseException]()
         try:
-            for victim in units:
-                await self._unit(run, victim)
+            while run.coming:
+                await self._unit(run, run.coming[0])
+                run.coming.popleft()
         except Exception as fault:
+            run.stop()
             faults.append(fault)
         except BaseException:
-            for task in run.tasks:
+            for task in run.all_tasks():
                 task.cancel()
             raise
         finally:
-            results = await asyncio.gather(*run.tasks, return_exceptions=True)
-        faults += [result for result in results if isinstance(result, BaseException)]
+            results = await asyncio.gather(*run.all_tasks(), return_exceptions=True)
+        return faults + [result for result in results if isinstance(result, BaseException)]
+
+    async def _tell_stopped(self, run: Run) -> None:
         for unit in run.units:
             if unit.why:
                 left = [pod for pod in unit.victim.pods if self.remains(pod)]
                 await self.withdraw(left)
-                await permission.stopped(unit.victim, left, unit.why)
-        if faults:
-            raise faults[0]
-        await self._strike_untouched(run)
-        return run.complete
+                await run.permission.stopped(unit.victim, left, unit.why)
 
     def _forget_gone(self) -> None:
         self._asked = {uid for uid in self._asked if self._roster.evictable(uid) is not None}
@@ -150,12 +160,13 @@ class Evictor:
         """Take our mark off pods that stay. Returns false if the API server did not answer for one of them."""
         return all([await self._marking.withdraw(pod.namespace, pod.name, pod.uid) for pod in pods])
 
-    async def _unit(self, run: Run, victim: Victim) -> None:
+    async def _unit(self, run: Run, unit: Unit) -> None:
         """Begin one unit; tasks evict its pods."""
-        unit = Unit(victim)
-        for pod in victim.pods:
+        for pod in unit.victim.pods:
             if not self.remains(pod):
                 continue
+            if run.tasks:
+                self._preparing.ahead(run)
             await self._acquire(run)
             try:
                 goes_on = not (unit.why or run.paused) if unit.begun else await self._begin(run, unit)
@@ -177,15 +188,10 @@ class Evictor:
     async def _begin(self, run: Run, unit: Unit) -> bool:
         if not run.may_begin(unit.victim) or not await self._rehearse_due(run, unit.victim):
             return False
-        if len(unit.victim.pods) > 1 and unit.victim.uid not in run.listed:
-            await self._list_begun(run, unit.victim)
-            await failpoint("evict.begun")
-            if not run.may_begin(unit.victim):  # the plan may have ended while that was written
+        if len(unit.victim.pods) > 1:
+            if not await self._preparing.unit(run, unit) or not run.may_begin(unit.victim):
                 return False
-        await self._stopping.before(unit.victim, said(run.plan, unit.victim))
-        if not run.may_begin(unit.victim):
-            return False
-        if len(unit.victim.pods) > 1 and not await self._mark_unit(run, unit):
+        elif not await self._stop_owners(run, unit.victim):
             return False
         unit.begun = True
         run.listed.discard(unit.victim.uid)
@@ -205,20 +211,9 @@ class Evictor:
                 run.permission.refused(pod, refused[pod.uid])
         return not refused and (not asked or run.may_begin(victim))
 
-    async def _list_begun(self, run: Run, victim: Victim) -> None:
-        """Store that the unit and those after it have begun."""
-        while run.unlisted[0].uid != victim.uid:
-            run.unlisted.popleft()  # nobody of it is left
-        ahead = list(islice(run.unlisted, BEGIN_AT_ONCE))
-        await run.permission.begin([*(unit.victim for unit in run.units), *ahead])
-        run.listed.update(each.uid for each in ahead)
-        for _ in ahead:
-            run.unlisted.popleft()
-
-    async def _strike_untouched(self, run: Run) -> None:
-        """The units that were stored as begun, and do not begin after all, are not to be finished."""
-        if run.stopped and run.listed:
-            await run.permission.begin([unit.victim for unit in run.units])
+    async def _stop_owners(self, run: Run, victim: Victim) -> bool:
+        await self._stopping.before(victim, said(run.plan, victim))
+        return run.may_begin(victim)
 
     async def _one(self, run: Run, unit: Unit, pod: VictimPod) -> None:
         try:
@@ -258,32 +253,6 @@ class Evictor:
     def _release(self, run: Run) -> None:
         run.slots.release()
         self._slots.release()
-
-    async def _mark_unit(self, run: Run, unit: Unit) -> bool:
-        """Mark all pods of the unit. Whoever finishes it later knows by that that it was begun.
-
-        Returns false if the unit may not begin after all.
-        """
-        left = [pod for pod in unit.victim.pods if self.remains(pod) and not self._marking.version(pod.uid)]
-        for pods in (left[:1], *(left[at : at + AT_ONCE] for at in range(1, len(left), AT_ONCE))):
-            marks = (self._mark_of_unit(run, unit, pod) for pod in pods)
-            faults = [fault for fault in await asyncio.gather(*marks, return_exceptions=True) if fault]
-            if faults:
-                raise faults[0]
-            if unit.why:
-                run.listed.discard(unit.victim.uid)
-                run.units.append(unit)
-                return False
-        return run.may_begin(unit.victim)  # the plan may have ended meanwhile
-
-    async def _mark_of_unit(self, run: Run, unit: Unit, pod: VictimPod) -> None:
-        async with self._marking_slots.held(run.rank):
-            try:
-                await self._marking.mark(run.plan, unit.victim, pod)
-            except ApiError as error:
-                why = self._refusal(run, unit.victim, pod, error)
-                run.permission.refused(pod, why)
-                unit.stop(why)
 
     async def _evict_pod(self, run: Run, victim: Victim, pod: VictimPod) -> str:
         """Ask for the deletion of one pod. Returns why it stays, else an empty text. Raises OverBudgetError, and

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from api.plans import Victim
 from controllers.gangs.mirror.roster import Roster
-from runtime.exchange.owner_stops import OwnerStops
+from runtime.exchange.owner_stops import OwnerStops, PodOwner
 
 __all__ = ["Stopping"]
 
@@ -20,8 +20,14 @@ class Stopping:
 
         Raises NotStoppedError: the unit must not begin.
         """
-        if victim.kind != "PodGroup":
-            return
-        owners = self._roster.owners.controllers(pod.uid for pod in victim.pods)
-        if owners:
+        if owners := self._owners(victim):
             await self._stops.stop(owners, message)
+
+    def stops_somebody(self, victim: Victim) -> bool:
+        """Whether `before` may stop an owner."""
+        return self._stops.is_expected and bool(self._owners(victim))
+
+    def _owners(self, victim: Victim) -> set[PodOwner]:
+        if victim.kind != "PodGroup":
+            return set()
+        return self._roster.owners.controllers(pod.uid for pod in victim.pods)

@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from api.plans import Victim, VictimPod
 from controllers.gangs.lifecycle.life import ActivePlan
@@ -53,6 +53,15 @@ class Unit:
     begun: bool = False
     why: str = ""
     """Why it has stopped: the first of its pods that stays."""
+    was_marked: bool = False
+    """Whether a pod may have had our mark before the preparation."""
+    preparation: asyncio.Task[bool] | None = None
+    """It stores that the unit has begun, and marks its pods. Returns whether the unit may begin."""
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether its pods may be marked, and none of them is evicted yet."""
+        return self.preparation is not None and not (self.begun or self.why)
 
     def stop(self, why: str) -> None:
         """One of its pods stays."""
@@ -77,10 +86,20 @@ class Run:
     """No unit begins any longer."""
     paused: bool = False
     """A pause has stopped it. No pod of a unit that has begun is evicted any longer, either."""
+    listing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while units are stored as begun."""
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
+    coming: deque[Unit] = field(default_factory=deque)
+    """Those that have not begun, in order."""
+    prepared: list[Unit] = field(default_factory=list)
+    """Units of several pods that have a preparation, in order."""
     units: list[Unit] = field(default_factory=list)
     """Those that have begun."""
+
+    def all_tasks(self) -> list[asyncio.Task[Any]]:
+        """Of deletions and preparations."""
+        return [*self.tasks, *(unit.preparation for unit in self.prepared if unit.preparation is not None)]
 
     def stop(self) -> None:
         """A pod stays, or evictions are paused: begin no other unit."""

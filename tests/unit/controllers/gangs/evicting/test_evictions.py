@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from api.core import Pod
-from controllers.gangs.evicting import evictor
+from controllers.gangs.evicting import preparing
 from controllers.gangs.lifecycle.observations import GroupGone
 from kube.errors import ApiError
 from tests.kit.eviction_stage import (
@@ -132,7 +132,7 @@ async def test_a_unit_stays_listed_until_all_its_pods_have_gone(
     monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     """Also if none of its deletions has been answered when the next unit begins."""
-    monkeypatch.setattr(evictor, "BEGIN_AT_ONCE", at_once)
+    monkeypatch.setattr(preparing, "BEGIN_AT_ONCE", at_once)
     units = [each for number in range(4) for each in unit(2, name=f"unit-{number}", first=2 * number)]
     async with staged(*units, *hero(8)) as stage:
         await stage.settle(steps=20)
