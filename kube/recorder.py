@@ -6,9 +6,10 @@ import asyncio
 import secrets
 import socket
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple, Protocol, Self, TypeVar
 
 import msgspec
@@ -21,13 +22,13 @@ from kube.errors import ApiError
 from kube.metrics import EVENTS_DROPPED
 from kube.sender import FencedError, Sender
 
-__all__ = ["SERIES_SECONDS", "EventRecorder", "Reference"]
+__all__ = ["SERIES_SECONDS", "Event", "EventRecorder", "Reference"]
 
 log = structlog.get_logger(__name__)
 
 CONTROLLER: Final = "reprieve.dev/reprieve"
 WAITING: Final = 1000
-"""How many events may wait for the API server. Further events are dropped."""
+"""How many events may wait for the API server. Further events are dropped, unless they come as `events`."""
 REMEMBERED: Final = 4096
 """How many written events the recorder remembers, to count their repetitions. It forgets the oldest first."""
 SERIES_SECONDS: Final = 360.0
@@ -107,6 +108,32 @@ class _Waiting(NamedTuple):
     note: str
 
 
+class Event(NamedTuple):
+    """An event that is made when it is written (`EventRecorder.events`)."""
+
+    regarding: Reference
+    type: Literal["Normal", "Warning"]
+    reason: str
+    action: str
+    note: str
+    related: Reference | None = None
+
+    @property
+    def waiting(self) -> _Waiting:
+        """The event with a note that is short enough."""
+        note = _cut(self.note)
+        happening = _Happening(self.regarding, self.related, self.type, self.reason, self.action, note)
+        return _Waiting(happening, note)
+
+
+class _Made(NamedTuple):
+    """Events that are made one by one, and happened at the same time."""
+
+    events: Iterator[Event]
+    at: float
+    """In wall seconds."""
+
+
 @dataclass(slots=True)
 class _Series:
     """A written event and its repetitions. `last` and `written` are monotonic seconds."""
@@ -132,7 +159,7 @@ class EventRecorder:
         self._instance = f"reprieve-{socket.gethostname()}"[:128]
         self._series: OrderedDict[_Happening, _Series] = OrderedDict()
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
-        self._queue: asyncio.Queue[_Waiting] = asyncio.Queue(WAITING)
+        self._queue: asyncio.Queue[_Waiting | _Made] = asyncio.Queue()
         self._again: dict[_Happening, int] = {}
         """Of each event that is in the queue or is being written: how often it has happened again meanwhile."""
         self._writing: asyncio.Task[None] | None = None
@@ -153,7 +180,7 @@ class EventRecorder:
         `reason` and `action` are UpperCamelCase words. A note of more than NOTE_BYTES is cut. Events that are otherwise
         equal, and have the same note or the same `series`, are one event that repeats. It has the first note.
         """
-        note = note.encode()[:NOTE_BYTES].decode(errors="ignore")
+        note = _cut(note)
         happening = _Happening(regarding, related, type_, reason, action, series or note)
         if happening in self._again:
             self._again[happening] += 1
@@ -161,12 +188,22 @@ class EventRecorder:
         if happening not in self._series and not self._allowed(regarding.uid):
             EVENTS_DROPPED.labels(self._sender.cluster, "rate").inc()
             return
-        try:
-            self._queue.put_nowait(_Waiting(happening, note))
-        except asyncio.QueueFull:
+        if self._queue.qsize() >= WAITING:
             EVENTS_DROPPED.labels(self._sender.cluster, "queue").inc()
             return
         self._again[happening] = 0
+        self._put(_Waiting(happening, note))
+
+    def events(self, made: Iterable[Event]) -> None:
+        """Queue events about different objects, for what has just been done to all of them. Returns at once.
+
+        Each is made when it is its turn, so however many there are, none takes room and none is dropped. Events that
+        come one by one do not wait for all of these. These are not aggregated.
+        """
+        self._put(_Made(iter(made), self._clock.wall()))
+
+    def _put(self, item: _Waiting | _Made) -> None:
+        self._queue.put_nowait(item)
         if self._writing is None or self._writing.done():
             self._writing = asyncio.get_running_loop().create_task(self._write_all(), name="events")
 
@@ -195,26 +232,51 @@ class EventRecorder:
 
     async def _write_all(self) -> None:
         while True:
-            waiting = await self._queue.get()
+            item = await self._queue.get()
             try:
-                await self._write_in_term(waiting, 1)
-                while times := self._again[waiting.happening]:
-                    self._again[waiting.happening] = 0
-                    await self._write_in_term(waiting, times)
-            except ApiError as error:
-                EVENTS_DROPPED.labels(self._sender.cluster, "refused").inc()
-                log.warning("event could not be written", reason=waiting.happening.reason, error=str(error))
+                if isinstance(item, _Made):
+                    await self._write_next(item)
+                else:
+                    await self._write_waiting(item)
             finally:
-                del self._again[waiting.happening]
                 self._queue.task_done()
 
-    async def _write_in_term(self, waiting: _Waiting, times: int) -> None:
+    async def _write_waiting(self, waiting: _Waiting) -> None:
+        try:
+            await self._write_in_term(partial(self._write, waiting, 1))
+            while times := self._again[waiting.happening]:
+                self._again[waiting.happening] = 0
+                await self._write_in_term(partial(self._write, waiting, times))
+        except ApiError as error:
+            self._not_written(waiting, error)
+        finally:
+            del self._again[waiting.happening]
+
+    async def _write_next(self, made: _Made) -> None:
+        """Write one event. The others come after whatever waits now."""
+        event = next(made.events, None)
+        if event is None:
+            return
+        waiting = event.waiting
+        try:
+            await self._write_in_term(partial(self._create, waiting, _new_name(waiting), made.at))
+        except ApiError as error:
+            self._not_written(waiting, error)
+            if isinstance(error, FencedError):  # the term is over: the next event would fail, too
+                EVENTS_DROPPED.labels(self._sender.cluster, "refused").inc(sum(1 for _ in made.events))
+        self._queue.put_nowait(made)
+
+    def _not_written(self, waiting: _Waiting, error: ApiError) -> None:
+        EVENTS_DROPPED.labels(self._sender.cluster, "refused").inc()
+        log.warning("event could not be written", reason=waiting.happening.reason, error=str(error))
+
+    async def _write_in_term(self, write: Callable[[], Awaitable[None]]) -> None:
         """Write once the term allows it. A Lease that is renewed late closes the fence for a moment."""
         while True:
             while not (self._sender.may_send or self._sender.is_over):  # noqa: ASYNC110 - a term tells nobody
                 await asyncio.sleep(FENCE_SECONDS)
             try:
-                await self._write(waiting, times)
+                await write()
             except FencedError:
                 if self._sender.is_over:
                     raise
@@ -232,20 +294,20 @@ class EventRecorder:
                 series.written = now
                 await self._repeat(waiting, series)
             return
-        name = f"{happening.regarding.name[:230].rstrip('.-')}.{secrets.token_hex(8)}"
-        await self._create(waiting, name)
+        name = _new_name(waiting)
+        await self._create(waiting, name, self._clock.wall())
         self._series[happening] = _Series(name, 1, now, now)
         self._series.move_to_end(happening)
         _shorten(self._series, lambda each: now - each.last > SERIES_SECONDS)
 
-    async def _create(self, waiting: _Waiting, name: str) -> None:
+    async def _create(self, waiting: _Waiting, name: str, at: float) -> None:
         happening, note = waiting
         namespace = _namespace(happening)
         event = {
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
             "metadata": {"name": name, "namespace": namespace},
-            "eventTime": rfc3339_micro(self._clock.wall()),
+            "eventTime": rfc3339_micro(at),
             "reportingController": CONTROLLER,
             "reportingInstance": self._instance,
             "action": happening.action,
@@ -286,6 +348,16 @@ def _shorten(kept: OrderedDict[Any, Value], is_over: Callable[[Value], bool]) ->
     """Forget what is over, and what is too much, from the oldest on. The newest one stays."""
     while len(kept) > 1 and (len(kept) > REMEMBERED or is_over(next(iter(kept.values())))):
         kept.popitem(last=False)
+
+
+def _cut(note: str) -> str:
+    """As much of a note as the API server takes."""
+    return note.encode()[:NOTE_BYTES].decode(errors="ignore")
+
+
+def _new_name(waiting: _Waiting) -> str:
+    """A name for an event that no other one has."""
+    return f"{waiting.happening.regarding.name[:230].rstrip('.-')}.{secrets.token_hex(8)}"
 
 
 def _namespace(happening: _Happening) -> str:

@@ -143,6 +143,8 @@ class Evictor:
             raise
         finally:
             results = await asyncio.gather(*run.all_tasks(), return_exceptions=True)
+            if run.evicted:
+                self._reporter.preempted(run.plan, run.evicted)
         return faults + [result for result in results if isinstance(result, BaseException)]
 
     async def _tell_stopped(self, run: Run) -> None:
@@ -296,7 +298,7 @@ class Evictor:
 
         CHANGED: the pod may not be evicted as it is now. PAUSED: nor is any other pod for now.
         """
-        version, is_told = self._marking.version(pod.uid), False
+        version = self._marking.version(pod.uid)
         end = self._pods.evict_pod if run.plan.respects_budgets else self._pods.delete_pod
         for _ in range(CONFLICTS):
             if run.permission.is_paused():
@@ -306,13 +308,12 @@ class Evictor:
                 if marked is None or marked.leaves:
                     return Deletion.GONE
                 version = marked.version
-            if not is_told:
-                self._reporter.preempted(run.plan, victim, pod)
-                is_told = True
             await failpoint("evict.marked")
             result = await end(
                 pod.namespace, pod.name, pod.uid, version, wanted=lambda: not run.permission.is_paused()
             )
+            if result in (Deletion.DELETED, Deletion.GONE):
+                run.evicted.add(pod.uid)
             if result is not Deletion.CHANGED or run.permission.why_stays(pod):
                 return result
             version = ""

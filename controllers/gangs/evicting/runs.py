@@ -96,6 +96,8 @@ class Run:
     """Units of several pods that have a preparation, in order."""
     units: list[Unit] = field(default_factory=list)
     """Those that have begun."""
+    evicted: set[str] = field(default_factory=set)
+    """Pods (UIDs) whose deletion was asked for."""
 
     def all_tasks(self) -> list[asyncio.Task[Any]]:
         """Of deletions and preparations."""

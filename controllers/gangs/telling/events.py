@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final, Literal, NamedTuple
 
@@ -30,6 +30,7 @@ from controllers.gangs.telling.causes import Causes
 from controllers.gangs.writing.pod_writer import PodWriter
 from controllers.gangs.writing.writer import Reference, Writer, reference_of
 from kube.errors import ApiError
+from kube.recorder import Event
 from nodes.groups.forms import is_basic, is_native
 from nodes.groups.keys import is_foreign, is_native_name, short_name
 from nodes.groups.registry import groups_of
@@ -107,20 +108,10 @@ class Reporter:
         note = f"the gang never ran whole and is bound in part, and its bound members stay: {reason}"
         self._event(group, "Warning", "PartialGangKept", "Planning", note)
 
-    def preempted(self, plan: ActivePlan, victim: Victim, pod: VictimPod) -> None:
-        """One pod is evicted; the event is on the pod, and names the preemptor and the plan."""
-        preemptor = plan.spec.preemptor
-        note = f"Preempted by {preemptor.kind} {preemptor.namespace}/{preemptor.name} on node {pod.node}"
-        if victim.kind == "PodGroup":
-            note += f", with all of PodGroup {victim.namespace}/{short_name(victim.name)}"
-        if plan.releases:
-            note = plan.spec.reason
-        note += f" (plan {plan.name})"
-        regarding = Reference.of("v1", "Pod", pod)
-        related = Reference.of(preemptor.api_version, preemptor.kind, preemptor)
-        reason = reason_of_release(withdraws=plan.withdraws) if plan.releases else "Preempted"
-        action = "Releasing" if plan.releases else "Preempting"
-        self._writer.event(regarding, "Normal", reason, action, note, related=related)
+    def preempted(self, plan: ActivePlan, evicted: Container[str]) -> None:
+        """These pods (UIDs) were evicted. Each gets an event, which names the preemptor and the plan."""
+        pods = ((victim, pod) for victim in plan.spec.victims for pod in victim.pods if pod.uid in evicted)
+        self._writer.events(_preempted(plan, victim, pod) for victim, pod in pods)
 
     def left_in_pieces(self, plan: ActivePlan, victim: Victim, left: Sequence[VictimPod], why: str) -> str:
         """A unit was not evicted whole. Returns what its PodGroup has to say (`write_stopped`).
@@ -366,6 +357,23 @@ class Reporter:
     def _pod_event(self, pod: Pod, reason: str, note: str) -> None:
         regarding = Reference.of("v1", "Pod", pod.metadata)
         self._writer.event(regarding, "Warning", reason, "Scheduling", note)
+
+
+def _preempted(plan: ActivePlan, victim: Victim, pod: VictimPod) -> Event:
+    preemptor = plan.spec.preemptor
+    note = f"Preempted by {preemptor.kind} {preemptor.namespace}/{preemptor.name} on node {pod.node}"
+    if victim.kind == "PodGroup":
+        note += f", with all of PodGroup {victim.namespace}/{short_name(victim.name)}"
+    if plan.releases:
+        note = plan.spec.reason
+    return Event(
+        Reference.of("v1", "Pod", pod),
+        "Normal",
+        reason_of_release(withdraws=plan.withdraws) if plan.releases else "Preempted",
+        "Releasing" if plan.releases else "Preempting",
+        f"{note} (plan {plan.name})",
+        related=Reference.of(preemptor.api_version, preemptor.kind, preemptor),
+    )
 
 
 def _spoken_to(reader: Reference, owner: Reference) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Literal
 
 import msgspec
@@ -12,7 +12,7 @@ from api.groups import API_VERSION, PodGroup, PodGroupStatus
 from controllers.gangs.lifecycle.modes import Modes
 from kube.client import ApiClient
 from kube.conditions import ConditionWriter, Status, Target
-from kube.recorder import EventRecorder, Reference
+from kube.recorder import Event, EventRecorder, Reference
 from kube.sender import Sender
 from nodes.groups.forms import object_name
 from runtime.plans.plan_writer import PlanWriter, decoded, path_of
@@ -66,6 +66,10 @@ class Writer(PlanWriter):
         """See `kube.recorder.EventRecorder`. Where nothing is done, there are no events."""
         if not self._modes.observes(regarding.namespace):
             self._recorder.event(regarding, type_, reason, action, note, related=related)
+
+    def events(self, made: Iterable[Event]) -> None:
+        """See `kube.recorder.EventRecorder`. Where nothing is done, there are no events."""
+        self._recorder.events(each for each in made if not self._modes.observes(each.regarding.namespace))
 
     async def close(self) -> None:
         """Write the events that wait, if that is soon done: the next process waits for us."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 import msgspec
@@ -10,7 +11,8 @@ import structlog
 from api.backoff import Backoff
 from kube.client import ApiClient
 from kube.errors import ApiError
-from kube.recorder import EventRecorder, Reference
+from kube.metrics import EVENTS_DROPPED
+from kube.recorder import Event, EventRecorder, Reference
 from kube.sender import Sender
 from tests.kit.waiting import until
 
@@ -140,3 +142,75 @@ async def test_a_storm_that_comes_while_the_first_event_is_written_is_counted() 
     await events.close()
     assert api.notes == ["again", "other"]
     assert api.repeated == [51]
+
+
+def evicted(number: int) -> Event:
+    return Event(
+        Reference("v1", "Pod", "ns", f"p{number}", f"uid-{number}"),
+        "Normal",
+        "Evicted",
+        "Evict",
+        f"pod {number}",
+    )
+
+
+async def test_of_many_events_of_one_act_none_is_dropped_and_none_is_made_before_its_turn() -> None:
+    made = 0
+
+    def make() -> Iterator[Event]:
+        nonlocal made
+        for number in range(5000):
+            made += 1
+            yield evicted(number)
+
+    class Counting(Api):
+        async def request(self, *given: object, body: bytes, **more: object) -> bytes:
+            assert made <= len(self.notes) + 1
+            return await super().request(*given, body=body, **more)
+
+    api, fence = Counting(away=3), Fence()
+    events = recorder(api, fence)
+    events.events(make())
+    await until(lambda: len(api.notes) == 5000)
+    await events.close()
+    assert api.notes == [f"pod {number}" for number in range(5000)]
+
+
+async def test_other_events_do_not_wait_for_all_of_them() -> None:
+    api, fence = Api(), Fence()
+    events = recorder(api, fence)
+    events.events(evicted(number) for number in range(100))
+    for number in range(3):
+        say(events, f"other {number}")
+    await until(lambda: len(api.notes) == 103)
+    await events.close()
+    assert set(api.notes[:5]) == {"pod 0", "pod 1", "other 0", "other 1", "other 2"}
+
+
+async def test_one_of_them_that_is_refused_keeps_no_other_from_being_written() -> None:
+    class Refusing(Api):
+        async def request(self, *given: object, body: bytes, **more: object) -> bytes:
+            if b'pod 1"' in body:
+                raise ApiError(403, "Forbidden", "the namespace is terminating")
+            return await super().request(*given, body=body, **more)
+
+    api, fence = Refusing(), Fence()
+    events = recorder(api, fence)
+    events.events(evicted(number) for number in range(4))
+    await until(lambda: len(api.notes) == 3)
+    await events.close()
+    assert api.notes == ["pod 0", "pod 2", "pod 3"]
+
+
+async def test_those_of_a_term_that_is_over_are_dropped_with_one_line_and_counted() -> None:
+    api, fence = Api(), Fence()
+    events = recorder(api, fence)
+    fence.is_open, fence.left = False, 0.0
+    dropped = EVENTS_DROPPED.labels("", "refused")
+    before = dropped._value.get()
+    with structlog.testing.capture_logs() as logs:
+        events.events(evicted(number) for number in range(50))
+        await until(lambda: bool(logs))
+        await events.close()
+    assert (api.notes, len(logs)) == ([], 1)
+    assert dropped._value.get() == before + 50

@@ -226,6 +226,37 @@ async def test_a_pod_that_others_write_to_is_marked_again_and_deleted_in_its_new
         assert len(events(stage, "Preempted")) == 1
 
 
+async def test_every_victim_has_its_event_although_few_may_wait_and_they_come_after_the_last_deletion(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("kube.recorder.WAITING", 3)
+    async with staged(*singles(40), *hero(40)) as stage:
+        early = list[str]()
+
+        def look(method: str, path: str) -> ApiError | None:
+            if method == "DELETE":
+                early.extend(events(stage, "Preempted"))
+            return None
+
+        stage.api.refuse = look
+        await stage.settle(steps=60)
+        assert len(stage.api.deleted) == 40
+        assert early == []
+        said = [
+            each["regarding"]["name"]
+            for each in stage.api.of("/apis/events.k8s.io/v1/events").values()
+            if each["reason"] == "Preempted"
+        ]
+        assert sorted(said) == sorted(f"v{number}" for number in range(40))
+
+
+async def test_only_pods_whose_deletion_was_asked_for_have_an_event() -> None:
+    async with staged(*unit(4), *hero()) as stage:
+        refuse(stage, "DELETE", denied, "u1", "u2", "u3", times=1)
+        await stage.settle()
+        assert len(events(stage, "Preempted")) == len(stage.api.deleted)
+
+
 async def test_a_pod_that_rises_between_mark_and_deletion_stays() -> None:
     async with staged(*singles(1), *hero()) as stage:
 
