@@ -142,8 +142,12 @@ class Face(Protocol):
     def filter_called(self, pod: Pod, nodes: list[str]) -> None:
         """These nodes pass every filter of the scheduler's own for a pod of a gang."""
 
-    def preempt_called(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
-        """The scheduler wants to preempt for a pod of a gang: victims (UIDs) by node."""
+    def evicts_for(self, pod: Pod) -> bool:
+        """Whether evictions for the pod go on. Until they have ended, it does not matter whom its scheduler would
+        evict."""
+
+    def preempt_called(self, pod: Pod, candidates: Mapping[str, Collection[str]] | None) -> None:
+        """The scheduler wants to preempt for a pod of a gang: victims (UIDs) by node. None: they were not read."""
 
     def preempts_alone(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> bool:
         """A candidate (victims' UIDs by node) has a pod of a group that is evicted whole, and has a lower priority.
@@ -262,11 +266,11 @@ class Verbs:
         if not self._face.decides:
             self._face.answered_in_vain(args.pod)
             return self._preempt_safely(args)
-        offered = candidates_decoder.decode(args.node_name_to_meta_victims) or {}
         verdict = self._face.verdict(args.pod)
         if verdict is not None and not isinstance(verdict, Within):
-            self._face.preempt_called(args.pod, uids_of(offered))
+            self._face.preempt_called(args.pod, self._candidates_of_member(args))
             return preemption_result({})
+        offered = candidates_decoder.decode(args.node_name_to_meta_victims) or {}
         priority = self._face.priority(args.pod)
         if offered and (why := self._face.why_no_evictions(args.pod)):
             self._face.nothing_to_evict(args.pod, dict.fromkeys(offered, why))
@@ -288,6 +292,12 @@ class Verbs:
             if struck or not offered
             else preemption_all(args.node_name_to_meta_victims)
         )
+
+    def _candidates_of_member(self, args: ExtenderPreemptionArgs) -> Mapping[str, Collection[str]] | None:
+        """The scheduler tries each member again at every deletion, and 5,000 candidates take 7 ms to read."""
+        if self._face.evicts_for(args.pod):
+            return None
+        return uids_of(candidates_decoder.decode(args.node_name_to_meta_victims) or {})
 
     def _preempt_observed(self, args: ExtenderPreemptionArgs) -> bytes:
         offered = offered_to(args)

@@ -279,7 +279,15 @@ class Answering:
 
     # ---- preempt
 
-    def preempt_called(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
+    def evicts_for(self, pod: Pod) -> bool:
+        """Whether the plan of the pod's gang evicts: what its members were shown before does not count any longer."""
+        leading = self._controller.leading
+        key = leading.lone.gang_of(pod) if leading is not None else None
+        gang = leading.gangs.get(key) if leading is not None and key is not None else None
+        plan = gang.life.plan if gang is not None else None
+        return plan is not None and plan.phase == "Evicting"
+
+    def preempt_called(self, pod: Pod, candidates: Mapping[str, Collection[str]] | None) -> None:
         """The scheduler wants to preempt for a pod of a gang: it did not take what filter offered it, if it did."""
         PARKED.inc()
         if (leading := self._controller.leading) is not None:

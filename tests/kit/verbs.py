@@ -30,6 +30,10 @@ class StillWorld:
     """It does not decide because another process may lead."""
     plans: bool = False
     """Plans are made for pods that preempt alone."""
+    evicts: bool = False
+    """Evictions for every pod go on."""
+    read: list[Mapping[str, Collection[str]] | None] = field(default_factory=list)
+    """The candidates of each preempt call for a member."""
     observed: bool = False
     """Every pod is left to its scheduler."""
     told: list[str] = field(default_factory=list)
@@ -103,8 +107,12 @@ class StillWorld:
     def filter_called(self, pod: Pod, nodes: list[str]) -> None:
         """See Face."""
 
-    def preempt_called(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
+    def evicts_for(self, pod: Pod) -> bool:
+        return self.evicts
+
+    def preempt_called(self, pod: Pod, candidates: Mapping[str, Collection[str]] | None) -> None:
         self.told.append(f"preempt {pod.metadata.name}")
+        self.read.append(candidates)
 
     def preempts_alone(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> bool:
         self.told.append(f"alone {pod.metadata.name} {' '.join(sorted(candidates))}")

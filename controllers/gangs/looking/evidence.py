@@ -71,8 +71,8 @@ class Evidence:
         self._offers.filter_called(pod, nodes)
         self._presented(pod)
 
-    def preempt_called(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
-        """The scheduler named candidates for a member: victims (UIDs) by node."""
+    def preempt_called(self, pod: Pod, candidates: Mapping[str, Collection[str]] | None) -> None:
+        """The scheduler named candidates for a member: victims (UIDs) by node. None: they were not read."""
         self._shown(pod.metadata.uid)
         self._offers.preempt_called(pod, candidates)
         self._presented(pod)

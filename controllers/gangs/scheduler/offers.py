@@ -167,9 +167,15 @@ class Offers:
         is_cut = not limits.is_filter_complete(len(nodes))
         attempts.filter_call = _FilterCall(now, self._known(now), not (is_probe or is_cut), is_cut)
 
-    def preempt_called(self, pod: Pod, candidates: Mapping[str, Collection[str]]) -> None:
-        """The scheduler named candidates for the pod: the UIDs of the victims by node."""
+    def preempt_called(self, pod: Pod, candidates: Mapping[str, Collection[str]] | None) -> None:
+        """The scheduler named candidates for the pod: the UIDs of the victims by node.
+
+        None: they were not read. Then an attempt has ended, and it shows nothing.
+        """
         attempts, now = self._present(pod.metadata.uid)
+        if candidates is None:
+            attempts.last, attempts.filter_call = Ended(now, False, None), None
+            return
         self._show(attempts.candidates, now, self._numbering.candidates(candidates))
         limits = self._scheduler.limits_of(pod.spec.scheduler_name)
         complete = limits.are_candidates_complete(len(candidates))

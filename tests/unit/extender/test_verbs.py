@@ -159,6 +159,15 @@ def test_preempt_for_a_gang_evicts_nothing() -> None:
     assert world.told == ["preempt p"]
 
 
+def test_candidates_of_a_member_are_read_until_its_plan_evicts() -> None:
+    world = StillWorld(answer=Hold("wait"))
+    assert preempted(world, Reservations(SYSTEM_CLOCK), {"n1": ["v"]}) == {}
+    world.evicts = True
+    assert preempted(world, Reservations(SYSTEM_CLOCK), {"n1": ["v"]}) == {}
+    assert world.read == [{"n1": ["v"]}, None]
+    assert world.told == ["preempt p"] * 2
+
+
 def test_preempt_evicts_nothing_while_the_mirror_cannot_be_trusted() -> None:
     world = StillWorld(pods={"v": BoundPod("n1", 0, False)}, decides=False)
     assert preempted(world, Reservations(SYSTEM_CLOCK), {"n1": ["v"]}) == {}

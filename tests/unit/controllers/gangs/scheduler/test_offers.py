@@ -130,6 +130,16 @@ def test_pods_do_not_share_offers() -> None:
 # ---- whether another attempt would show more
 
 
+def test_an_attempt_whose_candidates_were_not_read_has_ended_and_shows_nothing() -> None:
+    scene = Scene()
+    scene.filter("n1")
+    scene.offers.preempt_called(scene.pod, None)
+    assert scene.offers.attempted(scene.uid) == scene.clock.monotonic()
+    shown = scene.offers.shown(scene.uid, "n2")
+    assert (shown.is_offered, shown.candidates, shown.absence) == (False, (), None)
+    assert not scene.offers.is_current(scene.uid, "n1"), "another attempt may show more"
+
+
 def test_an_attempt_is_current_until_its_node_changes() -> None:
     changes: list[Callable[[Changes], Callable[[str], None]]] = [
         lambda made: made.change_node,
