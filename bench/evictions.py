@@ -5,7 +5,7 @@ gangs come at once, so as many plans evict at once, each all pods of five nodes.
 for each bare client of `bench.floor`, which has as many requests in flight as all plans together. A plan also marks
 each pod, rehearses, and stores what it does: that is what the ratios show. The last row is of another plane without
 reprieve, where the gangs are groups of kube-scheduler's own kind. Its CPU seconds are of all gangs, from the first one
-that comes to the last one that is bound.
+that comes to the last one that is bound, and to the last event of a victim.
 
 REPRIEVE_BENCH_EVICTIONS has the number of plans and of victims of each, such as 50,500.
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from bench.metrics import cpu_seconds_of, spent_since
 from bench.place import NATIVE, REPRIEVE, Place
 from bench.watching import Deletions
 from controllers.gangs.evicting.evictor import ALL_AT_ONCE
-from hack.controlplane.client import Json
+from hack.controlplane.client import Json, path_of
 from hack.controlplane.plane import ControlPlane, Options
 
 __all__ = ["Evictions", "Size", "beside_bare", "run"]
@@ -127,7 +127,9 @@ class Evictions:
         self.place.wait_running(VICTIMS)
 
     def preempt(self, name: str, spent: Spent) -> Cost:
-        """All gangs come. Returns what it takes until all are bound. Raises TimeoutError."""
+        """All gangs come. Returns what it takes until all are bound, and each victim has its event.
+
+        Raises TimeoutError."""
         place, victims = self.place, {pod["metadata"]["name"] for pod in self._victims()}
         gangs = [f"gang-{number:03}" for number in range(self._size.plans)]
         before = spent()
@@ -136,8 +138,19 @@ class Evictions:
             place.client.create_all(self._members(gangs))
             deletions.wait(victims, LIMIT_SECONDS)
             seconds = deletions.seconds
-        _wait_bound(place, len(gangs) * MEMBERS)
+        _wait(lambda: self._bound() == len(gangs) * MEMBERS, "not all gangs are bound")
+        if self._api == REPRIEVE:  # kube-scheduler drops events
+            _wait(lambda: self._evicted() >= victims, "not every victim has an event")
         return Cost(name, len(victims), seconds, spent_since(before, spent()))
+
+    def _bound(self) -> int:
+        return sum(bool(pod["spec"].get("nodeName")) for pod in self.place.pods("load!=victim"))
+
+    def _evicted(self) -> set[str]:
+        """The pods that an event says were preempted."""
+        path = path_of("events.k8s.io/v1", "Event", self.place.namespace)
+        events = self.place.client.request("GET", f"{path}?fieldSelector=reason=Preempted")["items"]
+        return {event["regarding"]["name"] for event in events}
 
     def _groups(self, gangs: Iterable[str]) -> Iterable[Json]:
         for name in gangs:
@@ -163,9 +176,9 @@ class Evictions:
                 )
 
 
-def _wait_bound(place: Place, count: int) -> None:
+def _wait(look: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + LIMIT_SECONDS
-    while sum(bool(pod["spec"].get("nodeName")) for pod in place.pods("load!=victim")) < count:
+    while not look():
         if time.monotonic() > deadline:
-            raise TimeoutError("not all gangs are bound")
+            raise TimeoutError(what)
         time.sleep(1.0)

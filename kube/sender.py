@@ -65,6 +65,10 @@ def _always() -> bool:
     return True
 
 
+def _pass_by(_: ApiError) -> None:
+    """Nobody wants to know of failures."""
+
+
 class Sender:
     """Sends requests that may safely be sent twice."""
 
@@ -102,11 +106,12 @@ class Sender:
         content_type: str = JSON,
         accept: str = JSON,
         wanted: Callable[[], bool] = _always,
+        failed: Callable[[ApiError], object] = _pass_by,
     ) -> bytes:
         """The body of the answer. `what` names the kind of write in metrics and logs. `accept`: see `kube.client`.
 
         `wanted` is asked right before each attempt. Raises WithdrawnError if the request is no longer wanted: then
-        nothing was sent, or an earlier attempt failed.
+        nothing was sent, or an earlier attempt failed. `failed` gets each failure that another attempt may mend.
 
         Raises ApiError at once if a repetition cannot help, otherwise after the last attempt. Raises FencedError if
         the fence does not allow it: then nothing was sent, or an earlier attempt failed.
@@ -130,6 +135,8 @@ class Sender:
                     )
                 except ApiError as error:
                     wait = retry.failed(error)
+                    if error.is_retriable:
+                        failed(error)
                     if not error.is_retriable or retry.failures >= self._attempts:
                         raise
                     WRITE_RETRIES.labels(self.cluster, what).inc()

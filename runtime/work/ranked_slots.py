@@ -61,6 +61,12 @@ class RankedSlots:
             self._slots, self._since = self._slots + 1, 0
         self._hand_out()
 
+    def resize(self, slots: int) -> None:
+        """So many may hold a slot from now on. Those that hold one keep it."""
+        if slots != self._most:
+            self._most = self._slots = slots
+            self._hand_out()
+
     def halve(self) -> None:
         """Half as many holders at a time. One slot comes back whenever all that are left have been used once."""
         self._slots, self._since = max(1, self._slots // 2), 0

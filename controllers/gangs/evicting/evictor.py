@@ -35,6 +35,7 @@ from controllers.gangs.telling.events import Reporter
 from controllers.gangs.writing.pod_writer import Deletion, PodWriter
 from kube.errors import ApiError
 from runtime.failpoints import failpoint
+from runtime.work.pace import Pace
 from runtime.work.ranked_slots import Rank, RankedSlots
 
 __all__ = ["Evictor"]
@@ -42,8 +43,8 @@ __all__ = ["Evictor"]
 log = structlog.get_logger(__name__)
 
 ALL_AT_ONCE: Final = 48
-"""Pods of all plans that are evicted or rehearsed at a time: few enough not to crowd others out. More plans at the same
-time would all become slow, and pass their deadlines together. The first marks of units count by themselves."""
+"""Pods of all plans that are evicted or rehearsed at a time, to begin with: few enough not to crowd others out. More
+plans at the same time would all become slow, and pass their deadlines together. Marks of units count by themselves."""
 CONFLICTS: Final = 5
 """How often a pod that others write to is marked again at once. After that, the next attempt to evict marks it."""
 
@@ -77,8 +78,12 @@ class Evictor:
         self._marking = marking
         self._asked: set[str] = set()
         """Pods (UIDs) whose deletion the API server has accepted. The mirror shows it a moment later."""
-        self._slots, marking_slots = RankedSlots(ALL_AT_ONCE), RankedSlots(ALL_AT_ONCE)
-        self._preparing = Preparing(marking, stopping, marking_slots, self.remains, self._refusal)
+        self._slots, self._marking_slots = RankedSlots(ALL_AT_ONCE), RankedSlots(ALL_AT_ONCE)
+        self._pace, self._at_work = Pace(), 0
+        pods.failed = self._pace.failed
+        self._preparing = Preparing(
+            marking, stopping, self._pace, self._marking_slots, self.remains, self._refusal
+        )
         self._runs = count()
 
     def remains(self, pod: VictimPod) -> bool:
@@ -119,7 +124,13 @@ class Evictor:
         await self._marking.mark_anew(plan, [unit.victim for unit in units])
         whole = deque(unit.victim for unit in units if len(unit.victim.pods) > 1)
         run = Run(plan, permission, self._rank(plan, rehearsal=False), whole, coming=deque(units))
-        faults = await self._walk(run)
+        if not self._at_work:
+            self._pace.begin()
+        self._at_work += 1
+        try:
+            faults = await self._walk(run)
+        finally:
+            self._at_work -= 1
         await self._tell_stopped(run)
         if faults:
             raise faults[0]
@@ -245,7 +256,10 @@ class Evictor:
         return int(rehearsal), -plan.spec.preemptor.priority, next(self._runs)
 
     async def _acquire(self, run: Run) -> None:
-        await run.slots.acquire()
+        for slots in (self._slots, self._marking_slots):
+            slots.resize(self._pace.of(ALL_AT_ONCE))
+        run.slots.resize(self._pace.of(AT_ONCE))
+        await run.slots.acquire(run.rank)
         try:
             await self._slots.acquire(run.rank)
         except BaseException:
@@ -304,14 +318,16 @@ class Evictor:
             if run.permission.is_paused():
                 return Deletion.PAUSED
             if not version:
-                marked = await self._marking.mark(run.plan, victim, pod)
+                with self._pace.timed():
+                    marked = await self._marking.mark(run.plan, victim, pod)
                 if marked is None or marked.leaves:
                     return Deletion.GONE
                 version = marked.version
             await failpoint("evict.marked")
-            result = await end(
-                pod.namespace, pod.name, pod.uid, version, wanted=lambda: not run.permission.is_paused()
-            )
+            with self._pace.timed():
+                result = await end(
+                    pod.namespace, pod.name, pod.uid, version, wanted=lambda: not run.permission.is_paused()
+                )
             if result in (Deletion.DELETED, Deletion.GONE):
                 run.evicted.add(pod.uid)
             if result is not Deletion.CHANGED or run.permission.why_stays(pod):

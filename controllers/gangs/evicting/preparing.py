@@ -1,6 +1,6 @@
 """What a unit of several pods needs before its first pod is evicted: it is stored as begun, and all pods are marked.
 
-While one unit is evicted, the next ones are prepared. See docs/decisions/0142.
+While one unit is evicted, the next ones are prepared. See docs/decisions/0147.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from controllers.gangs.evicting.marking import Marking, said
 from controllers.gangs.evicting.runs import AT_ONCE, Run, Unit
 from kube.errors import ApiError
 from runtime.failpoints import failpoint
+from runtime.work.pace import Pace
 from runtime.work.ranked_slots import RankedSlots
 
 __all__ = ["BEGIN_AT_ONCE", "Preparing"]
@@ -34,13 +35,14 @@ class Preparing:
         self,
         marking: Marking,
         stopping: Stopping,
+        pace: Pace,
         slots: RankedSlots,
         remains: Callable[[VictimPod], bool],
         refusal: Refusal,
     ) -> None:
         """`slots`: of the marks of all plans. `remains`: whether a pod runs, and its deletion was not asked for."""
         self._marking, self._stopping, self._slots = marking, stopping, slots
-        self._remains, self._refusal = remains, refusal
+        self._pace, self._remains, self._refusal = pace, remains, refusal
 
     async def unit(self, run: Run, unit: Unit) -> bool:
         """Prepare the unit that is next, unless that was done ahead. Returns whether it may begin."""
@@ -54,7 +56,7 @@ class Preparing:
         """
         pods = 0
         for unit in run.coming:
-            if run.stopped or pods >= AT_ONCE:
+            if run.stopped or pods >= self._pace.of(AT_ONCE):
                 return
             if unit.begun:
                 continue
@@ -117,7 +119,8 @@ class Preparing:
         """
         unit.was_marked = any(self._marking.has(pod.uid) for pod in unit.victim.pods)
         left = [pod for pod in unit.victim.pods if self._remains(pod) and not self._marking.version(pod.uid)]
-        for pods in (left[:1], *(left[at : at + AT_ONCE] for at in range(1, len(left), AT_ONCE))):
+        at_once = self._pace.of(AT_ONCE)
+        for pods in (left[:1], *(left[at : at + at_once] for at in range(1, len(left), at_once))):
             marks = (self._mark_pod(run, unit, pod) for pod in pods)
             faults = [fault for fault in await asyncio.gather(*marks, return_exceptions=True) if fault]
             if faults:
@@ -135,7 +138,8 @@ class Preparing:
             if run.stopped:
                 return
             try:
-                await self._marking.mark(run.plan, unit.victim, pod)
+                with self._pace.timed():
+                    await self._marking.mark(run.plan, unit.victim, pod)
             except ApiError as error:
                 why = self._refusal(run, unit.victim, pod, error)
                 run.permission.refused(pod, why)

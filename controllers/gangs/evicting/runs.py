@@ -10,12 +10,13 @@ from typing import Any, Final, Protocol
 
 from api.plans import Victim, VictimPod
 from controllers.gangs.lifecycle.life import ActivePlan
-from runtime.work.ranked_slots import Rank
+from runtime.work.ranked_slots import Rank, RankedSlots
 
 __all__ = ["AT_ONCE", "Permission", "Run", "Unit"]
 
 AT_ONCE: Final = 16
-"""Pods of one plan that are evicted at a time: enough to hide the API server's latency."""
+"""Pods of one plan that are evicted at a time, to begin with: enough to hide the API server's latency. The pace of the
+evictor says how many there are later (`runtime.work.pace`)."""
 
 
 class Permission(Protocol):
@@ -88,7 +89,7 @@ class Run:
     """A pause has stopped it. No pod of a unit that has begun is evicted any longer, either."""
     listing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while units are stored as begun."""
-    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    slots: RankedSlots = field(default_factory=lambda: RankedSlots(AT_ONCE))
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
     coming: deque[Unit] = field(default_factory=deque)
     """Those that have not begun, in order."""

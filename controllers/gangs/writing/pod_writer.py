@@ -41,6 +41,10 @@ def _always() -> bool:
     return True
 
 
+def _pass_by(_: ApiError) -> None:
+    """Nobody wants to know."""
+
+
 class Write(StrEnum):
     """What a write does to a pod."""
 
@@ -123,6 +127,8 @@ class PodWriter:
         """`event`: see `kube.recorder.EventRecorder`. It tells users the result of a write. `exempt`: None: nobody."""
         self._sender, self._clock, self._modes, self.event = sender, clock, modes, event
         self._exempt = exempt or _Nobody()
+        self.failed: Callable[[ApiError], object] = _pass_by
+        """Gets each failure of a mark or a deletion that is tried again."""
         self._ended: dict[str, float] = {}
         """By namespace: when it has ceased to be enforced, in monotonic seconds. Nothing is kept for long."""
 
@@ -334,6 +340,7 @@ class PodWriter:
                 content_type=content_type,
                 accept=METADATA,
                 wanted=lambda: wanted() and lets(),
+                failed=self.failed if what in (Write.MARK, Write.END) else _pass_by,
             )
         except WithdrawnError:
             if lets():
