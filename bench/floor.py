@@ -114,14 +114,14 @@ class _ClientGo:
 
     def delete(self, load: Load, *, mark: bool) -> Deleted:
         """See `Bare`."""
-        options = {
+        options: dict[str, Path | str | int] = {
             "-kubeconfig": load.kubeconfig,
             "-namespace": load.place.namespace,
             "-labels": load.labels,
             "-in-flight": load.in_flight,
         }
         arguments = [str(each) for option in options.items() for each in option]
-        command = [binaries(["evict"])["evict"], *arguments, *(["-mark"] if mark else [])]
+        command: list[str | Path] = [binaries(["evict"])["evict"], *arguments, *(["-mark"] if mark else [])]
         return msgspec.json.decode(subprocess.check_output(command), type=Deleted)
 
 

@@ -16,9 +16,9 @@ from kube.errors import ApiError
 __all__ = ["Pace"]
 
 GENERATION: Final = 32
-"""After so many writes their mean time is compared."""
+"""The mean time of this number of writes is compared."""
 FLAT: Final = 1.25
-"""A mean time of at most so many times the usual one is flat."""
+"""A mean time is flat up to this multiple of the usual one."""
 DOUBLED: Final = 2.0
 LEAST: Final = 0.25
 MOST: Final = 4.0
@@ -48,7 +48,7 @@ class Pace:
         return max(1, round(slots * self._factor))
 
     def took(self, seconds: float) -> None:
-        """A write was answered after so many seconds."""
+        """A write was answered after these seconds."""
         self._sum += seconds
         self._count += 1
         if self._count < GENERATION:

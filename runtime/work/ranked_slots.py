@@ -62,7 +62,7 @@ class RankedSlots:
         self._hand_out()
 
     def resize(self, slots: int) -> None:
-        """So many may hold a slot from now on. Those that hold one keep it."""
+        """At most this number may hold a slot from now on. Those that hold one keep it."""
         if slots != self._most:
             self._most = self._slots = slots
             self._hand_out()

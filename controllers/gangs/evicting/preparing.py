@@ -19,7 +19,7 @@ from runtime.failpoints import failpoint
 from runtime.work.pace import Pace
 from runtime.work.ranked_slots import RankedSlots
 
-__all__ = ["BEGIN_AT_ONCE", "Preparing"]
+__all__ = ["Preparing"]
 
 BEGIN_AT_ONCE: Final = 16
 """Units of several pods that are stored as begun in one write. One without evicted pods needs no finishing."""
@@ -46,7 +46,9 @@ class Preparing:
 
     async def unit(self, run: Run, unit: Unit) -> bool:
         """Prepare the unit that is next, unless that was done ahead. Returns whether it may begin."""
-        return await (unit.preparation or self._start(run, unit))
+        if unit.preparation is None:
+            self._start(run, unit)
+        return unit.preparation is not None and await unit.preparation
 
     def ahead(self, run: Run) -> None:
         """Begin to prepare the units that come next: as many as have pods for all slots of the plan.
@@ -79,10 +81,9 @@ class Preparing:
         if run.stopped and run.listed:
             await run.permission.begin([unit.victim for unit in run.units])
 
-    def _start(self, run: Run, unit: Unit) -> asyncio.Task[bool]:
-        task = unit.preparation = asyncio.create_task(self._prepare(run, unit))
+    def _start(self, run: Run, unit: Unit) -> None:
+        unit.preparation = asyncio.create_task(self._prepare(run, unit))
         run.prepared.append(unit)
-        return task
 
     async def _prepare(self, run: Run, unit: Unit) -> bool:
         if not await self._list(run, unit.victim):

@@ -37,17 +37,17 @@ def unit_of(name: str, pods: int = PODS) -> int:
 class Held:
     """Requests of one method to pods of some units wait until `release`."""
 
-    def __init__(self, stage: Stage, method: str, is_held: Callable[[str], bool]) -> None:
+    def __init__(self, stage: Stage, held: str, is_held: Callable[[str], bool]) -> None:
         self.waiting, self._open = list[str](), asyncio.Event()
         real = stage.api.request
 
-        async def request(asked: str, path: str, **options: Any) -> bytes:
+        async def request(method: str, path: str, **options: Any) -> bytes:
             name = path.removesuffix("/status").rpartition("/")[2]
             is_dry = options.get("query") or b"dryRun" in (options.get("body") or b"")
-            if asked == method and "/pods/u" in path and not is_dry and is_held(name):
+            if method == held and "/pods/u" in path and not is_dry and is_held(name):
                 self.waiting.append(name)
                 await self._open.wait()
-            return await real(asked, path, **options)
+            return await real(method, path, **options)
 
         stage.api.request = request  # type: ignore[method-assign]
 
@@ -72,7 +72,7 @@ async def ahead(*objects: Any, **settings: Any) -> AsyncIterator[tuple[Stage, He
 
 
 def begun(stage: Stage) -> set[int]:
-    """Units of which a deletion was asked for."""
+    """Units with a pod whose deletion was asked for."""
     return {unit_of(name) for name in stage.api.deleted}
 
 
