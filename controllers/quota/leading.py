@@ -13,9 +13,10 @@ from api.workloads import Workload
 from controllers.quota.configuration import QuotaConfiguration
 from controllers.quota.life.draft import Step
 from controllers.quota.life.life import Limits
+from controllers.quota.plans.lives import PlanRules
 from controllers.quota.plans.need import Need
 from controllers.quota.plans.passers import Passers
-from controllers.quota.plans.plans import PlanRules, QuotaPlans
+from controllers.quota.plans.plans import QuotaPlans
 from controllers.quota.plans.proposals import Proposals
 from controllers.quota.plans.resuming import Fence, Resuming
 from controllers.quota.plans.resumption import Resumption

@@ -9,8 +9,9 @@ All promises to others that the preemptor respects are kept, in full. So two pla
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from api.plan_names import PlanKey
 from api.workloads import EVICTED, PREEMPTED, Workload
 from controllers.quota.life.planned import Planned
 from quota.state.amounts import QuotaError
@@ -19,7 +20,7 @@ from quota.state.snapshot import QuotaSnapshot
 from quota.state.state import QuotaState
 from quota.state.workloads import holds_quota, key_of, true_condition, usage
 
-__all__ = ["Need"]
+__all__ = ["Need", "Spared"]
 
 Pair = tuple[str, str]
 """Flavor and resource."""
@@ -91,6 +92,31 @@ class Need:
                 going[pair] += times * amount
             if not any(going.values()):
                 del self._going[queue]
+
+
+class Spared:
+    """The victims that a plan did not need when they were looked at."""
+
+    def __init__(self, need: Need, look: Callable[[str], None]) -> None:
+        """`look`: have a Workload (key) looked at."""
+        self._need, self._look_at = need, look
+        self._victims: dict[PlanKey, dict[str, Workload]] = {}
+
+    def add(self, plan: Planned, victim: Workload) -> None:
+        """The plan does not need that victim now."""
+        self._victims.setdefault(plan.key, {})[key_of(victim)] = victim
+
+    def look_again(self, plan: Planned, others: Iterable[Planned]) -> None:
+        """Have all of them looked at, if one of them is needed by now. `others`: see `Need.fits_now`."""
+        spared = self._victims.get(plan.key, {})
+        if any(self._need.is_needed(plan, each, others) for each in spared.values()):
+            del self._victims[plan.key]
+            for key in spared:
+                self._look_at(key)
+
+    def forget(self, plan: Planned) -> None:
+        """The plan is over."""
+        self._victims.pop(plan.key, None)
 
 
 def _gives_back(workload: Workload | None) -> Iterable[tuple[str, Usage]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import Final
 
 import structlog
 
@@ -44,15 +44,15 @@ from controllers.quota.life.plan_life import (
     Written,
     reduce,
 )
-from controllers.quota.life.planned import FormerVictims, Planned, covers, promise_of, read, spec_of
+from controllers.quota.life.planned import Planned, covers, promise_of, read, spec_of
 from controllers.quota.life.preempting import Preempting, Troubles, announcement
-from controllers.quota.plans.need import Need
+from controllers.quota.plans.lives import Lives, PlanRules
+from controllers.quota.plans.need import Need, Spared
 from controllers.quota.plans.plan_look import Cluster, holds_still, look, returned, why_paused
 from controllers.quota.plans.stored_plans import SWEEP_SECONDS, PlanStore
 from quota.cycle.entries import Entry
 from quota.cycle.particulars import particulars
 from quota.cycle.promises import Promise
-from quota.search.decision import Options
 from quota.search.explain import preemption_message
 from quota.state.snapshot import QuotaSnapshot
 from quota.state.workloads import holds_quota, is_evicting
@@ -61,20 +61,12 @@ from runtime.failpoints import failpoint
 from runtime.plans.plan_objects import PlanNotStoredError
 from runtime.work.background import Background
 
-__all__ = ["PlanRules", "QuotaPlans"]
+__all__ = ["QuotaPlans"]
 
 log = structlog.get_logger(__name__)
 
 SECOND: Final = 1_000_000
 """In microseconds."""
-
-
-class PlanRules(NamedTuple):
-    """What holds for all plans."""
-
-    options: Options
-    deadline: int
-    """A plan ends after this time, in microseconds."""
 
 
 class QuotaPlans:
@@ -90,19 +82,12 @@ class QuotaPlans:
         changed: Callable[[str], None],
         need: Need,
     ) -> None:
-        """`look`: have a Workload (key) looked at. `changed` gets the
-        ClusterQueue of each promise that is over."""
+        """`look`: have a Workload (key) looked at. `changed` gets the ClusterQueue of each promise that is over."""
         self._store, self._stored, self._cluster = store, store.stored, cluster
         self._options, self._deadline, self._clock = rules.options, rules.deadline, clock
         self._look_at, self._changed, self._need = look, changed, need
-        self._lives: dict[PlanKey, Life] = {}
-        self._by_workload: dict[str, set[PlanKey]] = {}
-        """The plans that a Workload (key) is preemptor or victim of."""
-        self._current: dict[str, PlanKey] = {}
-        """The plan that counts of each preemptor (key)."""
-        self._former = FormerVictims()
-        self._spared: dict[PlanKey, dict[str, Workload]] = {}
-        """By plan: the victims (keys) that it did not need when they were looked at."""
+        self._lives = Lives()
+        self._spared = Spared(need, look)
         self._wanted_again: set[PlanKey] = set()
         """Plans that are to be decided again once they are forgotten."""
         self._postponed: dict[str, int] = {}
@@ -115,16 +100,16 @@ class QuotaPlans:
 
     def promises(self) -> Sequence[Promise]:
         """The quota that belongs to preemptors: at most one promise each."""
-        current = (self._lives[self._current[key]] for key in self.promised())
-        return [self._promise_of(life.plan) for life in current]
+        current = (self._lives.active(key) for key in self.promised())
+        return [self._promise_of(life.plan) for life in current if life is not None]
 
     def _promise_of(self, plan: Planned) -> Promise:
         stays = returned(plan, self._cluster, plan.decided, self._now())
-        return promise_of(plan, self._former.of(plan), stays)
+        return promise_of(plan, self._lives.former.of(plan), stays)
 
     def promised(self) -> list[str]:
         """The keys of the preemptors to whom quota is promised."""
-        return [key for key in self._current if self._active(key) is not None]
+        return self._lives.promised()
 
     def begin(self, entry: Entry, snapshot: QuotaSnapshot, places: Sequence[Place] = ()) -> None:
         """Carry out the decision of an entry whose outcome is Preempt. From now on its quota is promised.
@@ -135,7 +120,7 @@ class QuotaPlans:
         """
         spec = spec_of(entry, particulars(snapshot, entry, self._now()), places)
         plan = read(spec, (spec.preemptor.namespace, plan_name(spec)), self._now())
-        former = self._active(plan.preemptor)
+        former = self._lives.active(plan.preemptor)
         if returned(plan, self._cluster, plan.decided, self._now()):
             # Times have whole seconds: the plan could not tell a return of this second from a return after it.
             due = plan.decided + SECOND
@@ -148,7 +133,7 @@ class QuotaPlans:
         elif plan.key in self._lives:
             self._wanted_again.add(plan.key)  # the end of this very plan is still being written
         else:
-            self._former.begins(plan)
+            self._lives.former.begins(plan)
             self._add(Life(plan, plan.decided + self._deadline, began=self._now()))
             self._writes.start(self._begin(plan, spec, former.plan.key if former is not None else None))
 
@@ -157,7 +142,7 @@ class QuotaPlans:
 
         Returns whether there was one."""
         self._troubles.stored(preemptor)
-        life = self._active(preemptor)
+        life = self._lives.active(preemptor)
         if life is not None and self._is_paused(life):
             return False  # it is held back, and keeps its promise
         if life is not None:
@@ -167,16 +152,16 @@ class QuotaPlans:
     def preemption_of(self, key: str) -> Preemption | None:
         """What an active plan wants of the Workload; None if it may keep its quota, also because there is room by now.
         If that room goes, `waits` has it looked at again."""
-        for each in self._by_workload.get(key, ()):
+        for each in self._lives.of(key):
             life = self._lives[each]
             for uid in life.called if life.stage == "Evicting" and not self._is_paused(life) else ():
                 victim = life.plan.victims[uid]
                 workload = self._cluster.find(key, uid) if victim.key == key else None
                 if workload is None or not holds_still(victim, workload, life.plan.decided, self._now()):
                     continue
-                if self._need.is_needed(life.plan, workload, self._respected(life.plan)):
+                if self._need.is_needed(life.plan, workload, self._lives.respected(life.plan)):
                     return self._preemption(life.plan, uid)
-                self._spared.setdefault(each, {})[key] = workload
+                self._spared.add(life.plan, workload)
         return None
 
     def _is_paused(self, life: Life) -> bool:
@@ -191,7 +176,7 @@ class QuotaPlans:
 
     def preempting_of(self, key: str) -> Preempting | None:
         """What the Workload says of its own plan; None if there is nothing to say."""
-        life = self._active(key)
+        life = self._lives.active(key)
         if life is None or life.stage != "Evicting":
             problem = self._troubles.of_plan(key)
             return Preempting(len(life.plan.victims) if life is not None else 0, problem) if problem else None
@@ -204,7 +189,7 @@ class QuotaPlans:
 
     def not_evicted(self, key: str, uid: str, answer: str) -> None:
         """The write of an eviction failed, and is tried again. `answer`: what the API server said, without names."""
-        for each in self._by_workload.get(key, ()):
+        for each in self._lives.of(key):
             life = self._lives[each]
             if uid in life.called and life.is_active:
                 self._troubles.not_evicted(uid, answer)
@@ -213,37 +198,23 @@ class QuotaPlans:
     def waits(self, key: str) -> bool:
         """Whether the Workload waits for its own plan: the plan is being stored, or victims still hold their quota, and
         there is no room without it. Victims that are needed now are looked at."""
-        current = self._current.get(key)
-        life = self._lives[current] if current is not None else None
+        life = self._lives.current(key)
         if life is None or life.stage == "Over":
             return False
         if life.stage == "Evicting":
             return self._waits_for_victims(life)
         # What could not be stored is tried again, and not at once.
-        return life.stage == "Storing" or life.ending is NOT_STORED or current in self._wanted_again
+        return life.stage == "Storing" or life.ending is NOT_STORED or life.plan.key in self._wanted_again
 
     def _waits_for_victims(self, life: Life) -> bool:
         plan = life.plan
         if not any(self._holds(plan, uid) for uid in plan.victims):
             return False
-        others = self._respected(plan)
+        others = self._lives.respected(plan)
         if self._need.fits_now(plan, others):
             return False
-        spared = self._spared.get(plan.key, {})
-        if any(self._need.is_needed(plan, each, others) for each in spared.values()):
-            del self._spared[plan.key]
-            for key in spared:
-                self._look_at(key)
+        self._spared.look_again(plan, others)
         return True
-
-    def _respected(self, plan: Planned) -> list[Planned]:
-        """The plans whose promises the preemptor leaves alone: see `quota.cycle.promises.Promises.respects`."""
-        key = plan.preemptor
-        active = [self._lives[self._current[each]].plan for each in self.promised() if each != key]
-        is_victim = any(self._lives[each].plan.preemptor != key for each in self._by_workload.get(key, ()))
-        if is_victim or any(self._former.has(each.preemptor, key) for each in active):
-            return active
-        return [each for each in active if each.priority >= plan.priority]
 
     def workload_changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
         """The Workload came, changed or went. What is only assumed of it counts for what others need, and is not looked
@@ -251,11 +222,11 @@ class QuotaPlans:
         self._need.workload_changed(key, before, after)
         if after is None or holds_quota(after):
             self._troubles.stored(key)
-            self._former.forget(key)
+            self._lives.former.forget(key)
         uid = before.metadata.uid if before is not None else ""
         shown = self._cluster.find(key, uid)
         is_over = (shown is None or is_evicting(shown)) and self._troubles.evicted([uid])
-        for each in list(self._by_workload.get(key, ())):
+        for each in self._lives.of(key):
             self._observe_cluster(each)
             if is_over and each in self._lives:
                 self._look_at(self._lives[each].plan.preemptor)
@@ -325,10 +296,6 @@ class QuotaPlans:
 
     # ---- what is asked of a plan
 
-    def _active(self, preemptor: str) -> Life | None:
-        key = self._current.get(preemptor)
-        return self._lives[key] if key is not None and self._lives[key].is_active else None
-
     def _holds(self, plan: Planned, uid: str) -> bool:
         victim = plan.victims[uid]
         workload = self._cluster.find(victim.key, uid)
@@ -344,13 +311,8 @@ class QuotaPlans:
     # ---- lives
 
     def _add(self, life: Life) -> None:
-        plan = life.plan
-        self._lives[plan.key] = life
-        self._need.begins(plan)
-        if self._active(plan.preemptor) is None:
-            self._current[plan.preemptor] = plan.key
-        for each in _concerned(plan):
-            self._by_workload.setdefault(each, set()).add(plan.key)
+        self._lives.add(life)
+        self._need.begins(life.plan)
         self._wake(life.due)
 
     def _observe_cluster(self, key: PlanKey) -> None:
@@ -383,17 +345,10 @@ class QuotaPlans:
                 self._forget(plan)
 
     def _forget(self, plan: Planned) -> None:
-        ending = self._lives.pop(plan.key).ending
-        self._spared.pop(plan.key, None)
+        ending = self._lives.remove(plan).ending
+        self._spared.forget(plan)
         self._need.ends(plan)
         self._troubles.evicted(plan.victims)
-        if self._current.get(plan.preemptor) == plan.key:
-            del self._current[plan.preemptor]
-        for each in _concerned(plan):
-            keys = self._by_workload[each]
-            keys.discard(plan.key)
-            if not keys:
-                del self._by_workload[each]
         if ending is NOT_STORED or plan.key in self._wanted_again:
             self._wanted_again.discard(plan.key)
             self._changed(plan.queue)  # only now its preemptor may be decided again
@@ -416,8 +371,7 @@ class QuotaPlans:
         await failpoint("quota.plan_stored")
         if former is not None:
             self._observe(former, Overruled(REPLACED))
-        if plan.key in self._lives:
-            self._current[plan.preemptor] = plan.key
+        self._lives.counts(plan)
         self._observe(plan.key, Written())
         self._observe_cluster(plan.key)
         self._look_at(plan.preemptor)
@@ -444,8 +398,3 @@ class QuotaPlans:
     def _wake(self, due: int | None) -> None:
         if due is not None and due < self._sleeps_until:
             self._woken.set()
-
-
-def _concerned(plan: Planned) -> set[str]:
-    """Keys of Workloads. The name of a victim that is gone may be unknown."""
-    return {plan.preemptor, *(victim.key for victim in plan.victims.values())} - {""}

@@ -10,8 +10,9 @@ import msgspec
 from api.backoff import Backoff
 from api.plans import PreemptionPlan
 from api.workloads import Workload
+from controllers.quota.plans.lives import PlanRules
 from controllers.quota.plans.need import Need
-from controllers.quota.plans.plans import PlanRules, QuotaPlans
+from controllers.quota.plans.plans import QuotaPlans
 from controllers.quota.plans.proposals import Proposals
 from controllers.quota.plans.resuming import Fence, Resuming
 from controllers.quota.plans.stored_plans import PlanStore, StoredPlans
