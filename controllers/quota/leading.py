@@ -11,8 +11,8 @@ from api.clock import Clock
 from api.plans import PreemptionPlan
 from api.workloads import Workload
 from controllers.quota.configuration import QuotaConfiguration
+from controllers.quota.life.around import Limits
 from controllers.quota.life.draft import Step
-from controllers.quota.life.life import Limits
 from controllers.quota.plans.lives import PlanRules
 from controllers.quota.plans.need import Need
 from controllers.quota.plans.passers import Passers

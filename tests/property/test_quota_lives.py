@@ -16,10 +16,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from api.workloads import AdmissionCheckState, PreemptionGateState, Workload
 from controllers.quota.life.admitting import reserve
+from controllers.quota.life.around import Around, Limits
 from controllers.quota.life.dispatching import ClusterReport
 from controllers.quota.life.draft import Draft, Step
 from controllers.quota.life.evicting import Preemption
-from controllers.quota.life.life import EVICTION_OVERDUE, Around, Limits, next_step, settle
+from controllers.quota.life.life import EVICTION_OVERDUE, next_step, settle
 from quota.cycle.queues import backs_off
 from quota.search.decision import decide
 from quota.state.workloads import attempt_of

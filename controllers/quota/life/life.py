@@ -7,11 +7,8 @@ that docs/kueue-differences.md names.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Final
 
-from api.kueue import ClusterQueue, LocalQueue
 from api.words import listed
 from api.workloads import (
     ADMISSION_CHECK,
@@ -26,9 +23,8 @@ from api.workloads import (
     Workload,
 )
 from controllers.quota.life.admitting import sync_admitted
+from controllers.quota.life.around import Around, Limits
 from controllers.quota.life.dispatching import (
-    NO_REPORT,
-    ClusterReport,
     follow_report,
     is_elsewhere,
     may_run_elsewhere,
@@ -38,13 +34,12 @@ from controllers.quota.life.draft import Draft, Step
 from controllers.quota.life.evicting import (
     EXECUTION_TIME,
     QUOTA_EXCEEDED,
-    Preemption,
     evict,
     give_back,
     preempt,
     sync_not_admitted,
 )
-from controllers.quota.life.preempting import WAITS, Preempting
+from controllers.quota.life.preempting import WAITS
 from controllers.quota.life.retries import (
     end_wait,
     forget_retries,
@@ -57,9 +52,8 @@ from controllers.quota.life.saying import Waiting, say
 from quota.cycle.queues import ADMISSION_GATED_BY
 from quota.cycle.unsupported import why_unsupported
 from quota.state.workloads import has_closed_preemption_gate
-from runtime.exchange.workload_reports import NOTHING, Reported
 
-__all__ = ["EVICTION_OVERDUE", "SUSPENDED", "Around", "Limits", "next_step", "settle"]
+__all__ = ["EVICTION_OVERDUE", "SUSPENDED", "next_step", "settle"]
 
 EVICTION_OVERDUE: Final = "reprieve.dev/EvictionOverdue"
 LEFT: Final = "; pods that are left: "
@@ -75,48 +69,6 @@ SUSPENDED: Final = "Suspended"
 SECOND: Final = 1_000_000
 FIRST_DECISION: Final = 2 * SECOND
 """From the creation of a Workload, which the API server writes in whole seconds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Times, in microseconds."""
-
-    overdue: int
-    """After this time an evicted Workload that still holds quota is overdue."""
-    frees_overdue: bool
-    """Whether the quota of an overdue one is free."""
-    message: int
-    """The least time between two texts of why a Workload waits."""
-    reason: int
-    """How long a Workload waits for quota before it says so (`controllers.quota.life.saying`)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
-    """What the rules need to know besides the Workload."""
-
-    local_queue: LocalQueue | None
-    cluster_queue: ClusterQueue | None
-    """That of the quota it holds, otherwise that of its LocalQueue."""
-    inactive: str = ""
-    """Why that ClusterQueue admits nothing; empty if it is active."""
-    dispatches: bool = False
-    """Whether a manager sends the Workloads of that ClusterQueue to other clusters."""
-    required: Collection[str] | None = ()
-    """The admission checks that it needs for the flavors that it has. None: its ClusterQueue is gone."""
-    preemption: Preemption | None = None
-    """A plan that names it as a victim."""
-    preempting: Preempting | None = None
-    """The plan for which it is the preemptor."""
-    taken_back: str = ""
-    """Why the quota that somebody else gave it is taken back; empty if it is not."""
-    waiting: Waiting | None = None
-    reported: Reported = NOTHING
-    """What those who run its pods report."""
-    clusters: ClusterReport = NO_REPORT
-    """What a manager of several clusters reports."""
-    written: int = 0
-    """When the text of why it waits was last written."""
 
 
 def next_step(workload: Workload, around: Around, limits: Limits, now: int) -> Step:

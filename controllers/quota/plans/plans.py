@@ -65,8 +65,7 @@ __all__ = ["QuotaPlans"]
 
 log = structlog.get_logger(__name__)
 
-SECOND: Final = 1_000_000
-"""In microseconds."""
+SECOND: Final = 1_000_000  # microseconds
 
 
 class QuotaPlans:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from api.workloads import QUOTA_RESERVED, Workload
+from controllers.quota.life.around import Around
 from controllers.quota.life.dispatching import ClusterReport
 from controllers.quota.life.evicting import Preemption
-from controllers.quota.life.life import Around
 from controllers.quota.life.preempting import Preempting
 from controllers.quota.life.saying import Waiting
 from quota.state.activity import required_checks

@@ -9,8 +9,9 @@ import structlog
 
 from api.backoff import Backoff
 from api.workloads import EVICTED, QUOTA_RESERVED, Workload
+from controllers.quota.life.around import Limits
 from controllers.quota.life.draft import Event, Step
-from controllers.quota.life.life import Limits, next_step
+from controllers.quota.life.life import next_step
 from controllers.quota.life.saying import Waiting
 from controllers.quota.metrics import count
 from controllers.quota.workloads.facts import Facts

@@ -9,10 +9,11 @@ import pytest
 
 from api.workloads import AdmissionCheckState, Workload
 from controllers.quota.life.admitting import reserve
+from controllers.quota.life.around import Around, Limits
 from controllers.quota.life.dispatching import NOT_SERVED, ClusterReport
 from controllers.quota.life.draft import Draft, Step
 from controllers.quota.life.evicting import Preemption
-from controllers.quota.life.life import EVICTION_OVERDUE, Around, Limits, next_step, settle
+from controllers.quota.life.life import EVICTION_OVERDUE, next_step, settle
 from quota.search.decision import decide
 from quota.state.workloads import attempt_of, holds_quota
 from runtime.exchange.dispatch_reports import CheckReport, Dispatched

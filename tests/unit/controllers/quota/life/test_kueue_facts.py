@@ -9,9 +9,10 @@ import msgspec
 import pytest
 
 from api.workloads import AdmissionCheckState, RequeueState, Workload
+from controllers.quota.life.around import Around, Limits
 from controllers.quota.life.draft import Counted, Step
 from controllers.quota.life.evicting import Preemption
-from controllers.quota.life.life import Around, Limits, next_step
+from controllers.quota.life.life import next_step
 from runtime.exchange.workload_reports import Reported
 from tests.kit.quota.objects import at, cluster_queue, cpu, held, local_queue, set_condition, us, workload
 

@@ -19,9 +19,10 @@ from api.workloads import (
     Workload,
 )
 from controllers.quota.life.admitting import reserve
+from controllers.quota.life.around import Around, Limits
 from controllers.quota.life.draft import Draft, Step
 from controllers.quota.life.evicting import Preemption
-from controllers.quota.life.life import EVICTION_OVERDUE, Around, Limits, next_step, settle
+from controllers.quota.life.life import EVICTION_OVERDUE, next_step, settle
 from controllers.quota.life.preempting import WAITS, Preempting
 from controllers.quota.life.saying import Waiting
 from quota.search.decision import decide
