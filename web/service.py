@@ -6,11 +6,12 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 from aiohttp import web
 
+from answers.errors import UnreadError
 from api.clock import SYSTEM_CLOCK, Clock
 from kube.identity import User
 from serving.certificates.files import CertificateFiles
@@ -122,7 +123,8 @@ class PageService:
     async def _make_ready(self) -> None:
         """There are answers once all has been listed that may be read. Never returns."""
         await self._source.wait_synced()
-        self._source.picture()  # the first one puts all names in order: nobody waits for the loop yet
+        with suppress(UnreadError):  # each answer says why
+            self._source.picture()  # the first one puts all names in order: nobody waits for the loop yet
         collect_seldom(YOUNGEST)
         self._answering.is_ready = True
         await asyncio.Event().wait()

@@ -87,6 +87,7 @@ def pod_spec(random: Random) -> Json:
         random, spec, 0.15,
         hostNetwork=lambda: True,
         schedulerName=lambda: "other-scheduler",
+        serviceAccountName=lambda: "default",
         terminationGracePeriodSeconds=lambda: random.choice([0, 60, -5]),
         schedulingGates=lambda: [{"name": "example.com/wait"}],
         resourceClaims=lambda: [{"name": "claim", "resourceClaimName": "claim"}],

@@ -1,7 +1,7 @@
 """What the admission plugins of an API server do to a pod that is created: they add to it, or refuse it.
 
-Plugins that are on by default: LimitRanger, DefaultTolerationSeconds, RuntimeClass (plugin/pkg/admission of
-Kubernetes). Priority is that of `api.priority`. ExtendedResourceToleration is off by default, so it is not assumed.
+Plugins that are on by default: LimitRanger, DefaultTolerationSeconds, RuntimeClass, ServiceAccount (plugin/pkg/admission
+of Kubernetes). Priority is that of `api.priority`. ExtendedResourceToleration is off by default, so it is not assumed.
 Validation comes last: a LimitRange may have added a limit that is below a request.
 """
 
@@ -25,6 +25,9 @@ __all__ = ["Admitted", "admitted", "extended_resources", "with_resource_tolerati
 EVICTED_AFTER: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 """Taints that pods tolerate for 300 seconds unless they say something else. Scheduling ignores the seconds."""
 
+SERVICE_ACCOUNT: Final = "default"
+"""The service account of a pod that names none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
@@ -45,7 +48,11 @@ def admitted(pod: Pod, limits: Summary, runtime_classes: Mapping[str, RuntimeCla
     spec, refusals, unknown = with_container_requests(pod.spec), list[str](), list[str]()
     if limits.containers is not None:
         spec = with_default_limits(spec, limits.containers)
-    spec = replace(spec, tolerations=[*(spec.tolerations or ()), *_default_tolerations(spec)] or None)
+    spec = replace(
+        spec,
+        tolerations=[*(spec.tolerations or ()), *_default_tolerations(spec)] or None,
+        service_account_name=spec.service_account_name or SERVICE_ACCOUNT,
+    )
     if name := spec.runtime_class_name:
         if runtime_classes is None:
             unknown.append(f"RuntimeClass {name}, which is not in what was read")

@@ -18,7 +18,7 @@ from kube.client import MERGE_PATCH, ApiClient, get_or_none
 from kube.errors import ApiError
 from kube.retry import Retry
 from kube.sender import FencedError, Sender
-from quota.state.workloads import is_evicting, key_of
+from quota.state.workloads import is_evicting, key_of, true_condition
 from runtime.failpoints import failpoint
 from runtime.mirror.resources import KUEUE
 from runtime.mirror.watched_quota import WatchedQuota
@@ -149,7 +149,10 @@ class WorkloadWriter:
             return False
         conditions = step.workload.status.conditions or ()
         reason = next((each.reason for each in conditions if each.type == EVICTED), "")
-        if reason == PREEMPTED and self._is_called_off(key_of(before)):
+        is_for_plan = (
+            true_condition(step.workload, PREEMPTED) is not None
+        )  # not so if its pods go for others on nodes
+        if is_for_plan and self._is_called_off(key_of(before)):
             return True
         is_paused = self._quota.pauses.any and bool(self._quota.pauses.why(before.metadata.namespace))
         return is_paused and reason in (PREEMPTED, QUOTA_EXCEEDED)

@@ -47,6 +47,7 @@ class Api:
         body: bytes | None = None,
         content_type: str = "",
         seconds: float = 0.0,
+        **_: object,
     ) -> bytes:
         if method == "GET":
             assert (path, query) == (PATH.removesuffix("/a"), {"fieldSelector": "metadata.name=a"})

@@ -29,6 +29,7 @@ NOT_WRITTEN = {
     "spec.resources.claims": "only containers may have claims",
     "spec.priority": "an API server refuses another one than that of the class",
     "template.spec.preemptionPolicy": "Kueue does not read it",
+    "template.spec.serviceAccountName": "Kueue does not read it",
     "template.spec.resourceClaims": "no defaults: they are in pods",
     "template.spec.initContainers[].resources.claims": "as in pods",
     "globalDefault": "it would matter to all pods",

@@ -18,7 +18,7 @@ from api.pauses import PAUSED
 from api.published import NAMESPACE
 from api.workloads import Workload
 from controllers.quota.life.draft import Draft, Step
-from controllers.quota.life.evicting import evict
+from controllers.quota.life.evicting import Preemption, evict, preempt
 from controllers.quota.workloads.writer import Outcome, WorkloadWriter
 from kube.client import ApiClient
 from kube.errors import ApiError
@@ -148,9 +148,16 @@ async def test_a_pause_that_came_while_the_write_waited_withdraws_a_preemption(
     assert outcome == Outcome(is_sent)
 
 
-@pytest.mark.parametrize(("reason", "is_sent"), [("Preempted", False), ("QuotaExceeded", True)])
-async def test_room_that_came_back_while_the_write_waited_withdraws_a_preemption(
-    reason: str, is_sent: bool
-) -> None:
+async def test_room_that_came_back_while_the_write_waited_withdraws_a_preemption() -> None:
+    draft = Draft(BEFORE, kit.us(9))
+    preempt(draft, Preemption("ns/plan", "uid", "InClusterQueue", "Preempted to accommodate another", "q"))
+    step = draft.step()
+    assert await written(step.workload, LOST, step=step) == Outcome(True)
+    assert await written(step.workload, LOST, step=step, is_called_off=True) == Outcome(False)
+
+
+@pytest.mark.parametrize("reason", ["Preempted", "QuotaExceeded"])
+async def test_an_eviction_without_a_plan_of_quota_is_not_called_off(reason: str) -> None:
+    """As of a Workload whose pods go for others on nodes."""
     step = eviction(reason)
-    assert await written(step.workload, LOST, step=step, is_called_off=True) == Outcome(is_sent)
+    assert await written(step.workload, LOST, step=step, is_called_off=True) == Outcome(True)
