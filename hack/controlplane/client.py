@@ -11,6 +11,7 @@ import json
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -28,6 +29,8 @@ STALE: Final = (ConnectionError, http.client.BadStatusLine, ssl.SSLEOFError)
 """The errors of a kept connection that the server has closed."""
 TIMEOUT_SECONDS: Final = 30.0
 WATCH_SECONDS: Final = 3600.0
+BUSY_SECONDS: Final = 10
+"""How long a read is sent again while the API server is too busy for it."""
 APPLY: Final = "application/apply-patch+yaml"
 MERGE: Final = "application/merge-patch+json"
 FIELD_MANAGER: Final = "reprieve-hack"
@@ -168,11 +171,19 @@ class Client:
     def text(
         self, method: str, path: str, body: str | None = None, content_type: str = "application/json"
     ) -> str:
-        """Send a request. The answer is not decoded. Raises ApiError."""
+        """Send a request. The answer is not decoded. Raises ApiError.
+
+        A read is sent again while the API server says 429: a cache that is not filled yet, as with client-go.
+        """
         headers = {"Accept": "application/json", "Content-Type": content_type, **self._impersonation}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
         response, content = self._exchange(method, path, body, headers)
+        for _ in range(BUSY_SECONDS):
+            if (method, response.status) != ("GET", 429):
+                break
+            time.sleep(1.0)
+            response, content = self._exchange(method, path, body, headers)
         self.warnings.extend(response.headers.get_all("Warning") or [])
         if response.status >= 300:
             raise ApiError(response.status, content)

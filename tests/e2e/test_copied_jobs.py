@@ -80,11 +80,13 @@ class Sent:
     def delete(self) -> None:
         """First the Job, then the copy, as Kueue's manager does it."""
         self.box.client.delete(BATCH, "Job", self.name, self.box.name)
-        found = self.box.client.find(KUEUE, "Workload", self.workload, self.box.name)
-        if found is None:
-            return
         no_finalizers = {"metadata": {"finalizers": None}}
-        self.box.client.patch(KUEUE, "Workload", self.workload, no_finalizers, self.box.name)
+        try:
+            self.box.client.patch(KUEUE, "Workload", self.workload, no_finalizers, self.box.name)
+        except ApiError as error:
+            if error.status != 404:  # it goes with its owner
+                raise
+            return
         self.box.client.delete(KUEUE, "Workload", self.workload, self.box.name)
 
     def is_gone(self) -> bool:

@@ -57,10 +57,13 @@ def confirm(
     A member of a later wave may fit only when members of earlier waves run. Our model counts for it at once, whatever
     the setting, unless the scheduler has refused it for a reason that has nothing to do with other members.
 
+    A member without our gate is tried at least once, whatever is shown of members like it: a scheduler that does not
+    run would not place it.
+
     `after_vain`: the gang has evicted in vain. Then our model counts only for members that the scheduler cannot show.
     """
     insists = settings.confirmation == "Require" or bool(plan.spec.not_modelled)
-    silent = tuple(uid for uid, member in seen.proofs.items() if member.proof is Proof.UNKNOWN)
+    silent = tuple(uid for uid in seen.proofs if _is_silent(seen, uid))
     unknown = tuple(uid for uid in silent if not _comes_later(plan, seen, uid))
     confirmed = Confirmed(len(seen.proofs) - len(silent), len(silent), len(silent) - len(unknown))
     if seen.presented and (
@@ -89,6 +92,17 @@ def confirm(
     return confirmed
 
 
+def _is_silent(seen: PlanSeen, uid: str) -> bool:
+    """Whether the scheduler has not shown that it takes the member."""
+    return seen.proofs[uid].proof is Proof.UNKNOWN or _is_passed_over(seen, uid)
+
+
+def _is_passed_over(seen: PlanSeen, uid: str) -> bool:
+    """Whether only a member like it was shown, and the scheduler has not tried this one, although it may."""
+    member = seen.proofs[uid]
+    return member.by_another and member.attempted is None and uid not in seen.gates
+
+
 def _to_ask(unknown: tuple[str, ...], seen: PlanSeen, *, again: bool) -> Unknown:
     """Members that the scheduler has tried since their node changed need not come back: they would wake all others.
 
@@ -114,7 +128,12 @@ def _in_doubt(seen: PlanSeen, doubt: Doubt) -> tuple[str, ...]:
 def _why_unknown(plan: ActivePlan, unknown: tuple[str, ...], seen: PlanSeen) -> str:
     member, others = plan.members[unknown[0]], len(unknown) - 1
     more = f", and nothing about {counted(others, 'other member')}" if others else ""
-    return f"nothing shows that pod {member.name} fits on {member.node}{more}: {seen.proofs[unknown[0]].seen}"
+    shown = (
+        "the scheduler has not tried it"
+        if _is_passed_over(seen, unknown[0])
+        else seen.proofs[unknown[0]].seen
+    )
+    return f"nothing shows that pod {member.name} fits on {member.node}{more}: {shown}"
 
 
 def _patience_ends(asked: float, unknown: tuple[str, ...], seen: PlanSeen, settings: Settings) -> float:

@@ -28,6 +28,8 @@ class MemberProof:
     """The scheduler will not say more: it keeps the member away from us, or its lists were incomplete twice."""
     is_current: bool = False
     """Nothing has changed on the node since the scheduler last tried the member. It need not be asked again."""
+    by_another: bool = False
+    """It was shown of a member like this one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -164,7 +164,13 @@ class PlanProofs:
         cannot_tell = planned.kept_away or offers.cut(uid) >= CUT_AT_MOST
         is_current = offers.is_current(uid, planned.node)
         self._proofs[uid] = MemberProof(
-            verdict.proof, verdict.seen, offers.attempted(uid), verdict.doubt, cannot_tell, is_current
+            verdict.proof,
+            verdict.seen,
+            offers.attempted(uid),
+            verdict.doubt,
+            cannot_tell,
+            is_current,
+            by_another=verdict is not own,
         )
 
     def _is_repelled(self, uid: str, verdict: Verdict, planned: PlannedMember) -> bool:

@@ -151,7 +151,7 @@ class WorkloadWriter:
         reason = next((each.reason for each in conditions if each.type == EVICTED), "")
         is_for_plan = (
             true_condition(step.workload, PREEMPTED) is not None
-        )  # not so if its pods go for others on nodes
+        )  # not so if its pods are preempted on nodes
         if is_for_plan and self._is_called_off(key_of(before)):
             return True
         is_paused = self._quota.pauses.any and bool(self._quota.pauses.why(before.metadata.namespace))

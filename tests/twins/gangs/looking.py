@@ -206,11 +206,14 @@ def _proof(
     verdict = _verdict(planned, member.uid, plan, roster, evidence)
     # All running pods are looked at only if it makes a difference.
     if verdict.is_refusal and roster.may_be_repelled(member.uid, member.node):
-        asking = replace(planned, asks_about_others=True)
-        verdict = _verdict(asking, member.uid, plan, roster, evidence)
+        planned = replace(planned, asks_about_others=True)
+        verdict = _verdict(planned, member.uid, plan, roster, evidence)
     cannot_tell = planned.kept_away or offers.cut(member.uid) >= CUT_AT_MOST
     is_current = offers.is_current(member.uid, member.node)
-    return MemberProof(verdict.proof, verdict.seen, attempted, verdict.doubt, cannot_tell, is_current)
+    by_another = verdict != prove(offers.shown(member.uid, member.node), planned)
+    return MemberProof(
+        verdict.proof, verdict.seen, attempted, verdict.doubt, cannot_tell, is_current, by_another=by_another
+    )
 
 
 def _verdict(

@@ -134,6 +134,24 @@ def test_more_members_are_tried_while_a_node_is_not_confirmed() -> None:
     assert gang.life.probing == Probing((tuple(MEMBERS),), frozenset(), 0.0, 2), "m1 still has its gate"
 
 
+@pytest.mark.parametrize(
+    ("attempted", "gates", "phase"),
+    [(None, frozenset(), None), (None, frozenset({"m1"}), "Confirmed"), (1.0, frozenset(), "Confirmed")],
+    ids=["was not tried", "has the gate", "was tried"],
+)
+def test_a_member_without_the_gate_is_tried_at_least_once(
+    attempted: float | None, gates: frozenset[str], phase: str | None
+) -> None:
+    """A scheduler that has stopped since shows nothing of it."""
+    gang = planned()
+    shown = MemberProof(
+        Proof.CONFIRMED, "the scheduler offered n1 to a pod like it", attempted, by_another=True
+    )
+    proofs = {"m0": CONFIRMED["m0"], "m1": shown}
+    gang.looks(proofs=proofs, gated=bool(gates), gates=gates, unbound=frozenset(MEMBERS))
+    assert gang.plan.writing == phase
+
+
 def test_nobody_is_evicted_while_a_gate_may_stay_for_ever() -> None:
     gang = planned()
     waits: dict[str, Any] = {"gated": True, "gates": frozenset({"m1"}), "unbound": frozenset(MEMBERS)}

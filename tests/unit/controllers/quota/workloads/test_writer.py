@@ -158,6 +158,6 @@ async def test_room_that_came_back_while_the_write_waited_withdraws_a_preemption
 
 @pytest.mark.parametrize("reason", ["Preempted", "QuotaExceeded"])
 async def test_an_eviction_without_a_plan_of_quota_is_not_called_off(reason: str) -> None:
-    """As of a Workload whose pods go for others on nodes."""
+    """As of a Workload whose pods are preempted on nodes."""
     step = eviction(reason)
     assert await written(step.workload, LOST, step=step, is_called_off=True) == Outcome(True)
