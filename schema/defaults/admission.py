@@ -1,8 +1,8 @@
 """What the admission plugins of an API server do to a pod that is created: they add to it, or refuse it.
 
-Plugins that are on by default: LimitRanger, DefaultTolerationSeconds, RuntimeClass, ServiceAccount (plugin/pkg/admission
-of Kubernetes). Priority is that of `api.priority`. ExtendedResourceToleration is off by default, so it is not assumed.
-Validation comes last: a LimitRange may have added a limit that is below a request.
+Plugins that are on by default: LimitRanger, DefaultTolerationSeconds, RuntimeClass and ServiceAccount
+(plugin/pkg/admission of Kubernetes). Priority is that of `api.priority`. ExtendedResourceToleration is off by default,
+so it is not assumed. Validation comes last: a LimitRange may have added a limit that is below a request.
 """
 
 from __future__ import annotations
