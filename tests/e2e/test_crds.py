@@ -42,7 +42,7 @@ DEPARTURES: Final = {
 
 def judged() -> list[Case]:
     """In `make test` those that the test of the webhooks leaves open, and each fifth one of the others. That test shows
-    who is refused and why. It does not show that the schema alone lets those pass whom the webhooks refuse."""
+    which requests are refused and why. It does not show that the schema alone accepts what the webhooks refuse."""
     return [
         case
         for number, case in enumerate(cases())

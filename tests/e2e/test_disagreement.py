@@ -11,12 +11,9 @@ import pytest
 from hack.controlplane.client import Client, Json
 from hack.controlplane.plane import ControlPlane, Options
 from tests.e2e.others import OTHER_SCHEDULER, deployment, other_scheduler, remove_deployments
+from tests.e2e.picky import PICKY, PROFILES, refuse
 from tests.e2e.support import Sandbox, condition, wait_for
 
-PICKY = "picky-scheduler"
-"""A profile of the scheduler with a filter that is nowhere to be seen but in its configuration."""
-REFUSED = "refused"
-"""Label of the nodes that the profile keeps its pods away from."""
 PLANNING = {"confirmationSeconds": 2, "overdueSeconds": 3, "backoffInitialSeconds": 2}
 QUIET_SECONDS = 3.0
 """How long nothing may be evicted once the status of the gang says why."""
@@ -27,15 +24,11 @@ VAIN_SECONDS = 8.0
 @pytest.fixture(scope="module")
 def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
     """A plane whose scheduler has a picky profile. Tests may restart reprieve."""
-    refused = {"matchExpressions": [{"key": REFUSED, "operator": "DoesNotExist"}]}
-    added = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [refused]}}
-    picky = {"pluginConfig": [{"name": "NodeAffinity", "args": {"addedAffinity": added}}]}
-    profiles = [{"schedulerName": "default-scheduler"}, {"schedulerName": PICKY, **picky}]
     return start_plane(
         Options(
             reprieve=True,
             reprieve_settings={"planning": PLANNING},
-            scheduler_settings={"profiles": profiles},
+            scheduler_settings={"profiles": PROFILES},
         )
     )
 
@@ -46,12 +39,6 @@ def sandbox(plane: ControlPlane, sandboxes: Callable[[ControlPlane | Client], Sa
     yield made
     remove_deployments(made)
     made.remove()
-
-
-def refuse(sandbox: Sandbox, node: str, *, refused: bool = True) -> None:
-    """Have the picky profile refuse the node, or take it."""
-    label = {REFUSED: "yes" if refused else None}
-    sandbox.client.patch("v1", "Node", node, {"metadata": {"labels": label}})
 
 
 def excluded(plan: Json) -> set[str]:

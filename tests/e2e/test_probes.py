@@ -12,14 +12,11 @@ from api.groups import SCHEDULING_GATE
 from hack.controlplane.client import ApiError, Client, Json, path_of
 from hack.controlplane.plane import ControlPlane, Options
 from kube.client import MERGE_PATCH
+from tests.e2e.picky import PICKY, PROFILES, refuse
 from tests.e2e.support import Sandbox, condition, wait_for
 from tests.e2e.webhook_server import ADMISSION
 from tests.kit.often import SELDOM
 
-PICKY: Final = "picky-scheduler"
-"""A profile of the scheduler with a filter that is nowhere to be seen but in its configuration."""
-REFUSED: Final = "refused"
-"""Label of the nodes that the profile keeps its pods away from."""
 QUIET_SECONDS: Final = 3.0
 """How long nothing may be evicted."""
 ALL: Final = "the scheduler offers all {} members their nodes"
@@ -28,16 +25,12 @@ ALL: Final = "the scheduler offers all {} members their nodes"
 @pytest.fixture(scope="module")
 def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
     """A plane with reprieve, the webhooks, and a scheduler with a picky profile."""
-    refused = {"matchExpressions": [{"key": REFUSED, "operator": "DoesNotExist"}]}
-    added = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [refused]}}
-    picky = {"pluginConfig": [{"name": "NodeAffinity", "args": {"addedAffinity": added}}]}
-    profiles = [{"schedulerName": "default-scheduler"}, {"schedulerName": PICKY, **picky}]
     return start_plane(
         Options(
             reprieve=True,
             webhooks=True,
             reprieve_settings={"planning": {"confirmationSeconds": 2, "backoffInitialSeconds": 1}},
-            scheduler_settings={"profiles": profiles},
+            scheduler_settings={"profiles": PROFILES},
         )
     )
 
@@ -125,7 +118,7 @@ def test_a_profile_refuses_nodes(sandbox: Sandbox) -> None:
     """What a probe shows of a node is a contradiction for all: nobody is evicted there, and all nodes are left out."""
     nodes = sandbox.full_nodes(6)
     for node in nodes[:3]:
-        sandbox.client.patch("v1", "Node", node, {"metadata": {"labels": {REFUSED: "yes"}}})
+        refuse(sandbox, node)
     members = sandbox.gang("hero", 3, priority=100, schedulerName=PICKY)
     bound = sandbox.wait_bound(*members)
     assert {bound[member] for member in members} == set(nodes[3:])

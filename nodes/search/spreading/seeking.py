@@ -218,7 +218,8 @@ class _Seeking:
     def _spare(self, plan: Obeying) -> Obeying:
         """The plan without the units of the choice that can stay where they are, with the members on the same nodes.
 
-        The kernel spares whom no condition counts. A choice goes whole, and the units in it are seldom all needed.
+        The kernel spares units that no condition counts. A choice is evicted whole, though it may
+        need only some of its units.
         """
         gone = {pod for unit in plan.found.victims for pod in plan.built.units.members(unit)}
         left = [unit for unit in self._choices.among(self._going) if gone.issuperset(unit)]
