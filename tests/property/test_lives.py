@@ -1247,6 +1247,8 @@ class Lives(RuleBasedStateMachine):
         """Everything that is due goes well."""
         self.now += 1.5
         self.presented = True
+        if self.gated and self._removal("Gathering") is Removal.NOW:
+            self.gates_are_removed()
         if self.asking is not None:
             self.the_scheduler_is_asked()
         if self.rehearsing is not None:
