@@ -74,11 +74,6 @@ class PodView:
         return self._tables.pods.priority.array.item(self.row)
 
     @property
-    def label_set(self) -> int:
-        """Equal for pods with equal namespace and labels."""
-        return self._tables.pods.labels.array.item(self.row)
-
-    @property
     def scheduler(self) -> str:
         """spec.schedulerName."""
         return self._tables.pods.schedulers.keys[self._tables.pods.scheduler.array.item(self.row)] or ""

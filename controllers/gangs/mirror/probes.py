@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from controllers.gangs.keys import GroupKey
 from controllers.gangs.lifecycle.probing import Alike, Probing, to_open
@@ -11,14 +11,27 @@ from controllers.gangs.mirror.gated_pods import GatedPods
 from controllers.gangs.mirror.roster import Roster
 from nodes.state.columns.flags import NEVER
 
-__all__ = ["Kind", "Probes", "kind_of"]
+__all__ = ["NUMBERS", "Kind", "Probes", "kind_of"]
+
+NUMBERS: Final = frozenset(
+    {
+        "batch.kubernetes.io/job-completion-index",
+        "apps.kubernetes.io/pod-index",
+        "statefulset.kubernetes.io/pod-name",
+        "leaderworkerset.sigs.k8s.io/worker-index",
+        "training.kubeflow.org/replica-index",
+    }
+)
+"""Labels in which a controller writes the number of a pod: no two pods have the same. Filters read labels through
+selectors only, and the search tells members apart that a selector tells apart."""
 
 
 class Kind(NamedTuple):
     """Equal for members of one shape that no scheduler should tell apart."""
 
     pod_class: bytes
-    labels: int
+    labels: frozenset[tuple[str, str]]
+    """All but NUMBERS."""
     priority: int
     """Its own, by which the scheduler goes."""
     scheduler: str
@@ -32,7 +45,8 @@ def kind_of(roster: Roster, uid: str) -> Kind | None:
     if view is None:
         return None
     is_never = bool(view.flags & NEVER)
-    return Kind(view.pod_class.key, view.label_set, view.priority, view.scheduler, is_never)
+    labels = frozenset(each for each in view.labels.items() if each[0] not in NUMBERS)
+    return Kind(view.pod_class.key, labels, view.priority, view.scheduler, is_never)
 
 
 class Probes:

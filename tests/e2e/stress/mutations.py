@@ -139,8 +139,8 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
         (
             Edit(
                 "controllers/gangs/mirror/probes.py",
-                "Kind(view.pod_class.key, view.label_set, ",
-                "Kind(view.pod_class.key, 0, ",
+                "Kind(view.pod_class.key, labels, ",
+                "Kind(view.pod_class.key, frozenset(), ",
             ),
         ),
         directed.different,

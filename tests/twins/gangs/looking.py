@@ -16,6 +16,7 @@ from controllers.gangs.looking.comparison import BEFORE_EVICTING, Walk, steered_
 from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.looking.plan_proofs import CUT_AT_MOST
 from controllers.gangs.mirror.gated_pods import GatedPods
+from controllers.gangs.mirror.probes import NUMBERS
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.promised.account import Account, asks_with
 from controllers.gangs.promised.reservations import Reservations
@@ -242,7 +243,9 @@ def _like(uid: str, plan: ActivePlan, roster: Roster) -> list[str]:
         view = roster.candidate(each)
         if view is None or each not in roster.waiting(plan):
             return None
-        return view.pod_class.key, view.label_set, view.priority, view.scheduler, view.flags & NEVER
+        labels = {key: value for key, value in view.labels.items() if key not in NUMBERS}
+        never = view.flags & NEVER
+        return view.pod_class.key, str(sorted(labels.items())), view.priority, view.scheduler, never
 
     shape = next((members for members in plan.alike if uid in members), ())
     return [each for each in shape if kind(each) is not None and kind(each) == kind(uid)]

@@ -12,7 +12,7 @@ from api.plan_names import plan_name
 from api.plan_results import SearchReport
 from api.plans import PreemptionPlanSpec
 from nodes.answers.asking import decide_pod
-from nodes.search.decision import EFFORT, DecisionError, Limits, decide_group, pod_decision
+from nodes.search.decision import EFFORT, DecisionError, Limits, decide_group, group_decision, pod_decision
 from tests.kit.objects import budget, gang, node, pod, priority_class, tables
 from tests.unit.nodes.search.support import NS, decide, names
 
@@ -216,6 +216,33 @@ def test_what_is_not_modelled_is_named() -> None:
     rack = node("n0", labels={"rack": "a"})
     assert decide(gang(minimum=1), *web, rack, repelling).not_modelled == ["anti-affinity of running pods"]
     assert decide(gang(minimum=1), *members(1, cpu="1"), node("n0"), repelling).not_modelled == []
+
+
+@pytest.mark.parametrize(
+    ("selector", "alike"),
+    [
+        (None, ("m0", "m1", "m2", "m3")),
+        ({"matchLabels": {"number": "1"}}, ("m0", "m2", "m3")),
+        ({"matchExpressions": [{"key": "number", "operator": "In", "values": ["1", "2"]}]}, ("m0", "m3")),
+    ],
+    ids=["nobody selects numbers", "one selects a number", "one selects two"],
+)
+def test_members_that_a_selector_tells_apart_are_not_alike(
+    selector: dict[str, Any] | None, alike: tuple[str, ...]
+) -> None:
+    numbered = [
+        pod(f"m{number}", group="gang", requests={"cpu": "1"}, labels={"number": str(number)})
+        for number in range(4)
+    ]
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": selector}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    running = pod("r", node="n0", requests={"cpu": "1"}, priority=900, affinity=apart if selector else None)
+    nodes = [node(name, labels={"kubernetes.io/hostname": name}) for name in ("n0", "n1")]
+    snapshot = tables(gang(minimum=4), *numbered, *nodes, running).snapshot()
+    decision = group_decision(snapshot, NS, "gang")
+    named = {tuple(sorted(uid.rpartition("-")[2] for uid in uids)) for uids in decision.alike}
+    assert alike in named
+    assert not any({"m0", "m1"} <= set(each) for each in named) or selector is None
 
 
 def test_a_class_that_does_not_exist() -> None:

@@ -11,7 +11,7 @@ from api.plans import Placement, PreemptionPlanSpec, Preemptor, Victim, VictimPo
 from controllers.gangs.lifecycle.life import ActivePlan, PlannedPod
 from controllers.gangs.looking.evidence import Evidence
 from controllers.gangs.mirror.gated_pods import GatedPods
-from controllers.gangs.mirror.probes import Probes
+from controllers.gangs.mirror.probes import NUMBERS, Probes
 from controllers.gangs.mirror.roster import Roster
 from controllers.gangs.scheduler.configuration import SchedulerConfiguration
 from controllers.gangs.scheduler.proofs import Doubt, Proof
@@ -119,6 +119,15 @@ def test_members_that_differ_speak_for_themselves(others: dict[str, Any]) -> Non
     assert world.proofs() == {"m0": CONFIRMED, "m1": UNKNOWN, "m2": UNKNOWN}
     probes = Probes(GatedPods(world.clock), world.roster)
     assert probes.by_kind([tuple(map(uid, NAMES))]) == ((uid("m1"), uid("m2")),)
+
+
+@pytest.mark.parametrize("label", sorted(NUMBERS))
+def test_a_number_is_no_difference(label: str) -> None:
+    world = World()
+    for number, name in enumerate(NAMES):
+        world.put(name, labels={label: str(number), "app": "training"})
+    world.tries("m0", "n0", "n1", "n2")
+    assert world.proofs() == dict.fromkeys(NAMES, CONFIRMED)
 
 
 def test_without_the_search_saying_so_nobody_is_alike() -> None:
