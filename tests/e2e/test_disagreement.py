@@ -13,6 +13,7 @@ from hack.controlplane.plane import ControlPlane, Options
 from tests.e2e.others import OTHER_SCHEDULER, deployment, other_scheduler, remove_deployments
 from tests.e2e.picky import PICKY, PROFILES, refuse
 from tests.e2e.support import Sandbox, condition, wait_for
+from tests.kit.often import SELDOM
 
 PLANNING = {"confirmationSeconds": 2, "overdueSeconds": 3, "backoffInitialSeconds": 2}
 QUIET_SECONDS = 3.0
@@ -116,7 +117,7 @@ def reason(sandbox: Sandbox) -> str | None:
     return said["reason"] if said is not None else None
 
 
-@pytest.mark.parametrize("how", ["nodeName", "another scheduler"])
+@pytest.mark.parametrize("how", ["nodeName", pytest.param("another scheduler", marks=SELDOM)])
 def test_victims_come_back_where_they_were(sandbox: Sandbox, how: str) -> None:
     """At most two plans evict in vain. Then the gang takes room that is free, and evicts nobody."""
     nodes = sandbox.nodes(4, cpu="1")

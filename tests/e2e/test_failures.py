@@ -166,7 +166,7 @@ ALONE_SECONDS = 5.0
 """The scheduler has tried the pod, and tries it again every few seconds."""
 
 
-@pytest.mark.parametrize("how", ["stopped", "hanging"])
+@pytest.mark.parametrize("how", [pytest.param("stopped", marks=SELDOM), "hanging"])
 def test_without_us_ordinary_pods_are_scheduled_and_nobody_is_evicted(
     reprieve_with: ReprieveFactory, how: str
 ) -> None:
@@ -243,6 +243,7 @@ REFUSED_SECONDS = 8.0
 """How long bindings are refused once the first plan has ended: the refused nodes are tried again twice."""
 
 
+@SELDOM
 def test_a_gang_whose_bindings_are_refused_evicts_twice_at_most(
     planes: PlaneFactory, sandboxes: SandboxFactory
 ) -> None:

@@ -15,6 +15,7 @@ from hack.controlplane.client import ApiError, Client, Json, path_of
 from hack.controlplane.components import REPRIEVE_USER
 from hack.controlplane.plane import ControlPlane, Options
 from tests.e2e.support import Sandbox, SandboxFactory, condition, wait_for
+from tests.kit.often import SELDOM
 
 ADMISSION: Final = "admissionregistration.k8s.io/v1"
 LEASE: Final = {"leaseDurationSeconds": 12, "renewDeadlineSeconds": 9, "retryPeriodSeconds": 1}
@@ -135,6 +136,7 @@ def arrives_late(plane: ControlPlane, sandbox: Sandbox, victim: str, mark: Mark)
     plane.processes["reprieve"].resume()
 
 
+@SELDOM
 def test_a_late_delete_of_a_plan_that_has_ended_is_refused(plane: ControlPlane, sandbox: Sandbox) -> None:
     """The gang is deleted. The second process withdraws the mark that it has never written itself."""
     victim, mark = stopped_between_mark_and_delete(plane, sandbox)

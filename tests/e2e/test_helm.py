@@ -177,6 +177,7 @@ def test_the_crds_outlive_their_release(plane: ControlPlane, helm: Releases, sto
     assert unchanged(plane, stored)
 
 
+@SELDOM
 def test_an_installation_of_kustomize_is_taken_over_and_given_back(
     plane: ControlPlane, helm: Releases, stored: list[Json]
 ) -> None:
@@ -235,6 +236,7 @@ def observe(plane: ControlPlane) -> None:
     wait_mode(plane, "Observe")
 
 
+@SELDOM
 def test_from_enforce_to_observe_in_two_upgrades(
     plane: ControlPlane, helm: Releases, sandboxes: SandboxFactory
 ) -> None:

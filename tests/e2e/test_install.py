@@ -25,6 +25,7 @@ from hack.controlplane.processes import wait_until
 from tests.e2e.releases import CLUSTER_KINDS, shell
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.manifests import kueue
+from tests.kit.often import SELDOM
 from tests.kit.values import MADE
 
 ROOT: Final = Path(__file__).parents[2]
@@ -166,6 +167,7 @@ def without_webhooks(plane: ControlPlane, checkout: Path, *bodies: Json) -> list
     return [plane.client.create(body) for body in bodies]
 
 
+@SELDOM
 def test_the_page_from_the_first_step_to_the_last(plane: ControlPlane, checkout: Path) -> None:
     """Users keep their objects until they take the steps for CRDs. Every step can be repeated."""
     before = crds(plane)

@@ -43,6 +43,7 @@ def steering(
         yield steering
 
 
+@SELDOM
 def test_without_gates_the_attempt_whose_time_was_stored_evicts(steering: Steering) -> None:
     """From the fourth attempt on, the next one is 8 s away."""
     pods, plan = planned_after(steering, 3, 6.0)

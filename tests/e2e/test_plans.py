@@ -29,6 +29,7 @@ from runtime.plans.plan_retention import Retention
 from tests.e2e.served import read_metrics
 from tests.e2e.support import REPRIEVE, PlaneFactory, Sandbox, SandboxFactory, wait_for
 from tests.kit.connected import connected
+from tests.kit.often import SELDOM
 
 MEBIBYTE = 1024 * 1024
 LARGE = 15_000
@@ -145,6 +146,7 @@ KINDS = {"evicts": "1", "large": "100"}
 """CPUs of the only member."""
 
 
+@SELDOM
 def test_gangs_come_and_go_and_leave_no_plans(planes: PlaneFactory, sandboxes: SandboxFactory) -> None:
     """Half of them evict, the others fit nowhere. Names are new each time. While a group exists, its decision stays."""
     planning = {"planRetentionSeconds": RETENTION_SECONDS}

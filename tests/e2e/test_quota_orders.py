@@ -13,7 +13,7 @@ from tests.e2e.quota_orders import run_order
 from tests.e2e.quota_sandbox import QuotaSandbox
 from tests.kit.often import ALL
 
-SEEDS: Final = range(5 if ALL else 3)
+SEEDS: Final = range(5 if ALL else 2)
 
 
 def test_the_end_does_not_depend_on_the_order(quotas: Callable[[str], QuotaSandbox]) -> None:

@@ -32,6 +32,7 @@ from tests.e2e.tenant import (
 )
 from tests.e2e.tenant_attempts import ATTEMPTS
 from tests.kit.clock import PATIENCE_SECONDS
+from tests.kit.often import SELDOM
 
 POLICY = "ValidatingAdmissionPolicy 'reprieve-plans'"
 MUST_BE_REFUSED = {
@@ -270,7 +271,7 @@ def forge(attempt: Attempt, phase: str, victims: str) -> None:
     "forged",
     [
         pytest.param(["planned", "evicting", "half-evicted", "ready"], id="phases"),
-        pytest.param(["begun", "ended"], id="begun"),
+        pytest.param(["begun", "ended"], id="begun", marks=SELDOM),
     ],
 )
 def test_forged_plans_evict_no_pod_of_higher_priority(

@@ -16,10 +16,10 @@ from tests.fuzz import targets
 from tests.fuzz.near import NEAR
 from tests.fuzz.oracle import ask
 from tests.fuzz.targets import TARGETS
-from tests.kit.examples import examples
+from tests.kit.examples import MANY_EXAMPLES, examples
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-RUNS: Final = 5000
+RUNS: Final = max(2000, examples(5000))
 EXAMPLES: Final = int(os.environ.get("REPRIEVE_FUZZ_EXAMPLES", examples(500)))
 DRIVERS: Final = [
     pytest.param(
@@ -87,6 +87,11 @@ def test_a_difference_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         TARGETS["duration"].check(b"1s")
 
 
+FAULTS: Final = [
+    ("raise KeyError", 600),
+    pytest.param("while True: pass", 1, marks=MANY_EXAMPLES),
+    ("b'x' * (5 << 28)", 600),
+]
 FAILING = """
 import sys
 from dataclasses import replace
@@ -113,9 +118,7 @@ else:
 
 
 @pytest.mark.parametrize("driver", DRIVERS)
-@pytest.mark.parametrize(
-    ("does", "hangs"), [("raise KeyError", 600), ("while True: pass", 1), ("b'x' * (5 << 28)", 600)]
-)
+@pytest.mark.parametrize(("does", "hangs"), FAULTS)
 def test_what_fails_is_kept(tmp_path: Path, driver: str, does: str, hangs: int) -> None:
     """Where a second is a hang, a busy machine may hang before it reaches the bad input: then another one is kept."""
     ended = run("-c", FAILING.format(does=does, hangs=hangs), tmp_path, driver)

@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 from typing import Final
 
-__all__ = ["examples"]
+import pytest
 
-SHARE: Final = float(os.environ.get("REPRIEVE_EXAMPLES", "0.1"))
+__all__ = ["MANY_EXAMPLES", "examples"]
+
+SHARE: Final = float(os.environ.get("REPRIEVE_EXAMPLES", "0.05"))
 """Hypothesis chooses other examples in each run. A number of short runs finds what one long run finds."""
+
+MANY_EXAMPLES: Final = pytest.mark.skipif(SHARE < 1, reason="runs with REPRIEVE_EXAMPLES=1")
+"""Of examples that are written down, and that take long, where another one shows nearly the same."""
 
 
 def examples(count: int) -> int:

@@ -21,11 +21,7 @@ WRITES: Final = ("copy", "dry_run", "job", "deletion", "gate", "turn", "mirror")
 PLACES: Final = [f"multikueue.{when}_{write}" for write in WRITES for when in ("before", "after")]
 MANY: Final = [*PLACES, "multikueue.before_deactivation", "quota.before_write", "quota.after_write"]
 """The choice, the check that is Ready, and the end are writes of the quota plane: the manager dies at each of them."""
-FEW: Final = [
-    "multikueue.after_copy",
-    "multikueue.after_turn",
-    "multikueue.before_mirror",
-]
+FEW: Final = ["multikueue.after_turn"]
 """Those that run in `make test`."""
 PATIENT: Final[dict[str, Any]] = {
     "singleClusterPreemptionTimeoutSeconds": 300,

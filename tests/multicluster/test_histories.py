@@ -12,7 +12,7 @@ import pytest
 from tests.multicluster.histories import AT_ONCE, judged
 from tests.multicluster.trio import Trio
 
-COUNT: Final = int(os.environ.get("REPRIEVE_HISTORIES", "3"))
+COUNT: Final = int(os.environ.get("REPRIEVE_HISTORIES", "2"))
 SEED: Final = int(os.environ.get("REPRIEVE_SEED", "0"))
 
 

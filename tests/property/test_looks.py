@@ -49,7 +49,7 @@ from nodes.state.columns.change_log import ChangeLog
 from nodes.state.columns.flags import GATED, TERMINATING
 from nodes.state.tables import Tables
 from tests.kit.clock import ManualClock
-from tests.kit.examples import examples
+from tests.kit.examples import MANY_EXAMPLES, examples
 from tests.kit.objects import gang, node, pod, priority_class
 from tests.twins.gangs.looking import seen
 
@@ -592,7 +592,7 @@ def of_plans() -> Iterator[Event]:
 
 @pytest.mark.parametrize("events", [of_plans, of_pods, of_nodes, of_groups, of_reservations, of_schedulers])
 @pytest.mark.parametrize(("phase", "is_shown"), [("Planned", True), ("Planned", False), ("Evicting", False)])
-@pytest.mark.parametrize("is_lost", [False, True])
+@pytest.mark.parametrize("is_lost", [False, pytest.param(True, marks=MANY_EXAMPLES)])
 def test_a_look_sees_each_single_event(
     events: Callable[[], Iterator[Event]],
     phase: Any,

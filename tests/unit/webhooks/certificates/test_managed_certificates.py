@@ -17,6 +17,7 @@ from kube.client import ApiClient
 from kube.errors import ApiError
 from serving.certificates.keeping import keep
 from tests.kit.clock import PATIENCE_SECONDS, ManualClock
+from tests.kit.examples import examples
 from tests.kit.handshakes import handshake, pair_of
 from tests.kit.waiting import beside
 from tests.unit.webhooks.certificates.replicas import (
@@ -292,7 +293,7 @@ async def test_what_api_servers_would_not_trust_signs_nothing(
     assert replica.shown().issuer != x509.load_pem_x509_certificate(pem).subject
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(examples(100)))
 async def test_replicas_agree_whatever_happens_and_in_which_order(seed: int) -> None:
     """Three of them, their requests interleaved; Secret and bundles are tampered with, replicas are replaced."""
     chance = random.Random(seed)
