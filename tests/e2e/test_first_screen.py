@@ -10,6 +10,7 @@ import subprocess
 import sys
 import venv
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -56,6 +57,16 @@ def first_screen() -> list[str]:
     return block.splitlines()
 
 
+def outcome(report: Callable[[], str], before: int) -> tuple[bool, bool] | None:
+    """Whether the report compares a decision, and whether it says that one more than `before` came too late. None if
+    neither has happened yet."""
+    text = report()
+    compared = "the scheduler preempted 3 pods" in text
+    late = re.search(r"(\d+) were not made on the state before", text)
+    is_late = late is not None and int(late[1]) > before
+    return (compared, is_late) if compared or is_late else None
+
+
 def test_the_four_commands_evict_nobody(plane: ControlPlane, folder: Path) -> None:
     """Beside them the scheduler evicts three pods in vain, and the report says so."""
     install, *charts, report = first_screen()
@@ -65,14 +76,20 @@ def test_the_four_commands_evict_nobody(plane: ControlPlane, folder: Path) -> No
         assert result.returncode == 0, f"{command}\n{result.stdout}\n{result.stderr}"
     plane.start_reprieve()
     stage = Side("", plane)
-    stage.fill()
-    wait_for(lambda: stage.look().count("batch") == 3, what="the nodes are not full")
-    stage.start_gang(4)
 
     def said() -> str:
         return shell(plane, report, folder).stdout
 
-    wait_for(lambda: "the scheduler preempted 3 pods" in said(), what=said)
+    for tries in range(3):
+        stage.fill()
+        wait_for(lambda: stage.look().count("batch") == 3, what="the nodes are not full")
+        stage.start_gang(4)
+        # On a busy machine the scheduler may be sooner than the observer: then another gang comes.
+        compared, _ = wait_for(partial(outcome, said, tries), what=said)
+        if compared:
+            break
+        stage.clear()
+    assert "the scheduler preempted 3 pods" in said()
     assert "reprieve would have evicted 0" in said()
     assert beyond_an_observer(plane.audit_log) == []
     assert "reprieve-enforce" not in roles(plane)
@@ -87,6 +104,7 @@ def steps() -> Iterator[tuple[str, str, str]]:
             yield title, match["language"], match["text"]
 
 
+@SELDOM
 def test_the_walk_from_observe_to_enforce_and_back(plane: ControlPlane, folder: Path) -> None:
     """It follows the first screen on the same cluster, and ends as it began."""
     plane.client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-a"}})

@@ -318,7 +318,7 @@ async def test_after_a_request_without_an_answer_it_is_watched_anew(
         worker.open.set()
         await here.reaches("a", "Connected")
         assert worker.requests.count("WATCH jobs") > watches
-        assert worker.requests.count("GET jobs") == sessions + 1  # what it is compared with
+        assert worker.requests.count("GET jobs") > sessions  # what it is compared with
         assert here.of("a").why == ""
 
 
@@ -407,8 +407,7 @@ async def test_a_cluster_that_is_gone_leaves_nothing(workers: Any) -> None:
         assert here.clusters.get("gone") is None
         assert list(here.clusters) == []
         await until(lambda: not metrics())
-        (lease,) = worker.of("leases").values()
-        assert lease["spec"]["holderIdentity"] == ""
+        await until(lambda: [each["spec"]["holderIdentity"] for each in worker.of("leases").values()] == [""])
         here.cluster("gone")
         await here.reaches("gone", "Connected")
 

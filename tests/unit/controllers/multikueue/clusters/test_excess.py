@@ -72,7 +72,7 @@ async def test_an_answer_without_end_makes_the_cluster_inactive(workers: Any, po
         await until(lambda: str(here.condition("a").get("message")).startswith(said))
         assert here.condition("a")["reason"] == "ClientConnectionFailed"
         assert SECRET.decode() not in str(here.api.of("/apis/kueue.x-k8s.io/v1beta2/multikueueclusters/x"))
-        assert here.of("b").reach == "Connected"
+        await here.reaches("b", "Connected")  # on a busy machine it may be away meanwhile
         one.pour = two.pour
         await here.reaches("a", "Connected")
 
