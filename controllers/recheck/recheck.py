@@ -125,13 +125,14 @@ class Rechecker:
 
     async def _sweep(self, kind: CheckedKind, reporter: _Reporter) -> int:
         """Check all objects of the kind. Returns how many are invalid."""
-        invalid, breath = 0, Breath()
+        invalid = 0
         async for each in self._all(kind):
+            breath = Breath()
             verdict = self._validate(kind, each)
             invalid += not verdict.allowed
-            await reporter.say(kind, each, verdict)
             if breath.is_due:
                 await breath.take()
+            await reporter.say(kind, each, verdict)
         return invalid
 
     async def _all(self, kind: CheckedKind) -> AsyncIterator[Object]:

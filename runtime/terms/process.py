@@ -6,10 +6,12 @@ import asyncio
 import signal
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextvars import Context
 from typing import Any, Final, Protocol
 
 import structlog
 
+from kube.lane import in_lane
 from runtime.mirror.views import Views
 from runtime.terms.controller import Controller, lead_all
 from runtime.terms.term import Terms
@@ -67,12 +69,12 @@ async def run_process(
         listening = await stack.enter_async_context(AsyncExitStack())
         for part in parts:
             await listening.enter_async_context(part.listening())
-        tasks = {"views": views.run()}
+        lane = in_lane()
+        await stack.enter_async_context(_background("views", views.run(), stop, failed, lane))
         for part in parts:
-            tasks.update(part.tasks())
-        for name, task in tasks.items():
-            await stack.enter_async_context(_background(name, task, stop, failed))
-        async with _background("controllers", lead_all(controllers, terms), stop, failed):
+            for name, task in part.tasks().items():
+                await stack.enter_async_context(_background(name, task, stop, failed))
+        async with _background("controllers", lead_all(controllers, terms), stop, failed, lane):
             await stop.wait()
             log.info("stopping")
         log.info("nothing acts any longer")
@@ -83,11 +85,15 @@ async def run_process(
 
 @asynccontextmanager
 async def _background(
-    name: str, coroutine: Coroutine[Any, Any, None], stop: asyncio.Event, failed: list[str]
+    name: str,
+    coroutine: Coroutine[Any, Any, None],
+    stop: asyncio.Event,
+    failed: list[str],
+    context: Context | None = None,
 ) -> AsyncIterator[None]:
     """Run the coroutine in the background. If it ends for any reason, the process stops. `failed` gets its name if it
     ends with an error."""
-    task = asyncio.create_task(coroutine, name=name)
+    task = asyncio.create_task(coroutine, name=name, context=context)
     task.add_done_callback(lambda _: stop.set())
     try:
         yield

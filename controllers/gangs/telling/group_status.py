@@ -6,7 +6,6 @@ state is always written. Nobody waits for these writes.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -35,6 +34,7 @@ from controllers.gangs.telling.scheduled_condition import (
 )
 from controllers.gangs.writing.writer import Writer, reference_of
 from controllers.gangs.writing.writes import Work, Writes
+from kube.breath import Breath
 from kube.errors import ApiError
 from nodes.groups.keys import is_foreign
 from runtime.work.queue import KeyedQueue
@@ -112,8 +112,11 @@ class GroupStatusWriter:
     async def run(self) -> None:
         """Write what has changed, until cancelled."""
         while True:
-            self._look(await self._queue.get())
-            await asyncio.sleep(0)
+            key = await self._queue.get()
+            breath = Breath()
+            self._look(key)
+            if breath.is_due:
+                await breath.take()
 
     def _pause(self, key: GroupKey) -> float:
         """For how many seconds the PodGroup is not written again."""

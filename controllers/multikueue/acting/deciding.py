@@ -85,9 +85,9 @@ class Deciding:
 
     async def run(self, start: Callable[[str, Decision], None]) -> None:
         """Decide about each key that is due, until cancelled. `start` begins what follows."""
-        breath = Breath()
         while True:
             key = await self.look.get()
+            breath = Breath()
             try:
                 # A key that is due by time alone has a decision that nothing else has changed about.
                 decision = self.current(key, anew=True)[1]

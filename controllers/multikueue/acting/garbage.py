@@ -33,6 +33,8 @@ async def collect(
         for workload in list(workloads):
             if workload.status.cluster_name:
                 changed(key_of(workload))
+            if breath.is_due:
+                await breath.take()
         for cluster in list(clusters):
             if cluster.reach != "Connected":
                 continue

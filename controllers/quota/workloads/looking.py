@@ -56,9 +56,9 @@ class Looking:
 
     async def run(self, writer: WorkloadWriter) -> None:
         """Look until cancelled."""
-        breath = Breath()
         while True:
             key = await self._look.get()
+            breath = Breath()
             try:
                 self._at(key, writer)
             except Exception:

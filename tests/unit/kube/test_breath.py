@@ -4,7 +4,40 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from kube.breath import Breath
+from kube.lane import BREATH_SECONDS
+from tests.kit.clock import PATIENCE_SECONDS
+
+STEP_SECONDS = 0.0002
+
+
+class Work:
+    """Its time moves by work alone. `turns` has the seconds of all work between two polls."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        self.turns = [0.0]
+        for module in ("breath", "lane"):
+            monkeypatch.setattr(f"kube.{module}.perf_counter", lambda: self.now)
+
+    def step(self) -> None:
+        self.now += STEP_SECONDS
+        self.turns[-1] += STEP_SECONDS
+
+    async def watch(self) -> None:
+        while True:
+            await asyncio.sleep(0)
+            self.turns.append(0.0)
+
+    async def do(self, steps: int, done: list[str], name: str) -> None:
+        breath = Breath()
+        for _ in range(steps):
+            self.step()
+            if breath.is_due:
+                await breath.take()
+        done.append(name)
 
 
 async def test_others_have_their_turn() -> None:
@@ -16,5 +49,34 @@ async def test_others_have_their_turn() -> None:
     assert done == ["other"]
 
 
-def test_nobody_waits_before_it_is_due() -> None:
+async def test_nobody_waits_before_it_is_due() -> None:
     assert not Breath(3600.0).is_due
+
+
+def test_all_work_between_two_polls_takes_one_breath(monkeypatch: pytest.MonkeyPatch) -> None:
+    work, done = Work(monkeypatch), list[str]()
+
+    async def run() -> None:
+        watch = asyncio.create_task(work.watch())
+        await asyncio.gather(*(work.do(50, done, name) for name in "abcdefgh"))
+        watch.cancel()
+
+    asyncio.run(run())
+    assert sorted(done) == list("abcdefgh")
+    # Each task that begins does one step before it asks. All later turns have one breath, and the step that ends it.
+    assert max(work.turns[2:]) <= BREATH_SECONDS + STEP_SECONDS
+    assert sum(work.turns) == pytest.approx(8 * 50 * STEP_SECONDS)
+
+
+def test_who_waits_for_a_turn_gets_one_though_another_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    work, done = Work(monkeypatch), list[str]()
+
+    async def run() -> None:
+        tasks = [asyncio.create_task(work.do(50, done, name)) for name in ("first", "cancelled", "last")]
+        await asyncio.sleep(0)
+        tasks[1].cancel()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(run())
+    assert sorted(done) == ["first", "last"]
