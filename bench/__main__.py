@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import sys
 
 from rich.console import Console
@@ -47,6 +48,7 @@ PARTS = {
     "dump": dump.run,
     "diffs": diffs.run,
     "quota-filter": quota_filter.run,
+    "quota-filter --lag": quota_filter.run_lag,
     "quota-memory": quota_memory.run,
     "pending": pending.run,
     "webhooks": webhooks.run,
@@ -64,7 +66,7 @@ PARTS = {
     "freshness": freshness.run,
     "dispatch": dispatch.run,
 }
-
+ALL = [name for name in PARTS if "--" not in name]
 
 WIDTH = 160
 
@@ -73,13 +75,14 @@ def main(names: list[str]) -> int:
     """Run the parts. The exit code says whether all did what they should. Speed does not count."""
     # A file has no width. The tables need more than the 80 columns that are assumed of it.
     console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
-    unknown = [name for name in names if name not in PARTS]
+    chosen = shlex.split(" ".join(names).replace(" --", r"\ --"))
+    unknown = [name for name in chosen if name not in PARTS]
     if unknown:
         console.print(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}")
         return 2
     computer = f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.machine()}"
     console.print(f"{computer}. Where a row names no other one, the loop is {loop_name()}.\n")
-    done = [PARTS[name](console) for name in names or PARTS]
+    done = [PARTS[name](console) for name in chosen or ALL]
     return 0 if all(done) else 1
 
 

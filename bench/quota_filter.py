@@ -3,6 +3,8 @@
 A caller asks filter 50 times a second. In one run the process has the quota plane, and the load of `bench quota-live`
 runs. In the other run `quota.mode` is Off, and the same writes are sent bare, so that the API server uses the machine
 as much. SIZE is the number of Workloads.
+
+`--lag`: the first run alone, and who kept the loop from polling for longer than 2 ms.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import uvloop
 from rich.console import Console
 from rich.table import Table
 
+from bench import lag
 from bench.metrics import quantile
 from hack.controlplane import objects
 from hack.controlplane.components import QUOTA_FOLDERS
@@ -29,13 +32,40 @@ from hack.controlplane.plane import ControlPlane, Options
 from hack.load.measured import measure, measure_bare
 from hack.load.shape import KUEUE
 
-__all__ = ["run"]
+__all__ = ["run", "run_lag"]
 
 SIZE: Final = int(os.environ.get("SIZE") or 3_000)
 NODES: Final = 500
 AIM: Final = 2.0
 """For the ratio of the 99th percentiles."""
 QUANTILES: Final = (0.5, 0.9, 0.99)
+MOST_NAMES: Final = 25
+
+
+def run_lag(console: Console) -> bool:
+    """Print who held the loop. Returns whether all calls were answered and all Workloads finished."""
+    shape = KUEUE.of_size(SIZE)
+    console.print(f"[bold]The loop beside quota[/]: {shape.size:,} Workloads, calls with {NODES} nodes")
+    with tempfile.TemporaryDirectory(prefix="reprieve-bench-") as folder:
+        file = Path(folder, "lag.json")
+        with (
+            asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+            console.status("the quota plane works"),
+            _plane("Enforce", [sys.executable, "-m", "bench.lag", str(file)]) as plane,
+            _Caller(plane) as caller,
+        ):
+            runner.run(measure(plane.kubeconfig, shape, "load", processes={}, keep=True))
+            calls = caller.end()
+            plane.reprieve.stop()
+        number, held = lag.read(file)
+    late = held[lag.REST].turns
+    console.print(f"{number:,} turns of the loop; {late:,} were longer than {lag.LATE_SECONDS * 1e3:g} ms")
+    table = Table("in these turns", "turns", "ms in all", "CPU ms", "longest ms")
+    for name, each in sorted(held.items(), key=lambda item: -item[1].seconds)[:MOST_NAMES]:
+        times = (f"{each.seconds * 1e3:.0f}", f"{each.cpu * 1e3:.0f}", f"{each.longest * 1e3:.1f}")
+        table.add_row(name, str(each.turns), *times)
+    console.print(table)
+    return bool(calls)
 
 
 def run(console: Console) -> bool:
@@ -67,10 +97,15 @@ def run(console: Console) -> bool:
 
 
 @contextmanager
-def _plane(mode: str) -> Iterator[ControlPlane]:
-    """A control plane with nodes, and reprieve with the extender and this `quota.mode`."""
+def _plane(mode: str, command: Sequence[str] = ()) -> Iterator[ControlPlane]:
+    """A control plane with nodes, and reprieve with the extender and this `quota.mode`. `command`: by default that of
+    this environment."""
     options = Options(
-        api_only=True, reprieve=True, manifests=QUOTA_FOLDERS, reprieve_settings={"quota": {"mode": mode}}
+        api_only=True,
+        reprieve=True,
+        manifests=QUOTA_FOLDERS,
+        reprieve_settings={"quota": {"mode": mode}},
+        reprieve_command=command,
     )
     with (
         tempfile.TemporaryDirectory(prefix="reprieve-bench-") as folder,
