@@ -41,6 +41,7 @@ from tests.e2e.releases import (
     shell,
     succeed,
     uids_of,
+    wait_established,
 )
 from tests.e2e.support import Sandbox, SandboxFactory, wait_for
 from tests.e2e.switches import ENFORCES, OBSERVES, configure, lease, traces, wait_mode, wait_nothing_held
@@ -75,7 +76,7 @@ def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
     made.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     made.client.create(node("system", cpu="16"))
     Releases(made).install(CRDS)
-    done(shell(made, "kubectl wait --for=condition=Established crd --all"))
+    wait_established(made)
     return made
 
 
@@ -334,7 +335,7 @@ def test_the_commands_of_the_page(plane: ControlPlane, helm: Releases, tmp_path:
 def queued(plane: ControlPlane, helm: Releases, sandbox: Sandbox) -> list[Json]:
     """What the quota controller leaves: a Job that waits, its Workload, and what is in use, which is returned."""
     helm.upgrade(CRDS, "--set", "kueue=true")
-    done(shell(plane, "kubectl wait --for=condition=Established crd --all"))
+    wait_established(plane)
     sandbox.job("waits", suspend=True)
     label = {"metadata": {"labels": {QUEUE_NAME_LABEL: "team"}}}
     plane.client.patch("batch/v1", "Job", "waits", label, sandbox.namespace)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -18,6 +19,7 @@ from hack.release.running import run
 __all__ = ["NAMESPACE", "applied", "charts", "plane"]
 
 NAMESPACE: Final = "reprieve-system"
+CRD: Final = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 ESTABLISHED: Final = ("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
 
 
@@ -30,6 +32,8 @@ def applied(crds: Path, manifests: Path, cluster: ControlPlane, scratch: Path) -
     """Apply the file of CRDs and the unpacked kustomize folder. A PodGroup can be made then."""
     kubectl = (binaries(["kubectl"])["kubectl"], f"--kubeconfig={cluster.kubeconfig}")
     run(*kubectl, "apply", "--server-side", "-f", crds)
+    while not all(each.get("status", {}).get("conditions") for each in cluster.client.list(*CRD)):
+        time.sleep(0.1)  # `kubectl wait` fails while one has no conditions at all
     run(*kubectl, *ESTABLISHED)
     cluster.client.create(pod_group("train", min_count=2))
     archives.write(archives.of_tar(manifests), scratch)
