@@ -69,12 +69,13 @@ async def run_process(
         listening = await stack.enter_async_context(AsyncExitStack())
         for part in parts:
             await listening.enter_async_context(part.listening())
-        lane = in_lane()
-        await stack.enter_async_context(_background("views", views.run(), stop, failed, lane))
+        tasks = {"views": views.run()}
         for part in parts:
-            for name, task in part.tasks().items():
-                await stack.enter_async_context(_background(name, task, stop, failed))
-        async with _background("controllers", lead_all(controllers, terms), stop, failed, lane):
+            tasks.update(part.tasks())
+        for name, task in tasks.items():
+            await stack.enter_async_context(_background(name, task, stop, failed))
+        leading = lead_all(controllers, terms)
+        async with _background("controllers", leading, stop, failed, in_lane()):
             await stop.wait()
             log.info("stopping")
         log.info("nothing acts any longer")
