@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-import shlex
+import re
 import sys
 
 from rich.console import Console
@@ -75,14 +75,14 @@ def main(names: list[str]) -> int:
     """Run the parts. The exit code says whether all did what they should. Speed does not count."""
     # A file has no width. The tables need more than the 80 columns that are assumed of it.
     console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
-    chosen = shlex.split(" ".join(names).replace(" --", r"\ --"))
+    chosen = [name.strip() for name in re.split(r" (?!--)", " ".join(names))] if names else ALL
     unknown = [name for name in chosen if name not in PARTS]
     if unknown:
         console.print(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}")
         return 2
     computer = f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.machine()}"
     console.print(f"{computer}. Where a row names no other one, the loop is {loop_name()}.\n")
-    done = [PARTS[name](console) for name in chosen or ALL]
+    done = [PARTS[name](console) for name in chosen]
     return 0 if all(done) else 1
 
 

@@ -66,7 +66,7 @@ class _Turns:
     number: int = 0
     held: defaultdict[str, Held] = field(default_factory=lambda: defaultdict(Held))
     _ran: defaultdict[str, _Time] = field(default_factory=lambda: defaultdict(_Time))
-    _began: _Time = field(default_factory=lambda: _Time())
+    _began: _Time = field(default_factory=_Time)
 
     def ran(self, name: str, began: _Time) -> None:
         """A task has run since then."""
@@ -126,7 +126,7 @@ def main(file: Path) -> None:
     def noted(loop: asyncio.AbstractEventLoop, work: Any, **given: Any) -> asyncio.Task[Any]:
         return make(loop, _Timed(work, turns), **given)
 
-    lane.task_factory = noted  # type: ignore[assignment]
+    lane.task_factory = noted  # type: ignore[assignment]  # `given` has its `context`
     try:
         command.main()
     finally:

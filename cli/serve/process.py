@@ -73,9 +73,9 @@ async def run(configuration: Configuration) -> bool:
     log.info("starting", loop=loop_name(), **said_of(configuration))
     collect_seldom()
     sys.setswitchinterval(SWITCH_SECONDS)
-    open_lane()
     if configuration.page is not None:
         return await run_page(configuration, configuration.page)
+    open_lane()
     clock, identity = SYSTEM_CLOCK, new_identity()
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(ApiClient.connect(configuration.kubeconfig, clock=clock))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Final
@@ -25,6 +25,7 @@ __all__ = [
     "apply_webhooks",
     "render",
     "render_once",
+    "wait_served",
     "write_configurations",
 ]
 
@@ -85,6 +86,11 @@ def apply_cluster_objects(client: Client, objects: list[Json]) -> None:
     for body in [*kwok, *objects]:
         if body["kind"] in APPLIED or body in kwok:
             client.apply(body)
+    wait_served(client, crds)
+
+
+def wait_served(client: Client, crds: Iterable[Json]) -> None:
+    """Until these CRDs are served. `kubectl wait` fails while one of them has no conditions at all."""
     for body in crds:
         name = body["metadata"]["name"]
         wait_until(partial(_established, client, name), ESTABLISHED_SECONDS, f"{name} is not served".__str__)

@@ -33,7 +33,6 @@ __all__ = [
     "shell",
     "succeed",
     "uids_of",
-    "wait_established",
 ]
 
 NAMESPACE: Final = "reprieve-system"
@@ -180,14 +179,6 @@ def done(result: subprocess.CompletedProcess[str]) -> str:
     """What a command said. Fails the test unless it ended with 0."""
     assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
     return result.stdout
-
-
-def wait_established(plane: ControlPlane) -> None:
-    """Until all CRDs are served. `kubectl wait` fails while one of them has no conditions at all."""
-    wait_for(
-        lambda: shell(plane, "kubectl wait --for=condition=Established crd --all").returncode == 0,
-        what="a CRD is not served",
-    )
 
 
 def ours(plane: ControlPlane) -> dict[str, Json]:

@@ -23,7 +23,7 @@ from api.published import HOLDS
 from cli.serve.definitions import PATH
 from controllers.gangs.lifecycle.stored_plan import FINALIZER
 from hack.controlplane.client import Json, path_of
-from hack.controlplane.manifests import WEBHOOK_KINDS
+from hack.controlplane.manifests import WEBHOOK_KINDS, wait_served
 from hack.controlplane.objects import node, pod_group
 from hack.controlplane.plane import ControlPlane, Options
 from tests.e2e.releases import (
@@ -41,7 +41,6 @@ from tests.e2e.releases import (
     shell,
     succeed,
     uids_of,
-    wait_established,
 )
 from tests.e2e.support import Sandbox, SandboxFactory, wait_for
 from tests.e2e.switches import ENFORCES, OBSERVES, configure, lease, traces, wait_mode, wait_nothing_held
@@ -76,7 +75,7 @@ def plane(start_plane: Callable[[Options], ControlPlane]) -> ControlPlane:
     made.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     made.client.create(node("system", cpu="16"))
     Releases(made).install(CRDS)
-    wait_established(made)
+    wait_served(made.client, made.client.list(*CRD))
     return made
 
 
@@ -335,7 +334,7 @@ def test_the_commands_of_the_page(plane: ControlPlane, helm: Releases, tmp_path:
 def queued(plane: ControlPlane, helm: Releases, sandbox: Sandbox) -> list[Json]:
     """What the quota controller leaves: a Job that waits, its Workload, and what is in use, which is returned."""
     helm.upgrade(CRDS, "--set", "kueue=true")
-    wait_established(plane)
+    wait_served(plane.client, plane.client.list(*CRD))
     sandbox.job("waits", suspend=True)
     label = {"metadata": {"labels": {QUEUE_NAME_LABEL: "team"}}}
     plane.client.patch("batch/v1", "Job", "waits", label, sandbox.namespace)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from hack.controlplane.binaries import binaries
 from hack.controlplane.components import Options
+from hack.controlplane.manifests import wait_served
 from hack.controlplane.objects import pod_group
 from hack.controlplane.plane import ControlPlane
 from hack.release import archives
@@ -20,7 +20,6 @@ __all__ = ["NAMESPACE", "applied", "charts", "plane"]
 
 NAMESPACE: Final = "reprieve-system"
 CRD: Final = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
-ESTABLISHED: Final = ("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
 
 
 def plane(folder: Path) -> ControlPlane:
@@ -32,9 +31,7 @@ def applied(crds: Path, manifests: Path, cluster: ControlPlane, scratch: Path) -
     """Apply the file of CRDs and the unpacked kustomize folder. A PodGroup can be made then."""
     kubectl = (binaries(["kubectl"])["kubectl"], f"--kubeconfig={cluster.kubeconfig}")
     run(*kubectl, "apply", "--server-side", "-f", crds)
-    while not all(each.get("status", {}).get("conditions") for each in cluster.client.list(*CRD)):
-        time.sleep(0.1)  # `kubectl wait` fails while one has no conditions at all
-    run(*kubectl, *ESTABLISHED)
+    wait_served(cluster.client, cluster.client.list(*CRD))
     cluster.client.create(pod_group("train", min_count=2))
     archives.write(archives.of_tar(manifests), scratch)
     (folder,) = scratch.glob("*/manifests")

@@ -9,35 +9,17 @@ import pytest
 from kube.breath import Breath
 from kube.lane import BREATH_SECONDS
 from tests.kit.clock import PATIENCE_SECONDS
+from tests.unit.kube.work import STEP_SECONDS, Work
 
-STEP_SECONDS = 0.0002
 
-
-class Work:
-    """Its time moves by work alone. `turns` has the seconds of all work between two polls."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now = 0.0
-        self.turns = [0.0]
-        for module in ("breath", "lane"):
-            monkeypatch.setattr(f"kube.{module}.perf_counter", lambda: self.now)
-
-    def step(self) -> None:
-        self.now += STEP_SECONDS
-        self.turns[-1] += STEP_SECONDS
-
-    async def watch(self) -> None:
-        while True:
-            await asyncio.sleep(0)
-            self.turns.append(0.0)
-
-    async def do(self, steps: int, done: list[str], name: str) -> None:
-        breath = Breath()
-        for _ in range(steps):
-            self.step()
-            if breath.is_due:
-                await breath.take()
-        done.append(name)
+async def do(work: Work, done: list[str], name: str) -> None:
+    """Fifty steps of long work."""
+    breath = Breath()
+    for _ in range(50):
+        work.do()
+        if breath.is_due:
+            await breath.take()
+    done.append(name)
 
 
 async def test_others_have_their_turn() -> None:
@@ -57,9 +39,8 @@ def test_all_work_between_two_polls_takes_one_breath(monkeypatch: pytest.MonkeyP
     work, done = Work(monkeypatch), list[str]()
 
     async def run() -> None:
-        watch = asyncio.create_task(work.watch())
-        await asyncio.gather(*(work.do(50, done, name) for name in "abcdefgh"))
-        watch.cancel()
+        async with work.watched():
+            await asyncio.gather(*(do(work, done, name) for name in "abcdefgh"))
 
     asyncio.run(run())
     assert sorted(done) == list("abcdefgh")
@@ -72,7 +53,7 @@ def test_who_waits_for_a_turn_gets_one_though_another_is_cancelled(monkeypatch: 
     work, done = Work(monkeypatch), list[str]()
 
     async def run() -> None:
-        tasks = [asyncio.create_task(work.do(50, done, name)) for name in ("first", "cancelled", "last")]
+        tasks = [asyncio.create_task(do(work, done, name)) for name in ("first", "cancelled", "last")]
         await asyncio.sleep(0)
         tasks[1].cancel()
         async with asyncio.timeout(PATIENCE_SECONDS):

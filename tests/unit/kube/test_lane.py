@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import weakref
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Coroutine
 from typing import Any
 
 import pytest
@@ -17,36 +16,7 @@ from kube.breath import Breath
 from kube.lane import BREATH_SECONDS, in_lane, lane, open_lane
 from tests.kit.clock import PATIENCE_SECONDS
 from tests.kit.examples import examples
-
-STEP_SECONDS = 0.0002
-
-
-class Work:
-    """Its time moves by work alone. `turns` has the seconds of all work between two polls."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now = 0.0
-        self.turns = [0.0]
-        for module in ("breath", "lane"):
-            monkeypatch.setattr(f"kube.{module}.perf_counter", lambda: self.now)
-
-    def do(self, seconds: float = STEP_SECONDS) -> None:
-        self.now += seconds
-        self.turns[-1] += seconds
-
-    @asynccontextmanager
-    async def watched(self) -> AsyncIterator[None]:
-        """Each turn of the loop is noted while the context lasts."""
-
-        async def watch() -> None:
-            while True:
-                await asyncio.sleep(0)
-                self.turns.append(0.0)
-
-        watching = asyncio.create_task(watch())
-        await asyncio.sleep(0)
-        yield
-        watching.cancel()
+from tests.unit.kube.work import STEP_SECONDS, Work
 
 
 @pytest.fixture
